@@ -6,7 +6,8 @@ asks for their class. Needs: the IR only. Gives: `CodeTable`.
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Iterable, Mapping, Set
+from typing import Final, TypeVar
 
 from terra_refactor.analysis.conditions import speaks_of_parameters
 from terra_refactor.ir import ops
@@ -19,6 +20,13 @@ from terra_refactor.ir.walk import walk
 _LOOPS: Final = (ops.For, ops.While, ops.Comprehension)
 
 
+_Answer = TypeVar("_Answer")
+
+
+def _of(functions: Set[FunctionId], known: Mapping[FunctionId, _Answer]) -> dict[FunctionId, _Answer]:
+    return {function: answer for function, answer in known.items() if function in functions}
+
+
 class CodeTable:
     """Cached facts about the code of functions."""
 
@@ -28,6 +36,14 @@ class CodeTable:
         self._loops: dict[FunctionId, tuple[tuple[OpId, OpId], ...]] = {}
         self._of_parameters: dict[tuple[FunctionId, OpId], bool] = {}
         self._discriminated: dict[FunctionId, frozenset[str]] = {}
+
+    def take_over(self, earlier: CodeTable, functions: Iterable[FunctionId]) -> None:
+        """Keep the answers of an earlier analysis about functions whose operations are the same as then."""
+        same = frozenset(functions)
+        self._indexes = _of(same, earlier._indexes)
+        self._iterated = _of(same, earlier._iterated)
+        self._loops = _of(same, earlier._loops)
+        self._discriminated = _of(same, earlier._discriminated)
 
     def index(self, function: Function) -> CodeIndex:
         """The operations of a function."""

@@ -132,6 +132,8 @@ class Interpreter(AbstractHeap, Notes):
         """Of each of these, where logs are written."""
         if adoption is not None:
             adoption.engine = self
+            if adoption.store.code is not None:
+                self.code.take_over(adoption.store.code, adoption.unchanged)
             self.world.settled.noted = True
             self.objects.journal = self.journal
         self.problems: dict[FunctionId, str] = {}

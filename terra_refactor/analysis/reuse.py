@@ -28,6 +28,7 @@ from typing import Any, Final, Protocol
 from terra_refactor.analysis.alone import AsRecorded, RecordedState, Runner, run_alone
 from terra_refactor.analysis.assembled import Assembled
 from terra_refactor.analysis.code_names import CodeNamesTable
+from terra_refactor.analysis.code_table import CodeTable
 from terra_refactor.analysis.engine import Engine
 from terra_refactor.analysis.facts import EntryKind
 from terra_refactor.analysis.frames import Summary
@@ -69,6 +70,8 @@ class SummaryStore:
         self.by_identity: dict[int, Summary] = {}
         self.settled: SettledHeap | None = None
         self.functions: dict[FunctionId, Function] = {}
+        self.code: CodeTable | None = None
+        """What was asked about the code of these."""
         self.modules: object = None
         """The modules that the last run was about, with its input about them."""
         self.taken_over = 0
@@ -104,6 +107,7 @@ class SummaryStore:
         self._keep(summary for identity, summary in contexts.summaries.items() if identity not in contexts.dropped)
         self.settled = engine.world.settled
         self.functions = {function.id: function for module in program.modules.values() for function in module.functions}
+        self.code = engine.code
         self.next_identity = contexts.next_identity
         self.taken_over = 0 if adoption is None else adoption.taken_over
         self.first_size = self.first_size or len(self.objects.facts)
@@ -140,6 +144,8 @@ class Adoption:
         self.engine: Resumable
         self.changed: set[FunctionId] = set()
         """The functions that do something else."""
+        self.unchanged: list[FunctionId] = []
+        """The functions with the same operations as before."""
         self.changed_outside: set[FunctionId] = set()
         """The functions that look different to who calls or makes them."""
         self.changed_fields: set[HeapKey] | None = None
@@ -158,13 +164,16 @@ class Adoption:
             for function in module.functions:
                 old = known.get(function.id)
                 if old is function:
+                    self.unchanged.append(function.id)
                     continue
                 if old is None or not old.looks_the_same_as(function):
                     self.changed_outside.add(function.id)
                     self.changed.add(function.id)
                 elif old.body is not function.body and old.body != function.body:
                     self.changed.add(function.id)
-                if old is not None and function.id in self.changed:
+                if function.id not in self.changed:
+                    self.unchanged.append(function.id)
+                elif old is not None:
                     moves[function.id] = moved_operations(old, function)
         store.renumber(Renumbering(moves))
 

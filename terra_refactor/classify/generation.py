@@ -10,9 +10,11 @@ keep using, such as `tf.compat.v1.where`.
 from __future__ import annotations
 
 from collections.abc import Iterator, Set
+from typing import Final
 
-from terra_refactor.analysis.facts import ContextFacts, ProgramFacts
+from terra_refactor.analysis.facts import ContextFacts, ContextId, ProgramFacts
 from terra_refactor.analysis.testing import is_in_test_file
+from terra_refactor.classify.answers import Question
 from terra_refactor.classify.hazards import HazardMap
 from terra_refactor.domain.value import LibraryValue
 from terra_refactor.facts.records import AttributeRead, Imported, RegionKind
@@ -25,11 +27,14 @@ from terra_refactor.tf_model.spec import Trait
 
 def tensorflow_1_modules(facts: ProgramFacts) -> frozenset[str]:
     """The names of the modules that call what only graphs of TensorFlow 1 need."""
+    of_sessions = frozenset(filter(is_of_sessions, facts.library_functions()))
+    if not of_sessions:
+        return frozenset()
     return frozenset(
         context.function.module
         for context in facts.contexts
         for call in context.calls
-        if any(is_of_sessions(name) for name in call.library)
+        if not of_sessions.isdisjoint(call.library)
     )
 
 
@@ -45,15 +50,17 @@ def programs_of_tensorflow_1(hazards: HazardMap) -> frozenset[str]:
     old: set[str] = set()
     eager: set[str] = set()
     for context in facts.contexts:
-        module = context.function.module
+        ends_eager, needs_eager, has_former = hazards.ask(_SIGNS, context.id)
+        if not (ends_eager or needs_eager or has_former):
+            continue
         if is_in_test_file(program, program.function(context.function)):
             continue
-        for call in context.calls:
-            if any(has_trait(name, Trait.ENDS_EAGER) for name in call.library):
-                without_eager.add(module)
-            if any(has_trait(name, Trait.EAGER_PROGRAMS) for name in call.library):
-                eager.add(module)
-        if module not in old and any(_former_names(hazards, context)):
+        module = context.function.module
+        if ends_eager:
+            without_eager.add(module)
+        if needs_eager:
+            eager.add(module)
+        if has_former:
             old.add(module)
     old -= eager
     old |= without_eager
@@ -85,6 +92,20 @@ def programs_of_tensorflow_1(hazards: HazardMap) -> frozenset[str]:
         if (own := [part for part in parts if name in part]) and not any(part.isdisjoint(old) for part in own)
     )
     return frozenset(old).union(of_programs)
+
+
+def _signs(hazards: HazardMap, number: ContextId) -> tuple[bool, bool, bool]:
+    """Whether a context turns eager execution off, calls what only eager programs need, and reads a name that only TensorFlow 1 has."""
+    context = hazards.facts.contexts[number]
+    called = [name for call in context.calls for name in call.library]
+    return (
+        any(has_trait(name, Trait.ENDS_EAGER) for name in called),
+        any(has_trait(name, Trait.EAGER_PROGRAMS) for name in called),
+        any(_former_names(hazards, context)),
+    )
+
+
+_SIGNS: Final = Question(_signs, (False, False, False))
 
 
 def _former_names(hazards: HazardMap, context: ContextFacts) -> Iterator[str]:

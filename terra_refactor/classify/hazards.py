@@ -149,7 +149,9 @@ class HazardMap:
             self._notes.add(("code", context.function))
         view = self._views.get(context.id)
         if view is None:
-            view = self._views[context.id] = ContextView(self.codes, self.facts, context)
+            # as it notes what is read of it, whoever asks first
+            noting = context if self._notes is None else self.facts.contexts[context.id]
+            view = self._views[context.id] = ContextView(self.codes, self.facts, noting)
         return view
 
     def index(self, identity: FunctionId) -> CodeFacts:

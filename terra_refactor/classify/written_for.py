@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from typing import Final
 
-from terra_refactor.analysis.facts import ContextFacts
+from terra_refactor.analysis.facts import ContextFacts, ContextId
+from terra_refactor.classify.answers import Question
 from terra_refactor.classify.generation import programs_of_tensorflow_1
 from terra_refactor.classify.hazards import HazardMap
 from terra_refactor.domain.value import LibraryValue
 from terra_refactor.facts.records import AttributeRead, Call, Imported, Region, RegionKind
+from terra_refactor.ir.ids import FunctionId
 from terra_refactor.rules.registry import all_rules
 from terra_refactor.rules.rule import Finding, Severity
 from terra_refactor.tf_model import registry
@@ -31,7 +34,9 @@ def written_for(hazards: HazardMap) -> dict[str, tuple[Releases, str]]:
         for name, module in program.modules.items()
         if name in old
     }
-    if any(True for context in hazards.whole_facts.contexts for _ in _names_of_older_keras(hazards, context)):
+    bodies = {name: module.body.id for name, module in program.modules.items()}
+    contexts = hazards.whole_facts.contexts
+    if any(hazards.ask(_OLDER_KERAS, (context.id, bodies[context.function.module])) for context in contexts):
         for module in program.modules.values():
             found.setdefault(
                 module.path, (BEFORE_KERAS_3, "the program is for an older Keras, by the names that it uses")
@@ -39,7 +44,15 @@ def written_for(hazards: HazardMap) -> dict[str, tuple[Releases, str]]:
     return found
 
 
-def _names_of_older_keras(hazards: HazardMap, context: ContextFacts) -> Iterator[str]:
+def _has_older_keras(hazards: HazardMap, about: tuple[ContextId, FunctionId]) -> bool:
+    number, module_body = about
+    return any(True for _ in _names_of_older_keras(hazards, hazards.facts.contexts[number], module_body))
+
+
+_OLDER_KERAS: Final = Question(_has_older_keras, meanwhile=False)
+
+
+def _names_of_older_keras(hazards: HazardMap, context: ContextFacts, module_body: FunctionId) -> Iterator[str]:
     """Names of Keras that Keras 3 does not have: parameters, methods of models, and of Keras imported by itself also members.
 
     Imports and members do not count where something around asks whether they are there.
@@ -61,7 +74,7 @@ def _names_of_older_keras(hazards: HazardMap, context: ContextFacts) -> Iterator
             parts += [(".".join(owners), last)] if owners else []
             parts += [(each.module, each.name)] if each.name not in (None, "*") else []
             yield from (f"{owner}.{name}" for owner, name in parts if registry.is_of_older_keras(owner, str(name)))
-    body = hazards.index(hazards.whole_program.modules[context.function.module].body.id)
+    body = hazards.index(module_body)
     imported = {each.module for each in body.of_kind(Imported) if not each.level}
     by_itself = any(module.partition(".")[0] == KERAS for module in imported)
     if not by_itself or any(f".{KERAS}" in module for module in imported):

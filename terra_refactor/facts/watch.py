@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Final, Generic, TypeAlias, TypeVar
 
 from terra_refactor.analysis.facts import ContextFacts, ContextId, Contexts, ProgramFacts
+from terra_refactor.domain.effect import Effect
 from terra_refactor.domain.value import Value
 from terra_refactor.facts.code import CodeFacts
 from terra_refactor.facts.codes import ClassOutline, Codes
@@ -20,9 +21,9 @@ from terra_refactor.ir.ids import FunctionId, OpId
 from terra_refactor.ir.program import Program
 
 Look: TypeAlias = "tuple[str, object]"
-"""Kind of dependency: `context`, `function` (its facts), `code`, `module`, `path` (of a module), `object`, `classes` and `functions` (of a
-name), `readers` and `writers` (of an attribute), `library` (its functions that are called anywhere), `place` (the function of a context) or
-`value` (of an operation), and which; None for all of them."""
+"""Kind of dependency: `context` (but for its effects), `effects` (of a context), `function` (its facts), `code`, `module`, `path` (of a
+module), `object`, `classes` and `functions` (of a name), `readers` and `writers` (of an attribute), `library` (its functions that are
+called anywhere), `place` (the function of a context) or `value` (of an operation), and which; None for all of them."""
 
 SELECTIVE: Final = ("classes", "functions", "library", "place", "readers", "value", "writers")
 """The kinds of which `changed_looks` says only what it is asked."""
@@ -87,10 +88,14 @@ class _Contexts(Contexts):
         super().__init__(inner.by_number)
         self._inner = inner
         self._notes = notes
+        self._watched: dict[ContextId, ContextFacts] = {}
 
     def __getitem__(self, number: ContextId) -> ContextFacts:
         self._notes.add(("context", number))
-        return self._inner[number]
+        watched = self._watched.get(number)
+        if watched is None:
+            watched = self._watched[number] = _watched(self._inner[number], self._notes)
+        return watched
 
     def __contains__(self, number: ContextId) -> bool:
         self._notes.add(("context", None))
@@ -103,6 +108,35 @@ class _Contexts(Contexts):
     def __len__(self) -> int:
         self._notes.add(("context", None))
         return len(self._inner)
+
+
+class _Context(ContextFacts):
+    """A context whose effects are noted when they are read: they change with each callee, which a callee's other dependants do not see."""
+
+    __slots__ = ("_inner", "_notes")
+    _inner: ContextFacts
+    _notes: Looks
+
+    @property
+    def effects(self) -> tuple[Effect, ...]:
+        self._notes.add(("effects", self.id))
+        return self._inner.effects
+
+
+_COPIED: Final = tuple(each.name for each in fields(ContextFacts) if each.name != "effects")
+
+
+def _watched(context: ContextFacts, notes: Looks) -> ContextFacts:
+    watched = object.__new__(_Context)
+    object.__setattr__(watched, "_inner", context)
+    object.__setattr__(watched, "_notes", notes)
+    for name in _COPIED:
+        object.__setattr__(watched, name, getattr(context, name))
+    return watched
+
+
+def _differs_in_effects_only(old: ContextFacts, new: ContextFacts) -> bool:
+    return all(getattr(old, name) == getattr(new, name) for name in _COPIED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +222,9 @@ def changed_looks(
     for number in {**old_contexts, **new_contexts}:
         old, new = old_contexts.get(number), new_contexts.get(number)
         if old is not new and old != new:
-            changed |= {("context", number), ("context", None)}
+            changed |= {("effects", number), ("context", None)}
+            if old is None or new is None or not _differs_in_effects_only(old, new):
+                changed.add(("context", number))
     if list(old_contexts) != list(new_contexts):
         changed.add(("context", None))
     if list(facts_before.functions) != list(facts_now.functions):

@@ -21,7 +21,6 @@ OpType = TypeVar("OpType", bound=Op)
 class CodeIndex:
     """A function's operations by number, by kind, and by the operation that holds each. Made once for each function."""
 
-    function: Function
     ops: tuple[Op | None, ...]
     parents: tuple[OpId | None, ...]
     kinds: Mapping[type[Op], tuple[Op, ...]]
@@ -44,7 +43,6 @@ class CodeIndex:
                 for inner in block:
                     parents[inner.id] = op.id
         return CodeIndex(
-            function,
             tuple(found),
             tuple(parents),
             {kind: tuple(members) for kind, members in kinds.items()},

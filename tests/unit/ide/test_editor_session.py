@@ -13,6 +13,7 @@ from ide_support import open_text, project, shown
 from terra_refactor.analysis.facts import ProgramFacts
 from terra_refactor.analysis.frames import Summary
 from terra_refactor.analysis.interpreter import Interpreter
+from terra_refactor.classify import hazards
 from terra_refactor.classify.hazards import HazardMap
 from terra_refactor.config import Config
 from terra_refactor.errors import SourceError, UsageError
@@ -253,3 +254,21 @@ def test_a_record_is_read_and_read_again(tmp_path: Path) -> None:
     assert lens.title == "graph · traced 40× · 5.0 ms per call (400 calls)"
     answer = hover(snapshot, path, 5, 6)
     assert answer is not None and "Recorded: traced 40× · 5.0 ms per call (400 calls)." in answer.text
+
+
+def test_an_edit_checks_what_it_reaches_and_no_other_function_that_the_module_calls(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = "import tensorflow as tf\n" + "".join(
+        f"\n\ndef f{number}(x):\n    print(x)\n    return tf.tanh(x)\n\n\nf{number}(tf.ones([3]))\n"
+        for number in range(4)
+    )
+    session = project(tmp_path, {"m.py": text})
+    session.snapshot(shown(tmp_path, "m.py"))
+    checked: list[str] = []
+    check = hazards.local_hazards
+    monkeypatch.setattr(hazards, "local_hazards", lambda view: (checked.append(view.function.name), check(view))[1])
+    # the print has another number now, which the effects of the module name
+    open_text(session, tmp_path, "m.py", text.replace("def f2(x):\n", "def f2(x):\n    count = 1\n"))
+    session.snapshot(shown(tmp_path, "m.py"))
+    assert set(checked) == {"f2", "<module>"}
