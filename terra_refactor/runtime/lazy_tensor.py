@@ -136,7 +136,15 @@ class LazyTensor(Tensor):  # type: ignore[misc]
             and dtype in (None, self._lazy_dtype)
         ):
             return self  # it stays the tensor that tapes and later calls know
-        return self._force().__tf_tensor__(dtype, name)
+        return self._real().__tf_tensor__(dtype, name)
+
+    def _real(self) -> Any:
+        """The real tensor, with what was set on this one: Keras looks for the logits on what a softmax gave."""
+        real = self._force()
+        if self.__dict__:
+            for name, item in self.__dict__.items():
+                setattr(real, name, item if type(item) is not LazyTensor or item._value is None else item._value)
+        return real
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
         # EagerTensor's own __array__ is never reached, because it is a buffer; it would give no array for a scalar
@@ -203,7 +211,7 @@ def any_kept() -> bool:
 
 def real_of(value: Any) -> Any:
     """The EagerTensor behind `value` if it is a deferred tensor, else `value` itself."""
-    return value._force() if type(value) is LazyTensor else value
+    return value._real() if type(value) is LazyTensor else value
 
 
 def _forward_method(name: str) -> Any:

@@ -53,20 +53,11 @@ def hung_on(tensor: Any) -> dict[str, Any]:
     return own
 
 
-def _hang(real: Any, hung: dict[str, Any]) -> None:
-    """Attributes set on a deferred tensor move to the real one: Keras looks for the logits on what a softmax gave."""
-    for name, item in hung.items():
-        setattr(real, name, item if type(item) is not LazyTensor or item._value is None else item._value)
-
-
 def real_value(value: Any) -> Any:
     """`value` with every deferred tensor in it, at any depth of plain containers, replaced by the real one."""
     kind = type(value)
     if kind is LazyTensor:
-        real = value._force()
-        if value.__dict__:
-            _hang(real, value.__dict__)
-        return real
+        return value._real()
     if kind is list or kind is tuple:
         if any(
             type(item) in (LazyTensor, list, tuple, dict, IndexedSlices) or hasattr(item, "_fields") for item in value

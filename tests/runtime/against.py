@@ -58,6 +58,27 @@ def softmax_of_a_layer_looked_at_before_the_loss(co: Decorator) -> Any:
     return again(co, step)
 
 
+def sigmoid_of_a_layer_then_a_loss_that_is_not_deferred(co: Decorator) -> Any:
+    dense = keras.layers.Dense(3, activation="sigmoid")
+    dense.build((None, 3))
+    dense.kernel.assign([[1.0, -1, 2], [0.5, 2, -1], [-2, 1, 0]])
+    loss, labels = keras.losses.CategoricalCrossentropy(), tf.one_hot([0, 2], 3)
+
+    def under_an_accumulator(x: Any) -> Any:
+        predicted = dense(x)
+        with tf.autodiff.ForwardAccumulator(x, tf.ones_like(x)):
+            return loss(labels, predicted)
+
+    def while_another_thread_runs_operations(x: Any) -> Any:
+        predicted = dense(x)
+        thread = threading.Thread(target=lambda: tf.ones(()) + 1.0)
+        thread.start()
+        thread.join()
+        return float(tf.reduce_sum(x)), loss(labels, predicted)
+
+    return again(co, under_an_accumulator, rows()) + again(co, while_another_thread_runs_operations, rows())
+
+
 def sigmoid_of_the_program_s_model(co: Decorator) -> Any:
     class Model(keras.Model):  # type: ignore[misc]
         def __init__(self) -> None:

@@ -5,7 +5,8 @@ accumulators, attributes on tensors, containers, exceptions, device scopes, gene
 `source(seed)` is the text of a program.
 
 `python -m tests.runtime.against_generated FIRST COUNT` compares so many programs with eager execution; `--xla` compiles
-segments with XLA, `--threads` runs two programs at the same time.
+segments with XLA, `--threads` runs two programs at the same time. XLA's kernels round otherwise, and a program may magnify that (an
+optimizer divides a gradient that is nearly zero by its size): where float32 differs with XLA, the same program decides in float64.
 """
 
 from __future__ import annotations
@@ -271,10 +272,11 @@ def gap(one: Any, other: Any) -> str | None:
     return None if type(one) is type(other) and one == other else f"{one!r} and {other!r}"
 
 
-def program(seed: int) -> Any:
-    """The program of a seed, and what ends its thread."""
+def program(seed: int, wide: bool = False) -> Any:
+    """The program of a seed, and what ends its thread. `wide`: in float64."""
     space: dict[str, Any] = {}
-    exec(compile(source(seed), f"<program {seed}>", "exec"), space)
+    text = source(seed).replace("float32", "float64") if wide else source(seed)
+    exec(compile(text, f"<program {seed}>", "exec"), space)
     return space["program"], space["pool"].shutdown
 
 
@@ -286,11 +288,11 @@ def run(function: Any, decorator: Any) -> Any:
         return f"{type(error).__name__}: {str(error)[:200]}"
 
 
-def difference(seed: int, co: Any) -> str | None:
+def difference(seed: int, co: Any, wide: bool = False) -> str | None:
     """Where the program of a seed differs under `co` from eager execution."""
     import keras
 
-    function, end = program(seed)
+    function, end = program(seed, wide)
     results = []
     for decorator in (lambda step: step, co):
         keras.utils.set_random_seed(1)
@@ -330,7 +332,9 @@ def main(first: int, count: int, options: list[str]) -> int:
         alone = step == 1 or any("set_seed" in source(each) for each in seeds)
         found = [difference(each, co) for each in seeds] if alone else differences_in_threads(seeds, co)
         for each, what in zip(seeds, found, strict=True):
-            if what is not None:
+            if what is not None and "--xla" in options and difference(each, co, wide=True) is None:
+                print(f"program {each}: only in the last digits of float32: {what[:300]}", flush=True)
+            elif what is not None:
                 different += 1
                 print(f"program {each}: {what[:300]}", flush=True)
     print(f"{count - left_out} programs from {first} {' '.join(options)}: {different} different", flush=True)
