@@ -45,12 +45,16 @@ LOSES_RANK: Final = frozenset(
         "tensorflow.io.decode_image",
         "tensorflow.io.parse_tensor",
         "tensorflow.numpy_function",
+        "tensorflow.lookup.experimental.DenseHashTable.export",
+        "tensorflow.lookup.experimental.MutableHashTable.export",
         "tensorflow.py_function",
         # their shapes are the content of a tensor
         *("tensorflow.sparse.reduce_max", "tensorflow.sparse.reduce_sum"),
     }
 )
 """Functions of whose results a graph does not even know the rank."""
+_DEQUEUE: Final = "tensorflow.queue.QueueBase.dequeue"
+"""A queue knows the shapes of its elements if its constructor is given them."""
 _KEEPS_RANK: Final = frozenset(
     {"tensorflow.cast", "tensorflow.compat.v1.to_float", "tensorflow.identity", "tensorflow.image.convert_image_dtype"}
 )
@@ -109,6 +113,7 @@ _SAME_CONTENT: Final = frozenset(
 _SPECIAL: Final = frozenset(
     {
         *LOSES_RANK,
+        _DEQUEUE,
         *_KEEPS_RANK,
         *_FIRST,
         *_IMAGES,
@@ -237,6 +242,8 @@ def _with_open_sizes(name: str, call: BoundCall, result: Value) -> Value:
         if animation is not None and animation != Constant(True):
             return _with_open_axes(result, (0, 1), EVERYWHERE)
         return map_structure(without_rank, result)
+    if name == _DEQUEUE:
+        return map_structure(without_rank, result) if read.is_none(call.configuration.get("shapes")) else result
     if name in _KEEPS_RANK:
         return map_structure(without_rank, result) if any(map(is_lost, call.arguments.values())) else result
     if name in _FIRST or (name == "tensorflow.where" and read.is_none(argument("x"))):

@@ -51,13 +51,18 @@ _VIEW_ATTRIBUTES: Final = frozenset({"T", "flat", "imag", "mT", "real"})
 _MAX_VIEWS: Final = 8
 
 
-def array_changed(site: Site, holder: OpId) -> None:
-    """Records that the array which operation `holder` gave gets another content."""
+def array_changed(site: Site, holder: OpId, *, only_through_view: bool = False) -> None:
+    """Records that the array which operation `holder` gave gets another content.
+
+    `only_through_view` leaves out what holds the array itself, where the operation binds that again.
+    """
     frame = site.frame
     value = frame.value(holder)
     if not _is_array(value):
         return
     shown = _shown_by(site, holder)
+    if only_through_view and shown == holder:
+        return
     source = site.operation(shown)
     detail = f"an in-place change of {site.written(holder)}"
     match source:
@@ -98,8 +103,12 @@ def array_given_form(site: Site, holder: OpId, attribute: str, value: Value) -> 
 
 
 def _shown_by(site: Site, holder: OpId) -> OpId:
-    """The operation that gave the array of which an operation gave a view; the operation itself where that is none."""
+    """The operation that gave the array of which an operation gave a view; the operation itself where that is none.
+
+    Of several on the way, the furthest variable or attribute that holds it.
+    """
     frame = site.frame
+    place: OpId | None = None
     for _ in range(_MAX_VIEWS):
         source = site.operation(holder)
         behind: OpId | None = None
@@ -117,14 +126,20 @@ def _shown_by(site: Site, holder: OpId) -> OpId:
                     behind = method.object
                 elif arguments:
                     behind = arguments[0].value
-            case ops.LoadName(name=name, scope=ops.Scope.LOCAL):
+            case ops.LoadName(name=name, scope=scope) if scope is ops.Scope.LOCAL or (
+                scope is ops.Scope.GLOBAL and frame.function.kind is FunctionKind.MODULE
+            ):
                 behind = _set_to(frame, name)
             case _:
                 behind = None
+        if isinstance(source, ops.LoadAttribute) or (
+            isinstance(source, ops.LoadName) and source.scope is not ops.Scope.LOCAL
+        ):
+            place = holder
         if behind is None or frame.values[behind] is None:
-            return holder
+            break
         holder = behind
-    return holder
+    return holder if place is None else place
 
 
 def _is_basic(index: Value) -> bool:
@@ -134,10 +149,15 @@ def _is_basic(index: Value) -> bool:
 
 
 def _set_to(frame: Frame, name: str) -> OpId | None:
-    """The value of a local variable with one assignment."""
+    """The value of a variable with one assignment, apart from those that change an array where it is."""
     if any(parameter.name == name for parameter in frame.function.parameters):
         return None
-    stores = [op for op in walk(frame.function.body) if isinstance(op, ops.StoreName) and op.name == name]
+    stores, in_place = [], set[OpId]()
+    for op in walk(frame.function.body):
+        if isinstance(op, ops.Binary) and op.in_place:
+            in_place.add(op.id)
+        elif isinstance(op, ops.StoreName) and op.name == name and op.value not in in_place:
+            stores.append(op)
     return stores[0].value if len(stores) == 1 else None
 
 

@@ -1,7 +1,7 @@
 """Reads of containers as a whole.
 
 Computes: which state is read when a container goes to what looks at all of it: a library function, an operator, a text, a `**`; to
-the caller; when a data class is taken apart into its fields; and when a layer of Keras is called. Needs: the heap. Gives:
+the caller; when a data class is taken apart into its fields; and when a layer or optimizer of Keras is used. Needs: the heap. Gives:
 `note_contents`, `note_arguments`, `note_settings`, `note_returned`. Ignores: attributes of other objects of the program, which no library
 function knows; those that look at them (`copy.copy`, `vars`) say so themselves.
 """
@@ -36,8 +36,16 @@ _NOT_LOOKED_INTO: Final = frozenset(
     )
 )
 """Functions that ask what an object is, or keep it, whatever is in it."""
-_READ_BY_CALLS: Final = words("activation epsilon momentum rate stddev")
-"""Settings of Keras layers that every call reads, and that programs change between calls. A layer's weights keep the others."""
+_READ_BY_LAYERS: Final = words("activation epsilon momentum rate stddev")
+_READ_BY_OPTIMIZERS: Final = words(
+    "beta_1 beta_2 clipnorm clipvalue ema_momentum epsilon global_clipnorm momentum rho weight_decay"
+)
+_SETTINGS_READ: Final = {
+    "__call__": _READ_BY_LAYERS,
+    **dict.fromkeys(("apply", "apply_gradients", "minimize"), _READ_BY_OPTIMIZERS),
+}
+"""Settings of Keras layers and optimizers that these methods read, and that programs change between calls. Weights and a variable (the
+learning rate) keep the others."""
 _TAKE_APART: Final = frozenset(f"dataclasses.{name}" for name in ("asdict", "astuple", "replace"))
 
 
@@ -60,11 +68,12 @@ def note_arguments(site: Site, name: str, arguments: CallArguments, receiver: Va
             note_contents(site, rest)
 
 
-def note_settings(site: Site, name: str, layer: Value) -> None:
-    """Records that a call of a layer of the library class `name` reads its settings."""
-    entity = registry.lookup(name)
-    settings = [each.name for each in (entity and entity.parameters) or () if each.name in _READ_BY_CALLS]
-    for number in sorted(references(layer)) if settings else ():
+def note_settings(site: Site, cls: str, method: str, receiver: Value) -> None:
+    """Records that a method of a layer or optimizer of the library class `cls` reads its settings."""
+    read = _SETTINGS_READ.get(method)
+    entity = None if read is None else registry.lookup(cls)
+    settings = [each.name for each in (entity and entity.parameters) or () if read and each.name in read]
+    for number in sorted(references(receiver)) if settings else ():
         for setting in settings:
             site.frame.note_read(site.op, (number, setting))
 

@@ -141,8 +141,9 @@ def call_library(
         return _call_declared(site, name, declared, arguments, receiver)
     if receiver is not None and name.endswith(".__call__"):
         note_input(site, receiver, arguments)
-        note_settings(site, name.removesuffix(".__call__"), receiver)
-    leaf = name.rpartition(".")[2]
+    owner, _, leaf = name.rpartition(".")
+    if receiver is not None:
+        note_settings(site, owner, leaf, receiver)
     protocol = KERAS_PROTOCOL.get(leaf) or KERAS_TRAINING.get(leaf) if receiver is not None else None
     if protocol is not None and receiver is not None:
         result = protocol(site, name, arguments, receiver)

@@ -19,6 +19,7 @@ from terra_refactor.analysis.frames import CallArguments, Frame
 from terra_refactor.analysis.freezing import freeze
 from terra_refactor.analysis.library_rules import checked_rule, over_combinations
 from terra_refactor.analysis.transfer.allocation import new_list
+from terra_refactor.analysis.transfer.arrays import array_changed
 from terra_refactor.analysis.transfer.contents import note_contents
 from terra_refactor.analysis.transfer.iteration import MAX_ELEMENTS, extend_list, iterate, size_value
 from terra_refactor.analysis.transfer.windows import largest_remainder
@@ -153,7 +154,9 @@ def binary(site: Site, op: Op) -> Value:
     assert isinstance(op, ops.Binary)
     frame = site.frame
     left, right = frame.value(op.left), frame.value(op.right)
-    if not op.in_place:
+    if op.in_place:
+        array_changed(site, op.left, only_through_view=True)
+    else:
         note_contents(site, left)
     note_contents(site, right)
     lefts, rights = members(left), members(right)

@@ -1,4 +1,4 @@
-"""Rules for tables of keys and values. Gives: `RULES`. Source: `tf.lookup`, TensorFlow 2.21."""
+"""Rules for tables of keys and values, and for queues. Gives: `RULES`. Source: `tf.lookup` and `tf.queue`, TensorFlow 2.21."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Final
 
 from terra_refactor.domain.dtype import INT64, DType
 from terra_refactor.domain.tensor import TensorType
-from terra_refactor.domain.value import TensorKind, TensorValue, Value
-from terra_refactor.tf_model.arguments import is_none
+from terra_refactor.domain.value import UNKNOWN, TensorKind, TensorValue, TupleValue, Value
+from terra_refactor.tf_model.arguments import elements, is_none, shape_argument
 from terra_refactor.tf_model.ops.conversion import operand
 from terra_refactor.tf_model.ops.creation import tensor_dtype
 from terra_refactor.tf_model.ops.results import result
@@ -39,6 +39,29 @@ def _size(call: BoundCall) -> Value:
     return result(INT64, ())
 
 
+def _export(call: BoundCall) -> Value:
+    """All keys and values. A graph does not even know their rank."""
+    wanted = call.configuration.get("key_dtype")
+    keys = None if is_none(wanted) else tensor_dtype(wanted)
+    default = operand(call.configuration.get("default_value"))
+    shape = (None,) if default.type.shape == () else None
+    return TupleValue((result(keys, shape), result(_value_dtype(call), shape)))
+
+
+def _dequeue(call: BoundCall) -> Value:
+    """One element of a queue whose elements are one tensor; those of several are unknown."""
+    dtypes = elements(call.configuration.get("dtypes")) or (call.configuration.get("dtypes", UNKNOWN),)
+    if len(dtypes) != 1:
+        return UNKNOWN
+    dtype, shape = tensor_dtype(dtypes[0]), None
+    shapes = elements(call.configuration.get("shapes"))
+    if shapes is not None and len(shapes) == 1 and elements(shapes[0]) is not None:
+        shape = shape_argument(shapes[0])
+    if not call.name.endswith("dequeue"):
+        shape = None if shape is None else (None, *shape)
+    return result(dtype, shape)
+
+
 _STATIC: Final = "tensorflow.lookup.StaticHashTable"
 _VOCABULARY: Final = "tensorflow.lookup.StaticVocabularyTable"
 _TABLES: Final = (
@@ -50,4 +73,6 @@ _TABLES: Final = (
 RULES: Final[Mapping[str, Rule]] = {
     **{f"{table}.{name}": _found for table in _TABLES for name in ("lookup", "__getitem__")},
     **{f"{table}.size": _size for table in _TABLES},
+    **{f"{table}.export": _export for table in _TABLES if "Mutable" in table or "Dense" in table},
+    **{f"tensorflow.queue.QueueBase.{name}": _dequeue for name in ("dequeue", "dequeue_many", "dequeue_up_to")},
 }
