@@ -18,13 +18,14 @@ from terra_refactor.classify.answers import Answers, Question
 from terra_refactor.classify.conversion import is_never_converted, leaves_conversion, tensor_decisions
 from terra_refactor.classify.decision import Decision
 from terra_refactor.classify.first_time import runs_first_time, written_through_call
+from terra_refactor.classify.keyed_creation import is_made_for_each
 from terra_refactor.classify.scratch import is_scratch
 from terra_refactor.classify.trace_counts import may_be_filled_before, sets_up_new_object
 from terra_refactor.domain.effect import Effect, EffectKind, EffectSite, RootKind
 from terra_refactor.domain.value import FunctionValue, TupleValue, members
 from terra_refactor.facts.code import CodeFacts
 from terra_refactor.facts.codes import Codes
-from terra_refactor.facts.records import AttributeWrite, Call, ItemWrite, NameRead, NameWrite, RegionKind
+from terra_refactor.facts.records import AttributeWrite, Call, ItemWrite, NameWrite
 from terra_refactor.facts.view import ContextView, has_trait, unconverted_construct
 from terra_refactor.facts.watch import SELECTIVE, Looks, Watch, changed_looks
 from terra_refactor.ir.function import Function, FunctionKind, ParameterKind
@@ -427,7 +428,10 @@ class HazardMap:
             if (
                 effect.kind in (EffectKind.VARIABLE_CREATION, EffectKind.STATE_WRITE)
                 and self.is_guarded(code, site.op)
-                and not (effect.kind is EffectKind.VARIABLE_CREATION and self._is_made_for_each(chain[: position + 1]))
+                and not (
+                    effect.kind is EffectKind.VARIABLE_CREATION
+                    and is_made_for_each(self.facts, self.index, self.view, chain[: position + 1])
+                )
             ):
                 # an object created the first time is kept; a tensor of the trace has no value then
                 return effect.kind is EffectKind.VARIABLE_CREATION or not self._reports(
@@ -438,36 +442,6 @@ class HazardMap:
     def is_guarded(self, code: Function, op: int) -> bool:
         """Whether the operation runs only the first time: under `if self.x is None`, `if not self.built`, `if not hasattr(...)`."""
         return self.ask(_GUARDED, (code.id, op))
-
-    def _is_made_for_each(self, chain: tuple[EffectSite, ...]) -> bool:
-        """Whether what is made the first time is made for each value of the outermost parameter, and calls bring several."""
-        index = self.index(FunctionId(chain[-1].module, chain[-1].function))
-        tests = [region.subject for region in index.around(chain[-1].op) if region.kind is RegionKind.IF]
-        names = {
-            fact.name for test in tests if test is not None for fact in index.behind(test) if isinstance(fact, NameRead)
-        }
-        code = index.function
-        for site in reversed(chain[:-1]):
-            names = self._given_from(site, code, names)
-            code = self.program.function(FunctionId(site.module, site.function))
-        own = 1 if code.kind is FunctionKind.METHOD else 0
-        return any(
-            parameter.name in names and len(parameter.values) > 1
-            for parameter in self.facts.functions[code.id].parameters[own:]
-        )
-
-    def _given_from(self, site: EffectSite, code: Function, names: set[str]) -> set[str]:
-        """The parameters of the function around a call that it passes for parameters of the function that is called."""
-        found: set[str] = set()
-        for context in self.facts.contexts_of(FunctionId(site.module, site.function)):
-            view = self.view(context)
-            call = view.code.facts[site.op]
-            if isinstance(call, Call) and site.op in view.calls:
-                given = (
-                    view.given_for(call, code, name) for name in names if view.codes.of(code.id).has_parameter(name)
-                )
-                found |= {name for each in given if each is not None and (name := view.parameter_behind(each))}
-        return found
 
     def _written_of(self, effect: Effect) -> tuple[str, str]:
         """The source spelling of an effect (`history.append(...)`), and the changed object (`history`)."""

@@ -1,0 +1,76 @@
+"""What is made the first time that a key comes, in a cache of variables, layers or optimizers, and whether later calls bring new keys.
+
+Computes: what the tested key is computed from, up the calls that lead there. Needs: the facts of the program. Gives: `is_made_for_each`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
+
+from terra_refactor.analysis.facts import ContextFacts, ProgramFacts
+from terra_refactor.domain.effect import EffectSite
+from terra_refactor.domain.value import Constant, Value
+from terra_refactor.facts.code import CodeFacts
+from terra_refactor.facts.records import Call, ItemRead, NameRead, RegionKind
+from terra_refactor.facts.view import ContextView
+from terra_refactor.ir.function import Function, FunctionKind
+from terra_refactor.ir.ids import FunctionId, OpId
+
+
+def is_made_for_each(
+    facts: ProgramFacts,
+    codes: Callable[[FunctionId], CodeFacts],
+    views: Callable[[ContextFacts], ContextView],
+    chain: Sequence[EffectSite],
+) -> bool:
+    """Whether what is made under a test at the end of a chain of calls is made for each value of a parameter of the outermost function.
+
+    Calls must bring several values, to each function on the way.
+    """
+    code = codes(FunctionId(chain[-1].module, chain[-1].function))
+    tests = [region.subject for region in code.around(chain[-1].op) if region.kind is RegionKind.IF]
+    names = _read_by(code, [test for test in tests if test is not None])
+    for site in reversed(chain[:-1]):
+        if not _are_several(facts, code.function, names):
+            return False
+        outer = FunctionId(site.module, site.function)
+        names = _given_from(code, names, [views(context) for context in facts.contexts_of(outer)], site.op)
+        code = codes(outer)
+    return _are_several(facts, code.function, names)
+
+
+def _are_several(facts: ProgramFacts, code: Function, names: AbstractSet[str]) -> bool:
+    """Whether calls bring several values for one of these parameters."""
+    own = 1 if code.kind is FunctionKind.METHOD else 0
+    return any(
+        parameter.name in names and len(parameter.values) > 1 for parameter in facts.functions[code.id].parameters[own:]
+    )
+
+
+def _given_from(code: CodeFacts, names: AbstractSet[str], callers: Sequence[ContextView], at: OpId) -> set[str]:
+    """The variables of the function around a call from which the arguments for these parameters are computed, if they vary."""
+    values: dict[OpId, set[Value]] = {}
+    for view in callers:
+        for number in _arguments(view, code, names, at):
+            values.setdefault(number, set()).add(view.value(number))
+    varying = [
+        number for number, found in values.items() if len(found) > 1 or not all(isinstance(v, Constant) for v in found)
+    ]
+    return _read_by(callers[0].code, varying) if callers else set()
+
+
+def _arguments(view: ContextView, code: CodeFacts, names: AbstractSet[str], at: OpId) -> list[OpId]:
+    """What a call, or the reading of an item that calls `__getitem__`, passes for these parameters."""
+    match view.code.facts[at]:
+        case Call() as call if at in view.calls:
+            given = (view.given_for(call, code.function, name) for name in names if code.has_parameter(name))
+            return [number for number in given if number is not None]
+        case ItemRead(index=index) if code.function.name == "__getitem__":
+            return [index]
+        case _:
+            return []
+
+
+def _read_by(code: CodeFacts, numbers: Sequence[OpId]) -> set[str]:
+    return {fact.name for number in numbers for fact in code.behind(number) if isinstance(fact, NameRead)}
