@@ -20,7 +20,7 @@ from lsp_server.progress import Progress, progress_bar
 from lsp_server.requests import decoded
 from lsp_server.server import TerraServer
 from terra_refactor.errors import SourceError
-from terra_refactor.ide.causes import way_to
+from terra_refactor.ide.causes import places_to
 from terra_refactor.ide.code_actions import NewText, NotPossible, Request, Task, perform
 from terra_refactor.ide.explanations import function_text
 from terra_refactor.ide.proving import ProofResult, change_around, prove
@@ -88,7 +88,7 @@ def register(server: TerraServer) -> None:
         ways = []
         for hazard in sorted(decision.hazards, key=lambda hazard: hazard.assumed):
             steps = []
-            for place in way_to(snapshot, decision, hazard):
+            for place in places_to(snapshot, decision, hazard):
                 located = server.documents.locate(snapshot.sources[place.path], place.span)
                 if located is not None:
                     start, end = (
@@ -97,7 +97,7 @@ def register(server: TerraServer) -> None:
                     steps.append({"uri": located[0], "range": {"start": start, "end": end}, "message": place.message})
             ways.append({"function": decision.qualname, "rule": hazard.rule, "message": hazard.message, "steps": steps})
         if ways and server.client.shows_documents and not server.client.asks_reason:
-            place = way_to(snapshot, decision, min(decision.hazards, key=lambda hazard: hazard.assumed))[-1]
+            place = places_to(snapshot, decision, min(decision.hazards, key=lambda hazard: hazard.assumed))[-1]
             located = server.documents.locate(snapshot.sources[place.path], place.span)
             if located is not None:
                 shown = types.ShowDocumentParams(located[0], selection=located[1], take_focus=True)

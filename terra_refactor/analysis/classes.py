@@ -254,7 +254,7 @@ def definitely_subclass(frame: Frame, cls: Value, base: Value) -> bool | None:
             return True
         if isinstance(candidate, LibraryValue):
             if isinstance(base, LibraryValue):
-                if registry.is_subclass(candidate.name, base.name):
+                if registry.is_library_subclass(candidate.name, base.name):
                     return True
                 if registry.lookup(candidate.name) is None:
                     unsure = True

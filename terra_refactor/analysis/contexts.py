@@ -1,7 +1,7 @@
 """The contexts in which functions were analysed: their summaries, found again by arguments and state.
 
 Computes: which contexts of one function are distinguished, and the joined arguments of those that are not. Needs: the lowered program and
-the journal. Gives: `Contexts`, which the interpreter, `reuse` and `driver` share.
+the journal. Gives: `SummaryTable`, which the interpreter, `reuse` and `driver` share.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ MOST_VIEWS: Final = 3
 """Factor on that maximum for contexts that differ only in open sizes."""
 
 
-class Contexts:
+class SummaryTable:
     """Every summary of one analysis."""
 
     def __init__(self, program: Program, journal: Journal, next_identity: int) -> None:

@@ -273,6 +273,6 @@ def keras_family(frame: Frame, cls: Value) -> str | None:
                 ("keras.metrics.Metric", "metric"),
                 ("keras.optimizers.schedules.LearningRateSchedule", "schedule"),
             ):
-                if registry.is_subclass(candidate.name, base):
+                if registry.is_library_subclass(candidate.name, base):
                     return family
     return None

@@ -13,7 +13,7 @@ from typing import Final, Protocol, TypeAlias
 
 from terra_refactor.analysis.code_names import CodeNamesTable
 from terra_refactor.analysis.code_table import CodeTable
-from terra_refactor.analysis.contexts import Contexts
+from terra_refactor.analysis.contexts import SummaryTable
 from terra_refactor.analysis.declarations import Declaration
 from terra_refactor.analysis.describe import written_form
 from terra_refactor.analysis.facts import EntryKind, FailureFact, ObjectKind
@@ -120,7 +120,7 @@ class Calls(Protocol):
     calls: CallTransfer
     attributes: AttributeTransfer
     entry_frame: Callable[[], Frame]
-    contexts: Contexts
+    contexts: SummaryTable
     sharing: Sharing
     settled: bool
 

@@ -150,7 +150,7 @@ def is_instance(site: Site, value: Value, cls: Value) -> bool | None:
                 "builtins.object",
             )
         return None
-    if registry.is_subclass(owner, cls.name):
+    if registry.is_library_subclass(owner, cls.name):
         return True
     if cls.name in _SEQUENCE_CLASSES:
         return owner in ("builtins.list", "builtins.tuple", "builtins.str", "builtins.range") or None

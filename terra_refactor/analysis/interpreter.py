@@ -34,7 +34,7 @@ from terra_refactor.analysis.application import (
 from terra_refactor.analysis.binding import bind_arguments
 from terra_refactor.analysis.boundary import as_parameter, surviving_writes, widened_parameters
 from terra_refactor.analysis.code_names import CodeNamesTable
-from terra_refactor.analysis.contexts import Contexts, unsettled
+from terra_refactor.analysis.contexts import SummaryTable, unsettled
 from terra_refactor.analysis.declarations import Declaration
 from terra_refactor.analysis.effects import EXTERNAL
 from terra_refactor.analysis.engine import (
@@ -119,7 +119,7 @@ class Interpreter(AbstractHeap, Notes):
         self.program = program
         self.loader = loader
         self.handlers = dict(handlers)
-        self.contexts = Contexts(program, self.journal, 0 if adoption is None else adoption.store.next_identity)
+        self.contexts = SummaryTable(program, self.journal, 0 if adoption is None else adoption.store.next_identity)
         self.sharing = Sharing()
         self.names = CodeNamesTable() if adoption is None else adoption.store.names
         self.adoption = adoption

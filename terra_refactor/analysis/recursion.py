@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from terra_refactor.analysis.boundary import less_known
-from terra_refactor.analysis.contexts import Contexts
+from terra_refactor.analysis.contexts import SummaryTable
 from terra_refactor.analysis.frames import Summary
 from terra_refactor.analysis.log import Called, Event, Key, Log
 from terra_refactor.domain.lattice import widen
@@ -65,7 +65,7 @@ class Running:
 class Recursions:
     """The contexts that are being interpreted, outermost first, and what is finished as far as it rests on them."""
 
-    def __init__(self, contexts: Contexts) -> None:
+    def __init__(self, contexts: SummaryTable) -> None:
         self._contexts = contexts
         self._stack: list[Running] = []
         self._of: dict[Key, list[Running]] = {}

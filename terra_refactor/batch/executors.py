@@ -13,13 +13,13 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import Any
 
-from terra_refactor.batch.limits import Limits, Status
-from terra_refactor.batch.manifest import Entry
+from terra_refactor.batch.limits import RepositoryLimits, RepositoryStatus
+from terra_refactor.batch.manifest import ManifestEntry
 from terra_refactor.batch.work import line_of, run_entry, stop_all
 from terra_refactor.errors import UsageError
 
 
-def run_locally(entries: Sequence[Entry], limits: Limits, jobs: int) -> Iterator[dict[str, Any]]:
+def run_locally(entries: Sequence[ManifestEntry], limits: RepositoryLimits, jobs: int) -> Iterator[dict[str, Any]]:
     """Results as they come, `jobs` repositories at a time."""
     executor = ThreadPoolExecutor(max_workers=jobs)
     try:
@@ -32,7 +32,7 @@ def run_locally(entries: Sequence[Entry], limits: Limits, jobs: int) -> Iterator
         executor.shutdown()
 
 
-def run_on_dask(entries: Sequence[Entry], limits: Limits, scheduler: str) -> Iterator[dict[str, Any]]:
+def run_on_dask(entries: Sequence[ManifestEntry], limits: RepositoryLimits, scheduler: str) -> Iterator[dict[str, Any]]:
     """Results as they come, from the workers of the cluster whose scheduler is at that address.
 
     Raises:
@@ -55,6 +55,6 @@ def run_on_dask(entries: Sequence[Entry], limits: Limits, scheduler: str) -> Ite
             future.release()
 
 
-def _lost(entry: Entry, error: BaseException) -> dict[str, Any]:
+def _lost(entry: ManifestEntry, error: BaseException) -> dict[str, Any]:
     said = f"the cluster lost it: {type(error).__name__}: {error}"
-    return line_of(entry, 0.0, {"status": Status.FAILED.value, "error": said})
+    return line_of(entry, 0.0, {"status": RepositoryStatus.FAILED.value, "error": said})

@@ -18,7 +18,7 @@ from typing import Final
 
 from typing_extensions import assert_never
 
-from terra_refactor.batch.manifest import Entry, SourceKind
+from terra_refactor.batch.manifest import ManifestEntry, SourceKind
 from terra_refactor.isolation import find_program
 
 LARGEST: Final = 4 << 30
@@ -38,7 +38,7 @@ class FetchError(Exception):
 
 
 @contextlib.contextmanager
-def fetched(entry: Entry, timeout: float) -> Iterator[str]:
+def fetched(entry: ManifestEntry, timeout: float) -> Iterator[str]:
     """The folder that holds the repository.
 
     Raises:
@@ -91,7 +91,7 @@ def _check_size(archive: str, sizes: Iterable[int]) -> None:
             raise FetchError(f"{archive}: unpacks to more than {LARGEST >> 30} GB")
 
 
-def _check_out(entry: Entry, folder: str, timeout: float) -> None:
+def _check_out(entry: ManifestEntry, folder: str, timeout: float) -> None:
     _git(folder, timeout, "init", "--quiet")
     wanted = entry.revision or "HEAD"
     fetch = ("fetch", "--quiet", "--no-tags", "--depth=1", "--", entry.location)

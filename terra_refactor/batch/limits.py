@@ -1,8 +1,8 @@
 """Limits and outcome of one repository: the records that processes exchange.
 
-Gives: `Limits`, `Status`, and the form of a result line, which is a JSON object: `schema`, `name`, `kind`, `location`, `revision`,
-`identity`, `version` (of this program), `status`, `error`, `seconds`, `peak_memory_mb`, and for what was analysed `summary` (as in
-report/1), `candidates`, `findings` (by rule), `unsafe_by` (functions that each rule makes unsafe), `unreadable_files`.
+Gives: `RepositoryLimits`, `RepositoryStatus`, and the form of a result line, which is a JSON object: `schema`, `name`, `kind`, `location`,
+`revision`, `identity`, `version` (of this program), `status`, `error`, `seconds`, `peak_memory_mb`, and for what was analysed `summary`
+(as in report/1), `candidates`, `findings` (by rule), `unsafe_by` (functions that each rule makes unsafe), `unreadable_files`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Final
 SCHEMA: Final = "terra-refactor/batch/1"
 
 
-class Status(Enum):
+class RepositoryStatus(Enum):
     """Its outcome."""
 
     DONE = "done"
@@ -25,7 +25,7 @@ class Status(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class RepositoryLimits:
     """Of one repository, fetching included."""
 
     seconds: float = 600.0

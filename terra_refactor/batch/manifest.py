@@ -40,7 +40,7 @@ class SourceKind(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ManifestEntry:
     """One repository.
 
     Attributes:
@@ -63,7 +63,7 @@ class Entry:
         return "\0".join((self.name, self.kind.value, self.location, self.revision, *self.paths))
 
 
-def read_manifest(file: Path) -> tuple[Entry, ...]:
+def read_manifest(file: Path) -> tuple[ManifestEntry, ...]:
     """The entries of a manifest, in its order.
 
     Raises:
@@ -85,8 +85,8 @@ def read_manifest(file: Path) -> tuple[Entry, ...]:
     return entries
 
 
-def _from_lines(text: str, file: Path, folder: Path) -> tuple[Entry, ...]:
-    entries: list[Entry] = []
+def _from_lines(text: str, file: Path, folder: Path) -> tuple[ManifestEntry, ...]:
+    entries: list[ManifestEntry] = []
     for number, line in enumerate(text.splitlines(), start=1):
         content = line.strip()
         if not content or content.startswith("#"):
@@ -97,20 +97,22 @@ def _from_lines(text: str, file: Path, folder: Path) -> tuple[Entry, ...]:
                 url, revision = content[4:], ""
             name = f"{_last(url)}@{revision}" if revision else _last(url)
             where = f"{file}:{number}"
-            entries.append(Entry(name, SourceKind.GIT, _checked_url(url, where), _checked_revision(revision, where)))
+            entries.append(
+                ManifestEntry(name, SourceKind.GIT, _checked_url(url, where), _checked_revision(revision, where))
+            )
         else:
             entries.append(_local(content, content, folder, f"{file}:{number}"))
     return tuple(entries)
 
 
-def _from_toml(text: str, file: Path, folder: Path) -> tuple[Entry, ...]:
+def _from_toml(text: str, file: Path, folder: Path) -> tuple[ManifestEntry, ...]:
     tables = parse_toml(text, str(file)).get("repository", [])
     if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
         raise UsageError(f"{file}: `repository` takes tables: [[repository]]")
     return tuple(_from_table(table, f"{file}: repository {number}", folder) for number, table in enumerate(tables, 1))
 
 
-def _from_table(table: Mapping[str, Any], where: str, folder: Path) -> Entry:
+def _from_table(table: Mapping[str, Any], where: str, folder: Path) -> ManifestEntry:
     for key, value in table.items():
         if key not in _KEYS:
             close = difflib.get_close_matches(key, _KEYS, n=1)
@@ -132,19 +134,19 @@ def _from_table(table: Mapping[str, Any], where: str, folder: Path) -> Entry:
     if kind is SourceKind.GIT:
         revision = table.get("revision", "")
         name = table.get("name", f"{_last(location)}@{revision}" if revision else _last(location))
-        return Entry(name, kind, _checked_url(location, where), _checked_revision(revision, where), paths)
+        return ManifestEntry(name, kind, _checked_url(location, where), _checked_revision(revision, where), paths)
     if "revision" in table:
         raise UsageError(f"{where}: `revision` goes with `git` only")
-    return Entry(table.get("name", location), kind, os.path.abspath(folder / location), "", paths)
+    return ManifestEntry(table.get("name", location), kind, os.path.abspath(folder / location), "", paths)
 
 
-def _local(name: str, location: str, folder: Path, where: str) -> Entry:
+def _local(name: str, location: str, folder: Path, where: str) -> ManifestEntry:
     absolute = os.path.abspath(folder / location)
     if location.endswith(_ARCHIVES):
-        return Entry(name, SourceKind.SDIST, absolute)
+        return ManifestEntry(name, SourceKind.SDIST, absolute)
     if "://" in location:
         raise UsageError(f"{where}: {location} is a URL; write git+{location}")
-    return Entry(name, SourceKind.PATH, absolute)
+    return ManifestEntry(name, SourceKind.PATH, absolute)
 
 
 def _checked_revision(revision: str, where: str) -> str:

@@ -17,8 +17,8 @@ from types import TracebackType
 from typing import IO, Any
 
 from terra_refactor import __version__
-from terra_refactor.batch.limits import SCHEMA, Status
-from terra_refactor.batch.manifest import Entry
+from terra_refactor.batch.limits import SCHEMA, RepositoryStatus
+from terra_refactor.batch.manifest import ManifestEntry
 from terra_refactor.errors import UsageError
 
 
@@ -69,15 +69,15 @@ class ResultFile:
         stream.seek(whole)
         stream.truncate()
 
-    def todo(self, entries: Iterable[Entry], *, retry: bool) -> tuple[Entry, ...]:
+    def todo(self, entries: Iterable[ManifestEntry], *, retry: bool) -> tuple[ManifestEntry, ...]:
         """The entries without a result of this version; with `retry` also those that did not end well."""
         return tuple(entry for entry in entries if not self._has(entry, retry))
 
-    def _has(self, entry: Entry, retry: bool) -> bool:
+    def _has(self, entry: ManifestEntry, retry: bool) -> bool:
         line = self.lines.get(entry.identity)
         if line is None or line.get("version") != __version__:
             return False
-        return not retry or line.get("status") == Status.DONE.value
+        return not retry or line.get("status") == RepositoryStatus.DONE.value
 
     def add(self, line: Mapping[str, Any]) -> None:
         """Append a line, and see it to the disk.

@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from terra_refactor.batch.limits import Status
+from terra_refactor.batch.limits import RepositoryStatus
 from terra_refactor.rules.registry import all_rules
 
 _MANY = 10
@@ -23,14 +23,14 @@ _MANY = 10
 def print_summary(console: Console, lines: Iterable[Mapping[str, Any]]) -> None:
     """Print the table, and what did not end well."""
     ordered = sorted(lines, key=lambda line: str(line["name"]))
-    done = [line for line in ordered if line["status"] == Status.DONE.value]
+    done = [line for line in ordered if line["status"] == RepositoryStatus.DONE.value]
     ends = Counter(str(line["status"]) for line in ordered)
     words = ", ".join(f"{count} {status}" for status, count in sorted(ends.items()))
     console.print(Text(f"{len(ordered)} repositories: {words}", style="bold"))
     if done:
         console.print(_totals(done))
     for line in ordered:
-        if line["status"] != Status.DONE.value:
+        if line["status"] != RepositoryStatus.DONE.value:
             console.print(
                 Text.assemble((str(line["name"]), "bold"), f": {line['status']}: {line['error']}"), soft_wrap=True
             )

@@ -17,15 +17,15 @@ from typing import Any, Final
 
 from terra_refactor import __version__
 from terra_refactor.batch.fetch import FetchError, fetched
-from terra_refactor.batch.limits import SCHEMA, Limits, Status
-from terra_refactor.batch.manifest import Entry
+from terra_refactor.batch.limits import SCHEMA, RepositoryLimits, RepositoryStatus
+from terra_refactor.batch.manifest import ManifestEntry
 from terra_refactor.isolation import isolated_command
 
 _RUNNING: Final[set[subprocess.Popen[str]]] = set()
 _LOCK: Final = threading.Lock()
 
 
-def run_entry(entry: Entry, limits: Limits) -> dict[str, Any]:
+def run_entry(entry: ManifestEntry, limits: RepositoryLimits) -> dict[str, Any]:
     """The result line of one repository."""
     started = time.monotonic()
     try:
@@ -33,15 +33,18 @@ def run_entry(entry: Entry, limits: Limits) -> dict[str, Any]:
             left = limits.seconds - (time.monotonic() - started)
             outcome = _analysed(folder, entry, limits, max(left, 1.0))
     except FetchError as error:
-        outcome = {"status": Status.FAILED.value, "error": str(error)}
+        outcome = {"status": RepositoryStatus.FAILED.value, "error": str(error)}
     except subprocess.TimeoutExpired:
-        outcome = {"status": Status.TIMEOUT.value, "error": f"took more than {limits.seconds:g} seconds to fetch"}
+        outcome = {
+            "status": RepositoryStatus.TIMEOUT.value,
+            "error": f"took more than {limits.seconds:g} seconds to fetch",
+        }
     except OSError as error:  # no room for temporary files, no process to be had
-        outcome = {"status": Status.FAILED.value, "error": f"{type(error).__name__}: {error}"}
+        outcome = {"status": RepositoryStatus.FAILED.value, "error": f"{type(error).__name__}: {error}"}
     return line_of(entry, time.monotonic() - started, outcome)
 
 
-def line_of(entry: Entry, seconds: float, outcome: Mapping[str, Any]) -> dict[str, Any]:
+def line_of(entry: ManifestEntry, seconds: float, outcome: Mapping[str, Any]) -> dict[str, Any]:
     """A result line: the entry, and what came of it (`status`, `error` and, if that was analysed, the numbers)."""
     return {
         "schema": SCHEMA,
@@ -63,7 +66,7 @@ def stop_all() -> None:
             _kill(process)
 
 
-def _analysed(folder: str, entry: Entry, limits: Limits, seconds: float) -> dict[str, Any]:
+def _analysed(folder: str, entry: ManifestEntry, limits: RepositoryLimits, seconds: float) -> dict[str, Any]:
     task = {"folder": folder, "paths": list(entry.paths), "memory_mb": limits.memory_mb}
     process = subprocess.Popen(
         isolated_command("terra_refactor.batch.child"),
@@ -78,7 +81,7 @@ def _analysed(folder: str, entry: Entry, limits: Limits, seconds: float) -> dict
     try:
         answer, _ = process.communicate(json.dumps(task), timeout=seconds)
     except subprocess.TimeoutExpired:
-        return {"status": Status.TIMEOUT.value, "error": f"took more than {limits.seconds:g} seconds"}
+        return {"status": RepositoryStatus.TIMEOUT.value, "error": f"took more than {limits.seconds:g} seconds"}
     finally:
         with _LOCK:
             _RUNNING.discard(process)
@@ -90,7 +93,7 @@ def _analysed(folder: str, entry: Entry, limits: Limits, seconds: float) -> dict
     except ValueError:
         code = process.returncode
         how = signal.Signals(-code).name if code < 0 else f"exit code {code}"
-        return {"status": Status.FAILED.value, "error": f"the process died ({how})"}
+        return {"status": RepositoryStatus.FAILED.value, "error": f"the process died ({how})"}
     return found
 
 

@@ -25,7 +25,7 @@ from terra_refactor.classify.parameters import describe_parameters, reported_typ
 from terra_refactor.classify.reach import abstract_methods, uses_static_sizes
 from terra_refactor.classify.recorded import recorded_types, shape_traces, traces_in_words
 from terra_refactor.classify.samples import samples_of
-from terra_refactor.classify.signature import Proposal, proposal_for, signature_text, sizes_to_retrace
+from terra_refactor.classify.signature import ProposedArguments, proposal_for, signature_text, sizes_to_retrace
 from terra_refactor.domain.effect import Effect, EffectKind, EffectSite, RootKind
 from terra_refactor.domain.evidence import STRENGTH, Evidence
 from terra_refactor.domain.tensor import TensorType
@@ -102,7 +102,7 @@ def is_part_of_test(hazards: HazardMap, identity: FunctionId) -> bool:
     return hazards.ask(_TEST, identity)
 
 
-def proposal_of(hazards: HazardMap, identity: FunctionId) -> Proposal | None:
+def proposal_of(hazards: HazardMap, identity: FunctionId) -> ProposedArguments | None:
     """The arguments that its decorator should get, beside those that it has; None if these are right."""
     return hazards.ask(_PROPOSAL, identity)
 
@@ -191,7 +191,7 @@ def _may_build_models(hazards: HazardMap, found: FunctionFacts, contexts: tuple[
         view = hazards.view(context)
         for call, name in view.library_calls():
             given = view.parameter_behind(call.arguments[0].value) if call.arguments else None
-            if given in open_ones and registry.is_subclass(name.removesuffix(".__call__"), LAYER):
+            if given in open_ones and registry.is_library_subclass(name.removesuffix(".__call__"), LAYER):
                 yield f"`{given}` is no symbolic tensor of Keras, with which a model is built"
 
 
@@ -218,7 +218,7 @@ def _brought(hazards: HazardMap, about: FreshParameter) -> Fresh:
     return brought_by_callers(hazards.codes, hazards.facts, about, partial(hazards.ask, _FRESH))
 
 
-def _proposal(hazards: HazardMap, identity: FunctionId) -> Proposal | None:
+def _proposal(hazards: HazardMap, identity: FunctionId) -> ProposedArguments | None:
     found = hazards.facts.functions[identity]
     relax = _may_relax(hazards, hazards.facts.contexts_of(identity))
     seen = hazards.program.recorded.get(identity)
@@ -292,7 +292,7 @@ _TEST: Final = Question[HazardMap, FunctionId, bool](
     lambda hazards, identity: is_test_code(hazards.codes, hazards.facts, hazards.program.function(identity)),
     meanwhile=False,
 )
-_PROPOSAL: Final = Question[HazardMap, FunctionId, Proposal | None](_proposal, None)
+_PROPOSAL: Final = Question[HazardMap, FunctionId, ProposedArguments | None](_proposal, None)
 _PORTRAIT: Final = Question[HazardMap, FunctionId, Portrait | None](_portray, None)
 _IMPORTED: Final = Question[HazardMap, FunctionId, tuple[str, ...]](_imported, ())
 _IMPORTS_TENSORFLOW: Final = Question(_imports_tensorflow, meanwhile=False)

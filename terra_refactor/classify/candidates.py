@@ -231,7 +231,7 @@ def _derives_from(
     for base in base_values(codes, facts, body):
         for member in members(base):
             if isinstance(member, LibraryValue):
-                if any(registry.is_subclass(member.name, cls) for cls in classes):
+                if any(registry.is_library_subclass(member.name, cls) for cls in classes):
                     return True
             else:
                 inner = class_body_of(codes, facts, member)

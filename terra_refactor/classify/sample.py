@@ -1,6 +1,7 @@
 """Values that could be passed to a parameter, by names that code outside of the analysis can follow.
 
-Computes: nothing. Gives: `Sample` and its kinds, and `Place`. They are part of decisions, which caches keep: reading one needs no analysis.
+Computes: nothing. Gives: `Sample` and its kinds, and `SampledPlace`. They are part of decisions, which caches keep: reading one needs no
+analysis.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from terra_refactor.domain.value import TensorKind
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SampledPlace:
     """A function or class of the program."""
 
     path: str
@@ -48,17 +49,17 @@ class SequenceSample:
 
     kind: str
     items: tuple[Sample, ...]
-    cls: Place | None = None
+    cls: SampledPlace | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class InstanceSample:
-    cls: Place
+    cls: SampledPlace
 
 
 @dataclass(frozen=True, slots=True)
 class FunctionSample:
-    function: Place
+    function: SampledPlace
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,8 +16,8 @@ from terra_refactor.classify.sample import (
     FunctionSample,
     InstanceSample,
     LibrarySample,
-    Place,
     Sample,
+    SampledPlace,
     SequenceSample,
     SizeSample,
     TensorSample,
@@ -96,7 +96,7 @@ def _sample(hazards: HazardMap, value: Value, depth: int) -> Sample | None:
             code = hazards.program.function(FunctionId(module, index))
             if "<" in code.qualname:
                 return None
-            return FunctionSample(Place(hazards.program.path_of(module), module, code.qualname))
+            return FunctionSample(SampledPlace(hazards.program.path_of(module), module, code.qualname))
         case LibraryValue(name):
             return LibrarySample(name)
         case _:
@@ -108,16 +108,16 @@ def _first(hazards: HazardMap, value: Value, depth: int) -> Sample | None:
     return next((sample for sample in samples if sample is not None), None)
 
 
-def _class(hazards: HazardMap, number: ObjectId) -> Place | None:
+def _class(hazards: HazardMap, number: ObjectId) -> SampledPlace | None:
     """Where the class of that name is defined, if it is at the top of a module."""
     found = hazards.facts.objects.get(number)
     return None if found is None else hazards.ask(_CLASS, found.name)
 
 
-def _class_named(hazards: HazardMap, name: str) -> Place | None:
+def _class_named(hazards: HazardMap, name: str) -> SampledPlace | None:
     for module in hazards.program.modules:
         if name in hazards.ask(_CLASSES, module):
-            return Place(hazards.program.path_of(module), module, name)
+            return SampledPlace(hazards.program.path_of(module), module, name)
     return None
 
 
@@ -126,5 +126,5 @@ def _classes_of(hazards: HazardMap, module: str) -> frozenset[str]:
     return frozenset(op.name for op in hazards.codes.of(FunctionId(module, 0)).of_kind(ClassMade))
 
 
-_CLASS: Final = Question[HazardMap, str, Place | None](_class_named, None)
+_CLASS: Final = Question[HazardMap, str, SampledPlace | None](_class_named, None)
 _CLASSES: Final = Question[HazardMap, str, frozenset[str]](_classes_of, frozenset())

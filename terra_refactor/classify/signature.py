@@ -47,7 +47,7 @@ FIRST_THAT_SAVES: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Proposal:
+class ProposedArguments:
     """Arguments that the decorator should get."""
 
     arguments: tuple[tuple[str, str], ...]
@@ -130,7 +130,7 @@ def proposal_for(
     *,
     relax: bool,
     recorded: tuple[str | None, str] | None = None,
-) -> Proposal | None:
+) -> ProposedArguments | None:
     """The decorator's arguments; None if they are as they should be. `relax` if axes may become unknown.
 
     `recorded` is a parameter whose shapes a run has traced one by one, and what was seen of that.
@@ -141,7 +141,7 @@ def proposal_for(
         renamed = [(_RENAMED.get(name, name), text) for name, text in kept]
         arguments = tuple((name, text) for name, text in renamed if name is not None)
         replaced = ", ".join(f"`{name}`" for name in former)
-        return Proposal(
+        return ProposedArguments(
             arguments,
             f"{replaced}: removed from `tf.function`, or renamed ({DEPRECATED_ARGUMENT.id})",
             DEPRECATED_ARGUMENT.id,
@@ -152,15 +152,15 @@ def proposal_for(
         return None
     arguments = (*kept, ("reduce_retracing", "True"))
     if recorded is not None and found.hybrid is not None:
-        return Proposal(arguments, f"{_several_shapes(recorded[0])}: {recorded[1]}", SHAPE_RETRACE.id)
+        return ProposedArguments(arguments, f"{_several_shapes(recorded[0])}: {recorded[1]}", SHAPE_RETRACE.id)
     varying = _varying_shapes(found, parameters, 2 if found.hybrid is None else FIRST_THAT_SAVES)
     if varying is not None:
-        return Proposal(arguments, _several_shapes(varying), SHAPE_RETRACE.id)
+        return ProposedArguments(arguments, _several_shapes(varying), SHAPE_RETRACE.id)
     if found.hybrid is None:
         # on a function that is a graph already this alone is no reason to change it: the sizes may be the same in all calls
         unknown = _unknown_sizes(parameters)
         if unknown is not None:
-            return Proposal(arguments, f"`{unknown}` has sizes that only a run knows: each would be traced")
+            return ProposedArguments(arguments, f"`{unknown}` has sizes that only a run knows: each would be traced")
     return None
 
 

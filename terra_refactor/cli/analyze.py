@@ -18,10 +18,10 @@ from terra_refactor.cli.options import (
     Select,
     show_settings,
 )
-from terra_refactor.cli.output import progress_bar
+from terra_refactor.cli.output import progress_callback
 from terra_refactor.cli.reporting import TEXT, read_targets, warn_of_nothing, write_reports
 from terra_refactor.report.to_text import print_analysis
-from terra_refactor.workspace.components import Coverage
+from terra_refactor.workspace.components import AnalysedFiles
 from terra_refactor.workspace.workspace import analyze
 
 
@@ -46,8 +46,8 @@ def analyze_command(
     if run.show_settings:
         return show_settings(settings)
     is_for_a_person = not run.verbose and not every_function and all(target.format == TEXT for target in targets)
-    coverage = Coverage.SHOWN if is_for_a_person else Coverage.EVERY
-    with progress_bar(quiet=run.quiet) as progress:
+    coverage = AnalysedFiles.SHOWN if is_for_a_person else AnalysedFiles.EVERY
+    with progress_callback(quiet=run.quiet) as progress:
         report = analyze(paths, run.options(paths, settings, progress, diff_base=diff_base, coverage=coverage))
     write_reports(
         targets,

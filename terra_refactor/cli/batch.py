@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from terra_refactor.batch.executors import run_locally, run_on_dask
-from terra_refactor.batch.limits import Limits, Status
+from terra_refactor.batch.limits import RepositoryLimits, RepositoryStatus
 from terra_refactor.batch.manifest import read_manifest
 from terra_refactor.batch.parquet import SUFFIX, ParquetFile
 from terra_refactor.batch.results import ResultFile
@@ -17,7 +17,7 @@ from terra_refactor.batch.summary import print_summary
 from terra_refactor.cli.errors import guarded
 from terra_refactor.cli.exit_codes import DONE, UNREADABLE
 from terra_refactor.cli.options import Jobs, Quiet
-from terra_refactor.cli.output import err, out, progress_bar
+from terra_refactor.cli.output import err, out, progress_callback
 from terra_refactor.errors import UsageError
 from terra_refactor.workspace.pool import available_jobs
 
@@ -45,7 +45,7 @@ Memory = Annotated[int, typer.Option("--memory", metavar="MB", help="Memory limi
 Retry = Annotated[bool, typer.Option("--retry", help="Retry repositories that failed.")]
 
 
-_LIMITS = Limits()
+_LIMITS = RepositoryLimits()
 
 
 @guarded
@@ -70,9 +70,9 @@ def batch_command(
         raise UsageError("--timeout takes more than 0 seconds, --memory and --jobs a whole number from 0")
     gc.enable()  # this goes on for long
     entries = read_manifest(Path(manifest))
-    limits = Limits(timeout, memory)
+    limits = RepositoryLimits(timeout, memory)
     opened = ParquetFile(Path(output)) if output.endswith(SUFFIX) else ResultFile(Path(output))
-    with opened as results, progress_bar(quiet=quiet) as progress:
+    with opened as results, progress_callback(quiet=quiet) as progress:
         todo = results.todo(entries, retry=retry)
         done = len(entries) - len(todo)
         if done and not quiet:
@@ -90,4 +90,4 @@ def batch_command(
         own = [results.lines[entry.identity] for entry in entries]
     if not quiet:
         print_summary(out(), own)
-    return DONE if all(line["status"] == Status.DONE.value for line in own) else UNREADABLE
+    return DONE if all(line["status"] == RepositoryStatus.DONE.value for line in own) else UNREADABLE

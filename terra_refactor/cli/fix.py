@@ -25,13 +25,13 @@ from terra_refactor.cli.options import (
     VerifyOptions,
     show_settings,
 )
-from terra_refactor.cli.output import err, progress_bar, say_that_code_runs
+from terra_refactor.cli.output import err, progress_callback, say_that_code_runs
 from terra_refactor.cli.reporting import TEXT, coverage_for, read_targets, warn_of_nothing, write_reports
 from terra_refactor.errors import SourceError, UsageError
 from terra_refactor.refactor.apply import is_written, write_file
 from terra_refactor.report.to_text import print_changes, print_diff, print_errors
 from terra_refactor.syntax.edit import unified_diff
-from terra_refactor.workspace.components import Coverage
+from terra_refactor.workspace.components import AnalysedFiles
 from terra_refactor.workspace.project import STDIN
 from terra_refactor.workspace.results import FileError, FixReport
 from terra_refactor.workspace.workspace import MAX_ROUNDS, fix, fix_verified
@@ -93,8 +93,10 @@ def fix_command(
     settings = replace(settings, baseline=None)  # known findings are fixed as well
     if verify:
         say_that_code_runs(quiet=run.quiet)
-    with progress_bar(quiet=run.quiet) as progress:
-        options = run.options(paths, settings, progress, coverage=Coverage.EVERY if function else coverage_for(targets))
+    with progress_callback(quiet=run.quiet) as progress:
+        options = run.options(
+            paths, settings, progress, coverage=AnalysedFiles.EVERY if function else coverage_for(targets)
+        )
         if verify:
             fixed = fix_verified(paths, options, setting, function or ()).fixed
         else:

@@ -27,7 +27,7 @@ from terra_refactor.cli.options import (
     WriteBaseline,
     show_settings,
 )
-from terra_refactor.cli.output import err, progress_bar
+from terra_refactor.cli.output import err, progress_callback
 from terra_refactor.cli.reporting import coverage_for, read_targets, warn_of_nothing, write_reports
 from terra_refactor.cli.watch import watch_files
 from terra_refactor.config import NEVER, SEVERITIES, Config, check_inside, repository_of
@@ -43,7 +43,7 @@ from terra_refactor.report.to_text import (
 )
 from terra_refactor.rules.rule import Finding
 from terra_refactor.workspace.baseline import DEFAULT_FILE, save_baseline
-from terra_refactor.workspace.components import Coverage
+from terra_refactor.workspace.components import AnalysedFiles
 from terra_refactor.workspace.ignores import add_ignores
 from terra_refactor.workspace.results import FileError, WorkspaceReport
 from terra_refactor.workspace.workspace import Options, analyze
@@ -119,13 +119,13 @@ def lint_command(
     elif write_baseline or shrink_baseline:
         settings = replace(settings, baseline=str(saved_to.absolute()))
 
-    with progress_bar(quiet=run.quiet) as progress:
+    with progress_callback(quiet=run.quiet) as progress:
         options = run.options(
             paths,
             settings,
             progress,
             diff_base=diff_base,
-            coverage=Coverage.EVERY if write_baseline else coverage_for(targets),
+            coverage=AnalysedFiles.EVERY if write_baseline else coverage_for(targets),
         )
         report = analyze(paths, options)
     if write_baseline or shrink_baseline:

@@ -24,7 +24,7 @@ from terra_refactor.errors import UsageError
 from terra_refactor.syntax.source import STDIN_NAME
 from terra_refactor.verify.commands import script_of, tests_of
 from terra_refactor.verify.verdict import Limits, Script, Tests
-from terra_refactor.workspace.components import Coverage
+from terra_refactor.workspace.components import AnalysedFiles
 from terra_refactor.workspace.loading import StandardInput
 from terra_refactor.workspace.printable import printable
 from terra_refactor.workspace.project import STDIN
@@ -291,7 +291,7 @@ class RunOptions:
         progress: Progress | None,
         *,
         diff_base: str | None = None,
-        coverage: Coverage = Coverage.EVERY,
+        coverage: AnalysedFiles = AnalysedFiles.EVERY,
     ) -> Options:
         """The options of a run; reads standard input where a path is `-`."""
         stdin: StandardInput | None = None

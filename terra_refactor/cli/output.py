@@ -1,7 +1,7 @@
 """Where things are printed.
 
 Computes: consoles for standard output and standard error, and a progress bar for long runs on a terminal. Gives:
-`out`, `err`, `emit`, `progress_bar`.
+`out`, `err`, `emit`, `progress_callback`.
 
 A report goes to standard output or to a file, everything about the run to standard error. There are no colours on a
 pipe or with NO_COLOR.
@@ -102,7 +102,7 @@ def _emit_to_device(text: str, output: str) -> None:
 
 
 @contextlib.contextmanager
-def progress_bar(*, quiet: bool) -> Iterator[Callable[[str, int, int], None] | None]:
+def progress_callback(*, quiet: bool) -> Iterator[Callable[[str, int, int], None] | None]:
     """A callback for progress; None if it would not be shown."""
     console = err()
     if quiet or not console.is_terminal:

@@ -21,7 +21,7 @@ from rich.console import Console
 from terra_refactor.cli.output import emit, err, out, to_string
 from terra_refactor.errors import UsageError
 from terra_refactor.report.schema import build_report
-from terra_refactor.workspace.components import Coverage
+from terra_refactor.workspace.components import AnalysedFiles
 from terra_refactor.workspace.results import WorkspaceReport
 
 TEXT: Final = "text"
@@ -35,9 +35,9 @@ OF_FINDINGS: Final = frozenset({TEXT, "sarif", "github", "gitlab", "junit", "rdj
 """The formats that tell of `lint` nothing but findings and errors."""
 
 
-def coverage_for(targets: Sequence[ReportTarget]) -> Coverage:
+def coverage_for(targets: Sequence[ReportTarget]) -> AnalysedFiles:
     """The depth of analysis that the requested reports need."""
-    return Coverage.FINDINGS if all(target.format in OF_FINDINGS for target in targets) else Coverage.EVERY
+    return AnalysedFiles.FINDINGS if all(target.format in OF_FINDINGS for target in targets) else AnalysedFiles.EVERY
 
 
 @dataclass(frozen=True, slots=True)

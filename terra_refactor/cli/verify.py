@@ -10,7 +10,7 @@ from terra_refactor.cli.errors import guarded
 from terra_refactor.cli.exit_codes import DONE, FINDINGS, UNREADABLE
 from terra_refactor.cli.groups import grouped
 from terra_refactor.cli.options import Functions, Level, MinOps, Paths, RunOptions, VerifyOptions, show_settings
-from terra_refactor.cli.output import emit, err, out, progress_bar, say_that_code_runs, to_string
+from terra_refactor.cli.output import emit, err, out, progress_callback, say_that_code_runs, to_string
 from terra_refactor.errors import UsageError
 from terra_refactor.report.to_text import print_errors
 from terra_refactor.report.verification import print_verification, verification_json
@@ -50,7 +50,7 @@ def verify_command(
     if run.show_settings:
         return show_settings(settings)
     say_that_code_runs(quiet=run.quiet)
-    with progress_bar(quiet=run.quiet) as progress:
+    with progress_callback(quiet=run.quiet) as progress:
         report = verify(paths, run.options(paths, settings, progress), setting, function or ())
     if format == "json":
         emit(verification_json(report), output)

@@ -2,7 +2,7 @@
 
 A set of roots is a small number of bits. Bit 0: a graph that begins at this function. Bit 1: one that begins at its caller, and so on; the
 last bit stands for every function further out. Computes: the shift at the boundary of a call. Gives: `HERE`, `EVERYWHERE`, `inward`,
-`outward`, `Traced`.
+`root_in_caller`, `Traced`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def inward(roots: int) -> int:
     return ((roots << 1) & EVERYWHERE) | (roots & _LAST)
 
 
-def outward(roots: int) -> int:
+def root_in_caller(roots: int) -> int:
     """A mark inside the callee, translated for its caller."""
     return (roots >> 1) | (roots & _LAST)
 
@@ -48,7 +48,7 @@ class Traced:
 
     def seen_outside(self) -> Traced:
         """A mark inside the callee, translated for its caller."""
-        found = Traced(outward(self.content), outward(self.rank), outward(self.first))
+        found = Traced(root_in_caller(self.content), root_in_caller(self.rank), root_in_caller(self.first))
         return KNOWN if found == KNOWN else found
 
 

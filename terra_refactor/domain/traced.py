@@ -16,7 +16,7 @@ from dataclasses import replace
 from typing import Final
 
 from terra_refactor.domain.dim import Dim, OpenDim, Why, eager, opened, roots_of
-from terra_refactor.domain.roots import EVERYWHERE, HERE, KNOWN, Traced, inward, outward
+from terra_refactor.domain.roots import EVERYWHERE, HERE, KNOWN, Traced, inward, root_in_caller
 from terra_refactor.domain.shape import Shape
 from terra_refactor.domain.tensor import TensorType
 from terra_refactor.domain.value import (
@@ -125,7 +125,7 @@ def seen_inside(value: Value) -> Value:
 
 def seen_outside(value: Value) -> Value:
     """A callee's value as its caller sees it."""
-    return _shifted(value, outward, Traced.seen_outside) if is_marked(value) else value
+    return _shifted(value, root_in_caller, Traced.seen_outside) if is_marked(value) else value
 
 
 def without_marks(value: Value) -> Value:

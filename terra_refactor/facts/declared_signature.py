@@ -18,7 +18,7 @@ from terra_refactor.tf_model.graph_traits import TF_FUNCTION
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class SignatureEntry:
     """One entry of a signature."""
 
     spec: SpecValue | None
@@ -31,13 +31,13 @@ class Entry:
 class Signature:
     """The declared signature of a traced function."""
 
-    entries: tuple[Entry, ...]
+    entries: tuple[SignatureEntry, ...]
     parameters: tuple[str, ...]
     """The names of the parameters they are for, in order; without `self` and `cls`."""
     required: int
     """How many parameters have no default."""
 
-    def of(self, parameter: str) -> Entry | None:
+    def of(self, parameter: str) -> SignatureEntry | None:
         """The entry of a parameter; None for one that the signature leaves to its default."""
         position = self.parameters.index(parameter) if parameter in self.parameters else len(self.entries)
         return self.entries[position] if position < len(self.entries) else None
@@ -94,5 +94,5 @@ def _written_signature(outer: ContextView, identity: FunctionId) -> OpId | None:
     return None
 
 
-def _entry(value: Value) -> Entry:
-    return Entry(value, False) if isinstance(value, SpecValue) else Entry(None, value == NONE)
+def _entry(value: Value) -> SignatureEntry:
+    return SignatureEntry(value, False) if isinstance(value, SpecValue) else SignatureEntry(None, value == NONE)

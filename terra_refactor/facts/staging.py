@@ -37,7 +37,7 @@ from terra_refactor.facts.records import (
     Return,
 )
 from terra_refactor.facts.view import ContextView
-from terra_refactor.ir.control import Flow, Node, NodeId, NodeKind, Site
+from terra_refactor.ir.control import ControlSite, Flow, FlowNode, NodeId, NodeKind
 from terra_refactor.ir.dataflow import (
     UNBOUND_HERE,
     Definition,
@@ -97,14 +97,14 @@ class Staging:
             self.staged |= flags
             self._solved.clear()
 
-    def sites(self) -> Iterator[Site]:
+    def sites(self) -> Iterator[ControlSite]:
         """The branches and loops of the graph, in order."""
         for number in sorted(self.staged):
             site = self.flow.sites[number]
             if site.before in self._reaching():
                 yield site
 
-    def missing(self, site: Site) -> Iterator[tuple[str, bool]]:
+    def missing(self, site: ControlSite) -> Iterator[tuple[str, bool]]:
         """The names that a branch or loop of the graph looks up in vain before it sets them; and whether that is so in every trace.
 
         An iteration, or a side of a branch, is a function of its own: what it sets itself, and does not hand on, is its local variable.
@@ -120,11 +120,11 @@ class Staging:
                 if found is not None and UNBOUND_HERE in found and name in local:
                     yield name, len(found) == 1
 
-    def names(self, site: Site) -> list[str]:
+    def names(self, site: ControlSite) -> list[str]:
         """The variables that a branch merges, or that a loop carries."""
         return sorted(carried(site, self._live) if site.is_loop else merged_by(site, self._live))
 
-    def read_first(self, site: Site) -> frozenset[str]:
+    def read_first(self, site: ControlSite) -> frozenset[str]:
         """The names whose value from before an iteration the iteration reads, or the test of the loop."""
         exposed: set[str] = set()
         bound: dict[NodeId, frozenset[str]] = {}
@@ -184,7 +184,7 @@ class Staging:
             known = self._values[key] = self._find_value(name, definition)
         return known
 
-    def under_staged(self, node: Node) -> bool:
+    def under_staged(self, node: FlowNode) -> bool:
         """Whether only the run decides that a node runs."""
         return any(
             number in self.staged and not (self.flow.sites[number].is_loop and arm) for number, arm in node.sites
@@ -214,7 +214,7 @@ class Staging:
             self.under_staged(self.flow.nodes[place]) for place in self.flow.by_op[beside]
         )
 
-    def loops_left(self) -> Iterator[tuple[Site, str]]:
+    def loops_left(self) -> Iterator[tuple[ControlSite, str]]:
         """The loops of Python whose flag a tensor sets, with that flag."""
         for number, site in enumerate(self.flow.sites):
             if site.is_loop and number not in self.staged:
@@ -222,14 +222,14 @@ class Staging:
                     if self._is_merged(flag, site.ends[0]):
                         yield site, flag
 
-    def setters(self, loop: Site, flag: str) -> Iterator[Site]:
+    def setters(self, loop: ControlSite, flag: str) -> Iterator[ControlSite]:
         """The branches of the graph inside a loop that set a flag, first those that do it themselves."""
         number = self.flow.sites.index(loop)
         for inner in self.sites():
             if not inner.is_loop and flag in inner.bound and (number, 0) in self.flow.nodes[inner.before].sites:
                 yield inner
 
-    def _kind(self, site: Site) -> BranchKind | None:
+    def _kind(self, site: ControlSite) -> BranchKind | None:
         region = self._view.code.regions[site.op]
         return None if region.is_assert else self._view.kind_of(region)
 
@@ -256,7 +256,7 @@ class Staging:
             once=once,
         )
 
-    def _is_reached(self, node: Node) -> bool:
+    def _is_reached(self, node: FlowNode) -> bool:
         fact = None if node.op is None else self._view.made(node.op)
         if isinstance(fact, NameWrite | Return) and fact.value is not None:
             return self._view.context.values[fact.value] is not None

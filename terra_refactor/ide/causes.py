@@ -1,7 +1,7 @@
 """Where the cause of something is: the calls from a function to what keeps it from being a graph, and what else writes the state that a
 graph keeps (TR106).
 
-Computes: places. Needs: a snapshot, and a finding or a hazard. Gives: `writing_places`, `way_to`.
+Computes: places. Needs: a snapshot, and a finding or a hazard. Gives: `writing_places`, `places_to`.
 Ignores: constructors, which write before anything is traced, and what a module body writes to its own containers: that is no effect.
 """
 
@@ -39,7 +39,7 @@ def writing_places(snapshot: Snapshot, finding: Finding) -> tuple[RelatedPlace, 
     return tuple(sorted(places, key=lambda place: (place.path, place.span)))[:_MOST]
 
 
-def way_to(snapshot: Snapshot, decision: Decision, hazard: Hazard) -> tuple[RelatedPlace, ...]:
+def places_to(snapshot: Snapshot, decision: Decision, hazard: Hazard) -> tuple[RelatedPlace, ...]:
     """The places from a decided function to the code that is the hazard: each call, outermost first, then the code itself. It is shorter
     where a function on the way is not decided about (a module's body, a lambda)."""
     places: list[RelatedPlace] = []

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing_extensions import assert_never
 
 from terra_refactor.classify.decision import Action, Classification, Decision, Hazard, Level, ParameterDecision
-from terra_refactor.ide.causes import way_to
+from terra_refactor.ide.causes import places_to
 from terra_refactor.ide.snapshot import Snapshot
 from terra_refactor.ide.values import types_text
 from terra_refactor.record.record_file import FunctionSeen
@@ -168,7 +168,7 @@ def _way(snapshot: Snapshot, decision: Decision, hazard: Hazard, place_link: Pla
     functions = (decision.qualname, *hazard.via)
     parts = [
         place_link(place.path, place.span.line, f"{f'{in_markdown(name)}, ' if at else ''}line {place.span.line}")
-        for at, (name, place) in enumerate(zip(functions, way_to(snapshot, decision, hazard), strict=False))
+        for at, (name, place) in enumerate(zip(functions, places_to(snapshot, decision, hazard), strict=False))
     ]
     return " → ".join([*parts, *map(in_markdown, functions[len(parts) :])])
 

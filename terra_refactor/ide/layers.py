@@ -32,7 +32,7 @@ from terra_refactor.ir.ids import OpId
 from terra_refactor.ir.walk import blocks, operands, walk
 from terra_refactor.tf_model import keras
 from terra_refactor.tf_model.keras.layer_call import Settings
-from terra_refactor.tf_model.registry import is_subclass, lookup
+from terra_refactor.tf_model.registry import is_library_subclass, lookup
 from terra_refactor.tf_model.spec import BoundCall, OperationError, ParameterPassing
 
 _MOST_ROWS = 24
@@ -51,7 +51,7 @@ class _Row:
 
 def is_layer(cls: str) -> bool:
     """Whether a class of the library is a layer or a model."""
-    return is_subclass(cls, "keras.layers.Layer")
+    return is_library_subclass(cls, "keras.layers.Layer")
 
 
 def layer_card(snapshot: Snapshot, found: ObjectFacts) -> str | None:

@@ -34,7 +34,7 @@ from terra_refactor.ir.ids import FunctionId
 from terra_refactor.ir.walk import walk
 from terra_refactor.tf_model.registry import lookup
 from terra_refactor.tf_model.spec import Entity, EntityKind, ParameterPassing, Trait
-from terra_refactor.tf_model.summaries import summary_of
+from terra_refactor.tf_model.summaries import description_of
 from terra_refactor.workspace.printable import as_code, in_markdown
 
 _LONGEST_VALUE = 200
@@ -116,7 +116,7 @@ def _object_card(snapshot: Snapshot, found: ObjectFacts) -> str:
         case ObjectKind.INSTANCE:
             cls = created_class(snapshot, found)
             head = f"object of class {as_code(short_name(cls) if cls is not None else found.name)}"
-            line = None if cls is None else summary_of(cls)
+            line = None if cls is None else description_of(cls)
             made = creation_text(snapshot, found)
             return "\n\n".join(part for part in (head + (f": {as_code(made)}" if made else ""), line) if part)
         case ObjectKind.LIST | ObjectKind.DICT | ObjectKind.SET:
@@ -199,7 +199,7 @@ def library_card(name: str) -> str:
         head = "class " + head
     if entity.parameters is not None:
         head += _signature(entity)
-    notes = [summary_of(entity.name)]
+    notes = [description_of(entity.name)]
     notes.extend(note for kind, note in _EFFECTS.items() if kind in entity.effects)
     if Trait.EAGER_ONLY in entity.traits:
         notes.append("Fails in a graph: it needs the value of an eager tensor, or is not meant to be traced.")

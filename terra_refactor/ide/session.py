@@ -43,7 +43,7 @@ from terra_refactor.workspace.pool import Lowered, LoweringTask, available_jobs,
 from terra_refactor.workspace.project import DiscoveredFiles, discover_files
 from terra_refactor.workspace.results import FileError
 from terra_refactor.workspace.selection import check_selection, select_findings, without_known
-from terra_refactor.workspace.watchdog import Limits, OverLimitError, watched
+from terra_refactor.workspace.watchdog import OverLimitError, ProcessLimits, watched
 
 MAX_FILES: Final = 5_000
 """A component of more files than this is not analysed while somebody types: only the file itself is."""
@@ -410,7 +410,7 @@ class Session:
         judge = self._judge_of(component, program, place, config)
         lines = sum(module.line_count for module in modules.values())
         try:
-            facts, decisions, findings = watched(lambda: judge.judge(program, config, advance), Limits.of(lines))
+            facts, decisions, findings = watched(lambda: judge.judge(program, config, advance), ProcessLimits.of(lines))
         except OverLimitError as error:
             self._forget(tuple(component))  # it may have been ended anywhere
             message = f"could not be analysed: the analysis was ended: {error}"

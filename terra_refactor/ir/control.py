@@ -43,7 +43,7 @@ class NodeKind(Enum):
 
 
 @dataclass(slots=True)
-class Node:
+class FlowNode:
     """One step. `sites` are the branches and loops whose bodies hold it, outermost first, each with the arm (0 or 1)."""
 
     kind: NodeKind
@@ -59,7 +59,7 @@ class Node:
 
 
 @dataclass(slots=True)
-class Site:
+class ControlSite:
     """A branch or a loop. Of a branch `arms` start the two sides and `ends` end them; of a loop they are the body and the way past it."""
 
     op: OpId
@@ -85,8 +85,8 @@ class Site:
 class Flow:
     """The graph of one function."""
 
-    nodes: tuple[Node, ...]
-    sites: tuple[Site, ...]
+    nodes: tuple[FlowNode, ...]
+    sites: tuple[ControlSite, ...]
     entry: NodeId
     exit: NodeId
     captured: frozenset[str]
@@ -110,8 +110,8 @@ class _Builder:
         kept = {name for each in inner if each.kind is not FunctionKind.LAMBDA for name in each.frees}
         read_by_lambdas = {name for frees in self.lambdas.values() for name in frees}
         self.captured = {name for name in function.cells if name in kept or name not in read_by_lambdas}
-        self.nodes: list[Node] = []
-        self.sites: list[Site] = []
+        self.nodes: list[FlowNode] = []
+        self.sites: list[ControlSite] = []
         self.path: tuple[tuple[int, int], ...] = ()
         self.ops = {op.id: op for op in walk(function.body)}
         self.leaving: list[set[str]] = []
@@ -154,7 +154,7 @@ class _Builder:
     # --- nodes and edges
 
     def _node(self, kind: NodeKind, op: OpId | None = None, reads: Iterable[str] = (), name: str = "") -> NodeId:
-        self.nodes.append(Node(kind, op, tuple(reads), name, sites=self.path))
+        self.nodes.append(FlowNode(kind, op, tuple(reads), name, sites=self.path))
         return len(self.nodes) - 1
 
     def _add(self, kind: NodeKind, op: OpId | None = None, reads: Iterable[str] = (), name: str = "") -> NodeId:
@@ -234,7 +234,7 @@ class _Builder:
 
     def _open(self, op: OpId, flags: tuple[str, ...], reads: Iterable[str] = ()) -> int:
         before = self._add(NodeKind.PLAIN, op, reads)
-        self.sites.append(Site(op, False, flags, before, in_python_loop=bool(self.loops)))
+        self.sites.append(ControlSite(op, False, flags, before, in_python_loop=bool(self.loops)))
         return len(self.sites) - 1
 
     def _arm(self, number: int, arm: int, inside: Callable[[], None]) -> None:
@@ -318,7 +318,7 @@ class _Builder:
         flags = (*((RETURNED,) if returns else ()), *((left,) if ops.Break in leaves else ()))
         before = self._add(NodeKind.PLAIN, op.id)
         number = len(self.sites)
-        site = Site(op.id, True, flags, before, in_python_loop=bool(self.loops))
+        site = ControlSite(op.id, True, flags, before, in_python_loop=bool(self.loops))
         self.sites.append(site)
         outer, self.path = self.path, (*self.path, (number, 0))
         # AutoGraph takes what is iterated over to be read for each iteration

@@ -14,7 +14,7 @@ from enum import Enum
 from heapq import heapify, heappop, heappush
 from typing import Final, TypeAlias, TypeVar
 
-from terra_refactor.ir.control import Flow, Node, NodeId, NodeKind, Site
+from terra_refactor.ir.control import ControlSite, Flow, FlowNode, NodeId, NodeKind
 
 State = TypeVar("State")
 
@@ -115,7 +115,7 @@ _UNBOUND: Final = frozenset({UNBOUND_HERE})
 def reaching(
     flow: Flow,
     parameters: frozenset[str],
-    reached: Callable[[Node], bool],
+    reached: Callable[[FlowNode], bool],
     feasible: Callable[[int, int, Definitions], bool],
     merged: Mapping[int, Names],
     fresh: Mapping[NodeId, Names],
@@ -186,11 +186,11 @@ def _joined(first: Definitions, second: Definitions) -> Definitions:
     return {**first, **wider} if wider else first
 
 
-def carried(site: Site, live: tuple[Names, ...]) -> Names:
+def carried(site: ControlSite, live: tuple[Names, ...]) -> Names:
     """The names that a loop has as variables of the graph's loop: bound in it, and read in a later iteration or behind it."""
     return site.bound & (live[site.after] | live[site.head])
 
 
-def merged_by(site: Site, live: tuple[Names, ...]) -> Names:
+def merged_by(site: ControlSite, live: tuple[Names, ...]) -> Names:
     """The names that a branch merges: bound in an arm, and live behind it."""
     return site.bound & live[site.after]

@@ -26,7 +26,7 @@ from typing import Any, Final
 from terra_refactor import __version__
 from terra_refactor.errors import UsageError
 from terra_refactor.record.python_command import invocation_of, is_python
-from terra_refactor.record.record_file import Record, from_process, merged
+from terra_refactor.record.record_file import Record, from_process, merged_records
 
 BOOTSTRAP: Final = Path(__file__).parents[1] / "bootstrap.py"
 _CHILD: Final = "terra_refactor.record.child.main"
@@ -176,4 +176,4 @@ def _gathered(folder: Path, first: int) -> Record:
             parts.append((number != str(first), number, from_process(data)))
     if not parts:
         return replace(_EMPTY, notices=("the program left nothing: it was killed before anything was written",))
-    return merged(record for _, _, record in sorted(parts, key=lambda part: part[:2]))
+    return merged_records(record for _, _, record in sorted(parts, key=lambda part: part[:2]))

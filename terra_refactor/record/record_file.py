@@ -1,7 +1,7 @@
 """The file that a recorded run leaves: `record/1`, see docs/record.md.
 
 Computes: one record from those of several processes; a checked record from JSON, and JSON from a record. Needs: nothing.
-Gives: `Record` and its parts, `read_record`, `parse_record`, `merged`, `to_json`.
+Gives: `Record` and its parts, `read_record`, `parse_record`, `merged_records`, `to_json`.
 
 A record may come from anybody, as all that lies in a repository: what is not of the form is a UsageError, and no text of it is believed
 to be anything but a name.
@@ -215,7 +215,7 @@ def from_process(data: Mapping[str, Any]) -> Record:
     )
 
 
-def merged(records: Iterable[Record]) -> Record:
+def merged_records(records: Iterable[Record]) -> Record:
     """One record of several processes of one run; the first is that of the program itself."""
     first, *rest = records
     functions: dict[tuple[str, str, int, str], FunctionSeen] = {_key(each): each for each in first.functions}

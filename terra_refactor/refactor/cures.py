@@ -21,7 +21,7 @@ from typing_extensions import assert_never
 
 from terra_refactor.errors import SourceError
 from terra_refactor.refactor.imports import add_imports
-from terra_refactor.refactor.places import Place, find_place
+from terra_refactor.refactor.places import NodePlace, find_place
 from terra_refactor.refactor.transforms.context import FileContext, Made, NotMade, Transformed, file_context
 from terra_refactor.refactor.transforms.creation_moved_out import creation_moved_out
 from terra_refactor.refactor.transforms.hoist_function import hoist_function
@@ -39,7 +39,7 @@ from terra_refactor.syntax.source import Source
 
 LOGGER = logging.getLogger(__name__)
 
-Transformation = Callable[[FileContext, Place, CureHint], Transformed]
+Transformation = Callable[[FileContext, NodePlace, CureHint], Transformed]
 
 TITLES: Final[Mapping[CureKind, str]] = {
     CureKind.TF_PRINT: "Print with tf.print",

@@ -1,7 +1,7 @@
 """An expression or statement of a module by its place, with what is around it.
 
 Computes: the node that fills a span exactly, and its ancestors. Needs: the tree, the text, and a `Span` that the
-analysis gave. Gives: `Place`, or None where nothing fills the span (the text is another one than was analysed).
+analysis gave. Gives: `NodePlace`, or None where nothing fills the span (the text is another one than was analysed).
 Ignores: parentheses around an expression, which neither the analysis nor LibCST counts as a part of it.
 """
 
@@ -18,7 +18,7 @@ from terra_refactor.syntax.location import Span
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class NodePlace:
     """A node and the nodes around it."""
 
     node: cst.CSTNode = field(repr=False)
@@ -49,7 +49,7 @@ class Place:
         return iter(reversed(self.ancestors))
 
 
-def find_place(module: ModuleText, span: Span) -> Place | None:
+def find_place(module: ModuleText, span: Span) -> NodePlace | None:
     """The outermost expression that fills a span, or else the innermost statement (or decorator); None if there is none."""
     start, end = module.offset(span.line, span.column), module.offset(span.end_line, span.end_column)
     finder = _Finder(module, start, end)
@@ -74,7 +74,7 @@ class _Finder(cst.CSTVisitor):
         super().__init__()
         self.module, self.start, self.end = module, start, end
         self.ancestors: list[cst.CSTNode] = []
-        self.found: Place | None = None
+        self.found: NodePlace | None = None
 
     def on_visit(self, node: cst.CSTNode) -> bool:
         if self.found is not None and isinstance(self.found.node, cst.BaseExpression):
@@ -82,7 +82,7 @@ class _Finder(cst.CSTVisitor):
         if isinstance(node, cst.BaseExpression | cst.BaseStatement | cst.BaseSmallStatement | cst.Decorator):
             start, end = self.module.offsets(node)
             if (start, end) == (self.start, self.end):
-                self.found = Place(node, tuple(self.ancestors), self.module.line(start))
+                self.found = NodePlace(node, tuple(self.ancestors), self.module.line(start))
             # a definition's own extent leaves out its decorators
             if not isinstance(node, cst.FunctionDef | cst.ClassDef) and not start <= self.start <= self.end <= end:
                 return False

@@ -165,7 +165,7 @@ class ReleaseEntry:
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class ReportSummary:
     files: int
     lines: int
     functions: int
@@ -183,7 +183,7 @@ class Report:
     functions: tuple[FunctionEntry, ...]
     diagnostics: tuple[DiagnosticEntry, ...]
     errors: tuple[ErrorEntry, ...]
-    summary: Summary
+    summary: ReportSummary
     regions: tuple[RegionEntry, ...] | None = field(default=None, metadata=OPTIONAL)
     releases: tuple[ReleaseEntry, ...] | None = field(default=None, metadata=OPTIONAL)
 
@@ -202,7 +202,7 @@ def build_report(results: WorkspaceReport) -> Report:
         functions=tuple(_function(decision, places) for decision in results.decisions),
         diagnostics=tuple(diagnostic_entry(finding, places) for finding in results.findings),
         errors=tuple(_error(error) for error in results.errors),
-        summary=Summary(
+        summary=ReportSummary(
             files=results.stats.files,
             lines=results.stats.lines,
             functions=len(results.decisions),

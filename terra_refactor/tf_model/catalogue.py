@@ -1,7 +1,7 @@
 """The generated catalogue of public names: reading it, and nothing else.
 
 Computes: one merged view of the files in `catalogue_data/`, later files of `versions.CATALOGUE_FILES` hiding earlier ones name by name.
-Gives: `members` of a module or class, `entry` of a name, and the decoders of an entry's parts. Ignores: what the names mean.
+Gives: `catalogued_members` of a module or class, `entry` of a name, and the decoders of an entry's parts. Ignores: what the names mean.
 
 An entry is a short text, its first letter says what it is:
 
@@ -70,7 +70,7 @@ _NOTHING: Final[Mapping[str, tuple[str, int]]] = {}
 
 
 @cache
-def members(owner: str) -> Mapping[str, tuple[str, int]]:
+def catalogued_members(owner: str) -> Mapping[str, tuple[str, int]]:
     """The members of a module or class by leaf name: entry and number of the file it comes from. Empty if unknown."""
     found = [(file.owners[owner], number) for number, file in enumerate(catalogue_files()) if owner in file.owners]
     if not found:
@@ -81,7 +81,7 @@ def members(owner: str) -> Mapping[str, tuple[str, int]]:
 def entry(name: str) -> tuple[str, int] | None:
     """The entry under exactly this name, no alias followed, and the number of its file; None if there is none."""
     owner, _, leaf = name.rpartition(".")
-    return members(owner).get(leaf)
+    return catalogued_members(owner).get(leaf)
 
 
 @cache

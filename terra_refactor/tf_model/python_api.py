@@ -192,7 +192,7 @@ def _draws(call: BoundCall) -> Value:
     return FrozenList(None, _drawn(call.argument("population")), None if count is None else dim_of(count))
 
 
-def size_value(size: Dim) -> Value:
+def int_of_size(size: Dim) -> Value:
     """A Python int by its (perhaps symbolic) value."""
     return Constant(size) if isinstance(size, int) else Scalar(PythonType.INT, size)
 
@@ -233,7 +233,7 @@ def length(call: BoundCall) -> Value:
 
 
 def _first_size(shape: Shape) -> Value:
-    return size_value(shape[0]) if shape else UNKNOWN_INT
+    return int_of_size(shape[0]) if shape else UNKNOWN_INT
 
 
 def _content(value: Value) -> Value | None:
@@ -335,7 +335,7 @@ def _extreme(function: Callable[..., object]) -> Rule:
                 case FrozenList(elements=elements) if elements is not None:
                     candidates = elements
                 case ShapeValue(shape=shape) if shape is not None:
-                    candidates = tuple(size_value(size) for size in shape)
+                    candidates = tuple(int_of_size(size) for size in shape)
                 case _:
                     return UNKNOWN if may_be_tensor(candidates[0]) else NOT_A_TENSOR
         if not candidates or call.incomplete or (key is not None and key != NONE):

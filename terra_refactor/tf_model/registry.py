@@ -40,7 +40,7 @@ from terra_refactor.domain.value import (
 )
 from terra_refactor.errors import InternalError
 from terra_refactor.tf_model.aliases import FORMER_MODULES, FORMER_NAMES, NUMPY_BEHAVIOUR, OPEN_MODULES, OPEN_OBJECTS
-from terra_refactor.tf_model.catalogue import catalogue_files, entry, members, parse_signature, parse_value
+from terra_refactor.tf_model.catalogue import catalogue_files, catalogued_members, entry, parse_signature, parse_value
 from terra_refactor.tf_model.costs import DEFAULT_BY_BASE, OPERATIONS
 from terra_refactor.tf_model.effects import EFFECTS
 from terra_refactor.tf_model.packages import PACKAGE_EFFECTS, PACKAGE_TRAITS, PACKAGES
@@ -140,7 +140,7 @@ def _catalogue_name(name: str) -> str:
 
 def _follow(name: str, leaf: str) -> str | None:
     """The canonical name of a member that the catalogue lists under `name`, None if it lists none."""
-    found = members(name).get(leaf)
+    found = catalogued_members(name).get(leaf)
     if found is None:
         return None
     if found[0].startswith("="):
@@ -264,7 +264,7 @@ def class_bases(name: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(_catalogue_name(base) for base in bases.split(","))) if bases else ()
 
 
-def find_method(class_name: str, method: str) -> Entity | None:
+def find_library_method(class_name: str, method: str) -> Entity | None:
     """The method (or property) that instances of a class have under a name, looked up along the method resolution order."""
     found = attribute(class_name, method)
     return lookup(found) if found is not None else None
@@ -276,7 +276,7 @@ def is_keras_object(name: str) -> bool:
     return any(lookup(f"keras.{room}.{name}") is not None for room in rooms)
 
 
-def is_subclass(name: str, base: str) -> bool:
+def is_library_subclass(name: str, base: str) -> bool:
     """Whether one class (canonical name) is, or derives from, the other."""
     return name == base or base in class_bases(name)
 
@@ -348,7 +348,7 @@ def is_definition(name: str) -> bool:
 
 
 @cache
-def is_property(name: str) -> bool:
+def is_library_property(name: str) -> bool:
     """Whether a member of a class is an attribute of its instances that is read, not called."""
     found = entry(name)
     return found is not None and found[0].startswith("p")
@@ -385,7 +385,7 @@ def _unlisted(name: str) -> Entity | None:
     """The declaration of a name that the catalogue does not list: it has a rule or a cost, or belongs to a well-known package."""
     owner, _, leaf = name.rpartition(".")
     if name in _declared_names():
-        inherited = next((base for base in class_bases(owner) if leaf in members(base)), None)
+        inherited = next((base for base in class_bases(owner) if leaf in catalogued_members(base)), None)
         known = lookup(f"{inherited}.{leaf}") if inherited is not None else None
         return _callable(name, EntityKind.FUNCTION, known.parameters if known is not None else None)
     if leaf == "__init__":
@@ -439,7 +439,7 @@ def _operations(candidates: tuple[str, ...], traits: frozenset[Trait]) -> int:
 def _call_parameters(name: str) -> tuple[ParameterSpec, ...] | None:
     """The parameters of a layer's `__call__`: those of its `call`, and what Keras adds to every layer."""
     owner, _, leaf = name.rpartition(".")
-    if leaf != "__call__" or not owner or not is_subclass(owner, "keras.layers.Layer"):
+    if leaf != "__call__" or not owner or not is_library_subclass(owner, "keras.layers.Layer"):
         return None
     body = attribute(owner, "call")
     entity = lookup(body) if body is not None and body != "keras.layers.Layer.call" else None

@@ -1,6 +1,6 @@
 """One line about what an operation, a layer or a class of TensorFlow, Keras or NumPy does, for an editor.
 
-Computes: nothing about programs. Gives: `summary_of`. Ignores: what is not listed; nothing is claimed about it.
+Computes: nothing about programs. Gives: `description_of`. Ignores: what is not listed; nothing is claimed about it.
 
 The lines are our own. A key is a name's last part, or its last two where the last means something else elsewhere.
 """
@@ -281,7 +281,7 @@ def _table() -> dict[str, str]:
 _SUMMARIES: Final = _table()
 
 
-def summary_of(name: str) -> str | None:
+def description_of(name: str) -> str | None:
     """A one-line description of a canonical library name; None where nothing is written about it."""
     parts = name.removesuffix(".__call__").removesuffix(".__init__").split(".")
     if parts[0] not in _LIBRARIES:

@@ -20,8 +20,8 @@ from terra_refactor.classify.sample import (
     FunctionSample,
     InstanceSample,
     LibrarySample,
-    Place,
     Sample,
+    SampledPlace,
     SequenceSample,
     SizeSample,
     TensorSample,
@@ -160,7 +160,7 @@ def _recipe(sample: Sample, variant: int, file_of: FileOf) -> Recipe | None:
             assert_never(sample)
 
 
-def _place(place: Place, file_of: FileOf) -> list[str]:
+def _place(place: SampledPlace, file_of: FileOf) -> list[str]:
     return [file_of(place.path), place.module.partition("@")[0], place.qualname]
 
 

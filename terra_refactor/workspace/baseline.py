@@ -1,7 +1,7 @@
 """Baselines: findings that are known already, so that only new ones are reported.
 
 Computes: which findings a baseline knows, and which of its findings are gone. Needs: findings, sources, a baseline file. Gives:
-`read_baseline`, `compare`, `save_baseline`.
+`read_baseline`, `compare_with_baseline`, `save_baseline`.
 
 A finding is recognised by its fingerprint (rule, function and text of the line), else by its rule and message; never by its line, so
 lines may move. Each entry stands for one finding. The file is JSON, sorted, with paths relative to its own folder, so that it can be
@@ -107,7 +107,7 @@ def known_findings(findings: Sequence[Finding], sources: Mapping[str, Source]) -
     )
 
 
-def compare(
+def compare_with_baseline(
     findings: Sequence[Finding], sources: Mapping[str, Source], baseline: Baseline, name: str
 ) -> tuple[tuple[Finding, ...], Comparison]:
     """The findings that the baseline does not know, and what it does.

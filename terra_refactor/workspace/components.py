@@ -1,7 +1,7 @@
 """Judging the files of a run, those that imports connect together, and results that need not be made again.
 
 Computes: decisions and findings of each component of the import graph. Needs: the texts of a run, a judge, caches or none. Gives:
-`judge_components`, `Coverage`.
+`judge_components`, `AnalysedFiles`.
 
 A component is analysed as a program of its own, whatever else the run holds. So its result depends on nothing but its own files (their
 texts, paths, module names and the imports between them), the configuration that the judge looks at, and the code of this tool; and a
@@ -38,7 +38,7 @@ from terra_refactor.workspace.loading import LoadedProgram, ReadProject, load_pr
 from terra_refactor.workspace.pins import Pins, for_releases
 from terra_refactor.workspace.relaid import keep_texts, relaid_result
 from terra_refactor.workspace.results import FileError
-from terra_refactor.workspace.watchdog import Limits, OverLimitError, watched
+from terra_refactor.workspace.watchdog import OverLimitError, ProcessLimits, watched
 
 if TYPE_CHECKING:
     from terra_refactor.workspace.judgement import RepeatedJudge
@@ -55,7 +55,7 @@ _PARSED_AT_MOST: Final = 10_000
 """Of more files that are passed over than these it is not even seen whether they parse: that would take minutes."""
 
 
-class Coverage(Enum):
+class AnalysedFiles(Enum):
     """Which files a run looks into."""
 
     EVERY = "every"
@@ -89,7 +89,7 @@ def judge_components(
     caches: Caches | None,
     progress: Callable[[str, int, int], None],
     *,
-    coverage: Coverage = Coverage.EVERY,
+    coverage: AnalysedFiles = AnalysedFiles.EVERY,
     evidence: RunEvidence = NO_EVIDENCE,
     pins: Mapping[str, Pins] = _NO_PINS,
 ) -> tuple[ComponentResult, ...]:
@@ -107,12 +107,12 @@ def judge_components(
     groups = components(imports)
     passed_over: frozenset[str] = frozenset()
     is_parsed = True
-    if coverage is not Coverage.EVERY:
+    if coverage is not AnalysedFiles.EVERY:
         connected = loaded_with([path for path in project.tasks if _has_tensors(project, path)], imports)
         if len(imports) - len(connected) > MANY:
             passed_over = frozenset(imports.keys() - connected)
             groups = components({path: reached for path, reached in imports.items() if path in connected})
-        elif coverage is Coverage.FINDINGS:
+        elif coverage is AnalysedFiles.FINDINGS:
             passed_over = frozenset(path for group in groups if connected.isdisjoint(group) for path in group)
             groups = tuple(group for group in groups if not connected.isdisjoint(group))
         is_parsed = len(passed_over) <= _PARSED_AT_MOST
@@ -229,14 +229,14 @@ def _judged(
     try:
         program = evidence.given_to(loaded.program)
         try:
-            decisions, findings = watched(lambda: judge(program, config, progress), Limits.of(lines))
+            decisions, findings = watched(lambda: judge(program, config, progress), ProcessLimits.of(lines))
         except Exception as error:
             if repeated is None or not repeated.is_restored or isinstance(error, TerraError | OverLimitError):
                 raise
             LOGGER.exception("what was kept of %s cannot be used", ", ".join(sorted(loaded.program.modules)))
             repeated = _fresh_judge()
             judge = repeated.decided
-            decisions, findings = watched(lambda: judge(program, config, progress), Limits.of(lines))
+            decisions, findings = watched(lambda: judge(program, config, progress), ProcessLimits.of(lines))
     except TerraError:
         raise
     except OverLimitError as error:
@@ -248,7 +248,7 @@ def _judged(
     if repeated is not None and keeper is not None:
         keeper.keep(repeated, program)
     if repeated is not None and has_regions:
-        regions = _regions(program, sources, decisions, config, repeated, Limits.of(lines))
+        regions = _regions(program, sources, decisions, config, repeated, ProcessLimits.of(lines))
     return ComponentResult(
         decisions=decisions,
         judged=findings,
@@ -299,7 +299,7 @@ def _regions(
     decisions: Sequence[Decision],
     config: Config,
     repeated: RepeatedJudge,
-    limits: Limits,
+    limits: ProcessLimits,
 ) -> tuple[FoundRegion, ...]:
     from terra_refactor.workspace.regions import judge_regions  # noqa: PLC0415 - what is in the cache needs none
 

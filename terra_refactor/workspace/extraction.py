@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from terra_refactor.classify.decision import Action
-from terra_refactor.refactor.regions.region import Region, apply_regions
+from terra_refactor.refactor.regions.region import ExtractedFunction, apply_regions
 from terra_refactor.refactor.result import Change, FileRefactoring, Outcome
 from terra_refactor.syntax.edit import split_lines
 from terra_refactor.workspace.found_region import FoundRegion, LeftOut
@@ -58,7 +58,7 @@ def extract_and_refactor(
     return tuple(file for _, file in sorted(results.items()))
 
 
-def _made(regions: Sequence[FoundRegion]) -> list[Region]:
+def _made(regions: Sequence[FoundRegion]) -> list[ExtractedFunction]:
     return [found.region for found in regions if found.region is not None]
 
 
@@ -105,7 +105,7 @@ def _change(found: FoundRegion, outcome: Outcome, reason: str) -> Change:
     )
 
 
-def _lines(text: str, regions: Sequence[Region]) -> dict[int, int]:
+def _lines(text: str, regions: Sequence[ExtractedFunction]) -> dict[int, int]:
     """Where the lines of a text are when some regions are functions; those of the regions have no place."""
     moves: dict[int, int] = {}
     gone: set[int] = set()

@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from terra_refactor.classify.decision import Level
 from terra_refactor.classify.region import RegionDecision
-from terra_refactor.refactor.regions.region import Region, apply_regions
+from terra_refactor.refactor.regions.region import ExtractedFunction, apply_regions
 from terra_refactor.rules.no_benefit.missed_extraction import RULE as MISSED_EXTRACTION
 from terra_refactor.rules.rule import Finding
 from terra_refactor.syntax.edit import Edit
@@ -29,7 +29,7 @@ class FoundRegion:
     """The decision about a region, and its extraction; None where it cannot."""
 
     decision: RegionDecision
-    region: Region | None = field(repr=False)
+    region: ExtractedFunction | None = field(repr=False)
     edits: tuple[Edit, ...] = field(default=(), repr=False)
     """All of it: the function, its decorator, and the import that this may need."""
 
@@ -53,7 +53,7 @@ def chosen_regions(
     )
 
 
-def rewritten(source: Source, regions: Iterable[Region]) -> Source:
+def rewritten(source: Source, regions: Iterable[ExtractedFunction]) -> Source:
     """The source with some regions as functions."""
     text = apply_regions(source.text, regions)
     return replace(source, text=text, digest=blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest())

@@ -65,7 +65,7 @@ def _class_named(name: str) -> type:
     return found
 
 
-def names_of(program: Program) -> Names:
+def names_for(program: Program) -> Names:
     """Objects that are written by name: functions of the program, and functions, questions and rules of this tool."""
     rules = all_rules()
     return Names(
@@ -137,7 +137,7 @@ def keep_analysis(
     `check` is called now and then, and may raise to end it: then nothing is kept.
     """
     modules = [(module.name, module.path, module.is_package, module.digest) for module in program.modules.values()]
-    names = names_of(program)
+    names = names_for(program)
     with without_collection():
         head = encode(modules, names)
         body = zlib.compress(call_with_deep_stack(lambda: encode(judge.kept(), names, check)), 1)
@@ -154,11 +154,11 @@ def resumed_judge(
     try:
         with without_collection():
             size = int.from_bytes(data[:_LENGTH], "big")
-            modules = decode(data[_LENGTH : _LENGTH + size], names_of(program))
+            modules = decode(data[_LENGTH : _LENGTH + size], names_for(program))
             earlier = _earlier_program(modules, lowered, program)
             if earlier is None:
                 return None
-            kept = decode(zlib.decompress(data[_LENGTH + size :]), names_of(earlier))
+            kept = decode(zlib.decompress(data[_LENGTH + size :]), names_for(earlier))
             assert isinstance(kept, tuple)
             return RepeatedJudge.restored(kept, earlier, config)
     except Exception:  # a bug of ours: the analysis starts from nothing, and it is seen

@@ -23,7 +23,7 @@ from terra_refactor.refactor.regions.hoisting import (
     with_arguments,
 )
 from terra_refactor.refactor.regions.outline import Outliner, Placement
-from terra_refactor.refactor.regions.region import Region
+from terra_refactor.refactor.regions.region import ExtractedFunction
 from terra_refactor.rules.graph_failures.conflicting_eager_coercion import RULE as CONFLICTING_COERCION
 from terra_refactor.rules.graph_failures.numpy_on_tensor import RULE as NUMPY_ON_TENSOR
 from terra_refactor.rules.graph_failures.python_value_needed import RULE as PYTHON_VALUE_NEEDED
@@ -41,12 +41,12 @@ class Trial:
     candidate: Candidate
     outliner: Outliner
     placements: tuple[Placement, ...]
-    region: Region | None = None
+    region: ExtractedFunction | None = None
     decision: Decision | None = None
     reason: str = ""
-    best: tuple[Region, Decision] | None = None
+    best: tuple[ExtractedFunction, Decision] | None = None
     """The last attempt that could be made, while a better one is looked for."""
-    last: tuple[Region, Decision] | None = None
+    last: tuple[ExtractedFunction, Decision] | None = None
     """The last attempt; its hazards are reported if none succeeds."""
     settled: bool = False
     depth: int = 0
@@ -144,7 +144,7 @@ def holds(statement: ast.stmt, line: int) -> bool:
     return statement.lineno <= line <= (statement.end_lineno or statement.lineno)
 
 
-def line_in_file(region: Region, decision: Decision, line: int) -> int | None:
+def line_in_file(region: ExtractedFunction, decision: Decision, line: int) -> int | None:
     """The line of the file that a line of the new function was; None for its head and its `return`."""
     body = decision.end_line - (1 if region.outputs else 0) - len(region.body_lines) + 1
     at = line - body

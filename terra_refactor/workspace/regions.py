@@ -35,7 +35,7 @@ from terra_refactor.refactor.plan import refactor_file
 from terra_refactor.refactor.regions.candidates import Candidate, find_candidates, updates_variables
 from terra_refactor.refactor.regions.conversions import number_as_operand, numpy_name
 from terra_refactor.refactor.regions.outline import Outliner, Placement
-from terra_refactor.refactor.regions.region import Region
+from terra_refactor.refactor.regions.region import ExtractedFunction
 from terra_refactor.refactor.result import Outcome
 from terra_refactor.rules.host_effects.stale_host_state import RULE as STALE_STATE
 from terra_refactor.rules.misuse.variable_created_in_graph import RULE as VARIABLE_CREATED
@@ -164,7 +164,7 @@ def _outline(trial: Trial) -> None:
         made = trial.outliner.outline(
             trial.candidate, trial.placements[0], trial.name, trial.depth, trial.passed, trial.converted, trial.hoisted
         )
-        if isinstance(made, Region):
+        if isinstance(made, ExtractedFunction):
             trial.region = made
             return
         shorter = _without_readers(trial.candidate, made.names)
@@ -472,7 +472,7 @@ class _Judged:
         self.sources = sources
         self.decide = decide
         self.modules = {module.path: module for module in program.modules.values()}
-        self.known: dict[tuple[Region, ...], dict[tuple[str, str], Decision]] = {}
+        self.known: dict[tuple[ExtractedFunction, ...], dict[tuple[str, str], Decision]] = {}
 
     def with_functions(self, trials: Sequence[Trial]) -> dict[tuple[str, str], Decision]:
         """The decisions about the functions that trials make, by path and name."""
@@ -482,7 +482,7 @@ class _Judged:
         return self.known[key]
 
     def _decided(self, trials: Sequence[Trial]) -> dict[tuple[str, str], Decision]:
-        by_path: dict[str, list[Region]] = {}
+        by_path: dict[str, list[ExtractedFunction]] = {}
         for trial in trials:
             if trial.region is not None:
                 by_path.setdefault(trial.path, []).append(trial.region)
@@ -513,7 +513,7 @@ class _Judged:
 # --- places ------------------------------------------------------------------------------------------------------------------------------
 
 
-def _moved(region: Region, decision: Decision, hazard: Hazard) -> Hazard:
+def _moved(region: ExtractedFunction, decision: Decision, hazard: Hazard) -> Hazard:
     span = hazard.span
     line = line_in_file(region, decision, span.line) or region.line
     end_line = max(line, line_in_file(region, decision, span.end_line) or line)
@@ -558,7 +558,7 @@ def _found(trial: Trial, module: str, source: Source) -> FoundRegion:
     )
 
 
-def _all_edits(source: Source, region: Region, decision: Decision) -> tuple[Edit, ...]:
+def _all_edits(source: Source, region: ExtractedFunction, decision: Decision) -> tuple[Edit, ...]:
     """The edits that turn one region into a decorated function; nothing if it cannot be decorated."""
     alone = rewritten(source, [region])
     found = re.search(rf"^[ \t]*def {region.function_name}\b", alone.text, re.MULTILINE)
@@ -570,7 +570,9 @@ def _all_edits(source: Source, region: Region, decision: Decision) -> tuple[Edit
     return minimal_edits(source.text, done.new_text)
 
 
-def _decision(trial: Trial, module: str, region: Region, decision: Decision, *, extract: bool) -> RegionDecision:
+def _decision(
+    trial: Trial, module: str, region: ExtractedFunction, decision: Decision, *, extract: bool
+) -> RegionDecision:
     taken = [parameter for parameter in decision.parameters if parameter.name in region.inputs]
     return RegionDecision(
         path=trial.path,

@@ -23,7 +23,7 @@ from terra_refactor.rules.registry import all_rules
 from terra_refactor.rules.rule import Finding, Severity
 from terra_refactor.syntax.location import Span
 from terra_refactor.syntax.source import Source
-from terra_refactor.workspace.baseline import Baseline, compare, read_baseline
+from terra_refactor.workspace.baseline import Baseline, compare_with_baseline, read_baseline
 from terra_refactor.workspace.results import Comparison, SuppressedFinding
 from terra_refactor.workspace.suppression import suppress
 
@@ -103,7 +103,7 @@ def without_known(selection: Selection, config: Config, sources: Mapping[str, So
 
 def compared(selection: Selection, sources: Mapping[str, Source], baseline: Baseline, name: str) -> Selection:
     """The selection without what the baseline knows."""
-    new, comparison = compare(selection.findings, sources, baseline, name)
+    new, comparison = compare_with_baseline(selection.findings, sources, baseline, name)
     return replace(selection, findings=new, comparison=comparison)
 
 

@@ -1,7 +1,7 @@
 """The last net: ends an analysis that no budget sees, so that it costs its own files and no others.
 
 Computes: the result of a function, unless that takes more processor time or memory than it may. Needs: limits that no sound program
-comes near, since what exceeds them depends on the machine. Gives: `watched`, `Limits`, `OverLimitError`.
+comes near, since what exceeds them depends on the machine. Gives: `watched`, `ProcessLimits`, `OverLimitError`.
 Ignores: native code that never returns to Python (the parser: `pool.py` gives it processes that can be killed).
 
 A second thread looks at the clock and the memory, and raises an exception in the thread that works. It is not derived from `Exception`,
@@ -41,19 +41,19 @@ class _Ended(BaseException):
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ProcessLimits:
     """Seconds of processor time, and bytes that the process may have in memory."""
 
     seconds: float
     memory: int
 
     @staticmethod
-    def of(lines: int) -> Limits:
+    def of(lines: int) -> ProcessLimits:
         """Those of an analysis of so many lines."""
-        return Limits(_SECONDS + _SECONDS_OF_A_LINE * lines, int(_MEMORY_SHARE * _memory_of_machine()))
+        return ProcessLimits(_SECONDS + _SECONDS_OF_A_LINE * lines, int(_MEMORY_SHARE * _memory_of_machine()))
 
 
-def watched(function: Callable[[], _T], limits: Limits) -> _T:
+def watched(function: Callable[[], _T], limits: ProcessLimits) -> _T:
     """Calls the function.
 
     Raises:
@@ -73,7 +73,7 @@ def watched(function: Callable[[], _T], limits: Limits) -> _T:
 
 
 class _Watch:
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: ProcessLimits) -> None:
         self.reason = ""
         self._limits = limits
         self._thread = threading.get_ident()

@@ -29,7 +29,7 @@ from terra_refactor.verify.verdict import Status, Verification
 from terra_refactor.workspace.at_releases import at_releases
 from terra_refactor.workspace.cache import LoweringCache, ResultCache
 from terra_refactor.workspace.collection import collect_after_many, without_collection
-from terra_refactor.workspace.components import Caches, Coverage, Judge, judge_components
+from terra_refactor.workspace.components import AnalysedFiles, Caches, Judge, judge_components
 from terra_refactor.workspace.evidence import read_evidence
 from terra_refactor.workspace.found_region import LeftOut, chosen_regions
 from terra_refactor.workspace.judging import judge_program
@@ -72,7 +72,7 @@ class Options:
     exclude: tuple[str, ...] = ()
     stdin: StandardInput | None = None
     use_cache: bool = True
-    coverage: Coverage = Coverage.EVERY
+    coverage: AnalysedFiles = AnalysedFiles.EVERY
     diff_base: str | None = None
     follow_links: bool = False
     progress: Progress | None = None

@@ -271,3 +271,18 @@ def test_no_file_is_too_long_to_read() -> None:
     paths = [*ALL_FILES, *(ROOT / "lsp_server").rglob("*.py")]
     long = [str(path.relative_to(ROOT)) for path in paths if path.read_text(encoding="utf-8").count("\n") > 700]
     assert not long
+
+
+MIRRORED = {"Argument", "Call", "Handler", "Literal", "NextItem", "Raise", "Return"}
+"""Operations of the IR (`ir/ops.py`) and the facts of the same names that rules see of them (`facts/records.py`)."""
+
+
+def test_a_public_class_has_a_name_of_its_own() -> None:
+    named: dict[str, list[str]] = {}
+    for path in [*ALL_FILES, *(ROOT / "lsp_server").rglob("*.py")]:
+        if path.relative_to(ROOT).parts[1] == "runtime" or any(child in path.parents for child in CHILDREN):
+            continue  # they stand alone: no room knows their names
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_") and node.name not in MIRRORED:
+                named.setdefault(node.name, []).append(module_of(path))
+    assert {name: modules for name, modules in named.items() if len(modules) > 1} == {}

@@ -22,7 +22,7 @@ from terra_refactor.domain.dim import (
     roots_of,
     symbol,
 )
-from terra_refactor.domain.roots import EVERYWHERE, inward, outward
+from terra_refactor.domain.roots import EVERYWHERE, inward, root_in_caller
 from terra_refactor.domain.shape import (
     BroadcastError,
     Shape,
@@ -91,12 +91,12 @@ def test_what_one_side_of_a_broadcast_fixes_is_fixed(a: Dim, b: Dim) -> None:
 
 @given(roots, roots)
 def test_roots_are_shifted_at_the_boundary_of_a_call(a: int, b: int) -> None:
-    assert outward(inward(a)) & a == a
+    assert root_in_caller(inward(a)) & a == a
     assert inward(a) & 1 == 0
-    assert outward(1) == 0
+    assert root_in_caller(1) == 0
     assert inward(a | b) == inward(a) | inward(b)
-    assert outward(a | b) == outward(a) | outward(b)
-    assert inward(EVERYWHERE) | 1 == EVERYWHERE == outward(EVERYWHERE)
+    assert root_in_caller(a | b) == root_in_caller(a) | root_in_caller(b)
+    assert inward(EVERYWHERE) | 1 == EVERYWHERE == root_in_caller(EVERYWHERE)
 
 
 @given(shapes)

@@ -27,7 +27,7 @@ from terra_refactor.analysis.transfer.arrays import array_given_form
 from terra_refactor.analysis.transfer.command_line import flag_value
 from terra_refactor.analysis.transfer.iteration import size_value
 from terra_refactor.analysis.transfer.kept_tensors import holds_new_tensor
-from terra_refactor.analysis.transfer.layer_weights import setting_attribute, trainable_weights, weight_attribute
+from terra_refactor.analysis.transfer.layer_weights import layer_setting, trainable_weights, weight_attribute
 from terra_refactor.domain.effect import Effect, EffectKind, RootKind, Target
 from terra_refactor.domain.lattice import filter_members, join, join_all
 from terra_refactor.domain.state import ANY_NAME, CLASS, may_be_named, written_to_any
@@ -160,7 +160,7 @@ def instance_attribute(owner: str, receiver: Value, name: str) -> Value:
     canonical = registry.attribute(owner, name)
     if canonical is None:
         return UNKNOWN
-    if registry.is_property(canonical):
+    if registry.is_library_property(canonical):
         return UnknownValue()
     entity = registry.lookup(canonical)
     if entity is not None and entity.value is not None:
@@ -274,7 +274,7 @@ def _object_attribute(site: Site, value: Reference, name: str) -> Value:
     weight = weight_attribute(site, value, name)
     if weight is not None:
         return weight
-    setting = setting_attribute(frame, value, name)
+    setting = layer_setting(frame, value, name)
     if setting is not None:
         return setting
     found = _through_class(site, value, cls, name)
@@ -347,7 +347,7 @@ def _bound_attribute(site: Site, value: Reference, cls: Value, attribute: Value)
         assert isinstance(attribute, PartialValue)
         getter = attribute.arguments[0]
         return site.call(getter, CallArguments((value,)))
-    if isinstance(attribute, LibraryValue) and registry.is_property(attribute.name):
+    if isinstance(attribute, LibraryValue) and registry.is_library_property(attribute.name):
         kept = KEPT.get(attribute.name)
         if kept is not None:
             return _object_attribute(site, value, kept)

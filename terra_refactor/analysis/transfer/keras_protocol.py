@@ -197,13 +197,13 @@ def shape_of(value: Value) -> Value:
 
 def call_loss(site: Site, name: str, arguments: CallArguments, receiver: Value) -> Value | None:
     """`loss(y_true, y_pred)` and `metric(y_true, y_pred)` of a class of the program."""
-    if registry.is_subclass(name.rpartition(".")[0], "keras.losses.Loss"):
+    if registry.is_library_subclass(name.rpartition(".")[0], "keras.losses.Loss"):
         method = own_method(site, receiver, "call")
         if method is None:
             return None
         site.call(method, arguments)
         return UNKNOWN_TENSOR
-    if registry.is_subclass(name.rpartition(".")[0], "keras.metrics.Metric"):
+    if registry.is_library_subclass(name.rpartition(".")[0], "keras.metrics.Metric"):
         method = own_method(site, receiver, "update_state")
         if method is None:
             return None
@@ -216,7 +216,9 @@ def call_loss(site: Site, name: str, arguments: CallArguments, receiver: Value) 
 def add_layer(site: Site, name: str, arguments: CallArguments, receiver: Value) -> Value | None:
     """`model.add(layer)` of a `keras.Sequential`: its layers are part of its configuration."""
     frame = site.frame
-    if not isinstance(receiver, Reference) or not registry.is_subclass(name.rpartition(".")[0], "keras.Sequential"):
+    if not isinstance(receiver, Reference) or not registry.is_library_subclass(
+        name.rpartition(".")[0], "keras.Sequential"
+    ):
         return None
     layer = arguments.positional[0] if arguments.positional else UNKNOWN
     layers = frame.state.get((receiver.object, CONFIGURATION + "layers"))
@@ -233,7 +235,9 @@ def add_layer(site: Site, name: str, arguments: CallArguments, receiver: Value) 
 
 def initialize_layer(site: Site, name: str, arguments: CallArguments, receiver: Value) -> Value | None:
     """`super().__init__(dtype=...)` of a layer or model of the program: the dtype is part of its configuration."""
-    if not isinstance(receiver, Reference) or not registry.is_subclass(name.rpartition(".")[0], "keras.layers.Layer"):
+    if not isinstance(receiver, Reference) or not registry.is_library_subclass(
+        name.rpartition(".")[0], "keras.layers.Layer"
+    ):
         return None
     dtype = dict(arguments.keywords).get("dtype")
     if dtype is not None:

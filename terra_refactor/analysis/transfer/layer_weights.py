@@ -94,7 +94,7 @@ def trainable_weights(engine: ProgramSettings, attribute: str) -> FrozenList | N
     return FrozenList(None, TensorValue(TensorType(dtype), TensorKind.VARIABLE))
 
 
-def setting_attribute(frame: Frame, instance: Reference, name: str) -> Value | None:
+def layer_setting(frame: Frame, instance: Reference, name: str) -> Value | None:
     """`layer.units`: an argument of the constructor of a layer of Keras, of those that it keeps as they are; None for what is none.
 
     The recurrent cells of TensorFlow 1 keep theirs as `cell._num_units`.

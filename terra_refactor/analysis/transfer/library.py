@@ -328,7 +328,7 @@ def _instance_of(site: Site, entity: Entity, arguments: CallArguments) -> Value:
     given = TupleValue(tuple(Constant(name) for name in (*bound, *keywords)))
     is_former = entity.name.startswith("keras.layers.") and not KERAS_1.isdisjoint(keywords)
     frame.state.set((number, CONFIGURED), UNKNOWN if is_former else given)
-    if registry.is_subclass(entity.name, DEFERRED):
+    if registry.is_library_subclass(entity.name, DEFERRED):
         defer(site, Reference(number), {**bound, **keywords})
     if entity.name == "keras.Sequential":
         build_sequential(site, Reference(number))

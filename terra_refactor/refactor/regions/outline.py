@@ -32,7 +32,7 @@ from typing import Final
 
 from terra_refactor.refactor.regions.candidates import UPDATES, Candidate, RegionScope, deletes_of_others, tapes_of
 from terra_refactor.refactor.regions.hoisting import Hoisted, with_arguments
-from terra_refactor.refactor.regions.region import Region
+from terra_refactor.refactor.regions.region import ExtractedFunction
 from terra_refactor.syntax.edit import split_lines
 from terra_refactor.syntax.name_flow import ScopeFlow, declared_names, inner_blocks, statements_of_scope, usage_of
 
@@ -115,7 +115,7 @@ class Outliner:
         passed: frozenset[str] = frozenset(),
         converted: Mapping[str, str] = MappingProxyType({}),
         hoisted: Sequence[Hoisted] = (),
-    ) -> Region | Refused:
+    ) -> ExtractedFunction | Refused:
         """The run as a function at a place; `name` is the one that it had before, if it had one.
 
         With a `depth` it goes inside so many of the loops. The names of `passed` are parameters in any case; `converted` says how
@@ -286,7 +286,7 @@ class Outliner:
         depth: int,
         texts: Mapping[str, str],
         hoisted: Sequence[Hoisted],
-    ) -> Region | Refused:
+    ) -> ExtractedFunction | Refused:
         first, last = span
         newline = self._newline(first)
         at, indent = self._place(candidate, placement, depth)
@@ -321,7 +321,7 @@ class Outliner:
         call += "".join(self._shifted(line, left[line], indent_of_run) for line in sorted(left))
         ended = self._still_deleted(candidate, outputs)
         call += f"{indent_of_run}del {', '.join(ended)}{newline}" if ended else ""
-        return Region(
+        return ExtractedFunction(
             inside=candidate.scope.qualname or "<module>",
             line=candidate.statements[0].lineno,
             end_line=last,

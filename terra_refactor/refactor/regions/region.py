@@ -1,6 +1,6 @@
 """A region: a run of statements, and the edits that make a function of it.
 
-Gives: `Region`, `apply_regions`, `edits_of_regions`.
+Gives: `ExtractedFunction`, `apply_regions`, `edits_of_regions`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from terra_refactor.syntax.edit import Edit, apply_edits
 
 
 @dataclass(frozen=True, slots=True)
-class Region:
+class ExtractedFunction:
     """A run of statements as a function: the edits, and what it takes and gives."""
 
     inside: str
@@ -35,12 +35,12 @@ class Region:
     """What takes the place of the text from `start` to `end`."""
 
 
-def apply_regions(text: str, regions: Iterable[Region]) -> str:
+def apply_regions(text: str, regions: Iterable[ExtractedFunction]) -> str:
     """The text with all of some regions as functions."""
     return apply_edits(text, edits_of_regions(regions))
 
 
-def edits_of_regions(regions: Iterable[Region]) -> tuple[Edit, ...]:
+def edits_of_regions(regions: Iterable[ExtractedFunction]) -> tuple[Edit, ...]:
     """The edits that make functions of some regions of one text; definitions at one place come in the order of the text."""
     ordered = sorted(regions, key=lambda region: (region.insert_at, region.start))
     edits = [

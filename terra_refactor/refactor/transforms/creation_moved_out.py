@@ -20,13 +20,13 @@ import re
 import libcst as cst
 
 from terra_refactor.refactor.identifiers import bound_names, occurrences, read_names
-from terra_refactor.refactor.places import Place
+from terra_refactor.refactor.places import NodePlace
 from terra_refactor.refactor.transforms.context import FileContext, Made, NotMade, Transformed
 from terra_refactor.rules.rule import CureHint
 from terra_refactor.syntax.edit import Edit
 
 
-def creation_moved_out(context: FileContext, place: Place, hint: CureHint) -> Transformed:
+def creation_moved_out(context: FileContext, place: NodePlace, hint: CureHint) -> Transformed:
     """The edits that move a creation to `__init__` (of a method's class) or before the function."""
     function = place.function
     if not isinstance(place.node, cst.Call) or function is None:
@@ -44,7 +44,7 @@ def creation_moved_out(context: FileContext, place: Place, hint: CureHint) -> Tr
     return _to_module(context, place, function, name, removed, needed)
 
 
-def _target(place: Place) -> tuple[str, cst.SimpleStatementLine | None]:
+def _target(place: NodePlace) -> tuple[str, cst.SimpleStatementLine | None]:
     """The name for what is made, and the assignment that goes; None where it is made within an expression."""
     line = place.statement
     if isinstance(line, cst.SimpleStatementLine):
@@ -59,7 +59,7 @@ def _target(place: Place) -> tuple[str, cst.SimpleStatementLine | None]:
 
 def _to_init(
     context: FileContext,
-    place: Place,
+    place: NodePlace,
     function: cst.FunctionDef,
     owner: cst.ClassDef,
     name: str,
@@ -92,7 +92,7 @@ def _to_init(
 
 def _to_module(
     context: FileContext,
-    place: Place,
+    place: NodePlace,
     function: cst.FunctionDef,
     name: str,
     removed: cst.SimpleStatementLine | None,
@@ -117,7 +117,7 @@ def _to_module(
 
 def _made(
     context: FileContext,
-    place: Place,
+    place: NodePlace,
     function: cst.FunctionDef,
     name: str,
     removed: cst.SimpleStatementLine | None,

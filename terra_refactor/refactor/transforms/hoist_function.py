@@ -16,7 +16,7 @@ from typing import Final, TypeAlias
 import libcst as cst
 
 from terra_refactor.refactor.identifiers import bound_names, read_names
-from terra_refactor.refactor.places import Place
+from terra_refactor.refactor.places import NodePlace
 from terra_refactor.refactor.transforms.context import FileContext, Made, NotMade, Transformed
 from terra_refactor.rules.rule import CureHint
 from terra_refactor.syntax.edit import Edit
@@ -26,7 +26,7 @@ Loop: TypeAlias = cst.For | cst.While
 _CONSTANT: Final = "what the function reads besides its arguments does not change while the loop runs"
 
 
-def hoist_function(context: FileContext, place: Place, hint: CureHint) -> Transformed:
+def hoist_function(context: FileContext, place: NodePlace, hint: CureHint) -> Transformed:
     """The edits that move the making of a traced function out of the innermost loop."""
     loop = next((node for node in place.outwards() if isinstance(node, cst.For | cst.While)), None)
     if loop is None or not isinstance(loop.body, cst.IndentedBlock):
@@ -39,7 +39,7 @@ def hoist_function(context: FileContext, place: Place, hint: CureHint) -> Transf
     return _moved_assignment(context, place, loop)
 
 
-def _moved_assignment(context: FileContext, place: Place, loop: Loop) -> Transformed:
+def _moved_assignment(context: FileContext, place: NodePlace, loop: Loop) -> Transformed:
     line = place.statement
     if not isinstance(line, cst.SimpleStatementLine) or line not in loop.body.body:
         return NotMade("it is made under a condition in the loop")
@@ -54,7 +54,7 @@ def _moved_assignment(context: FileContext, place: Place, loop: Loop) -> Transfo
     return _move(context, loop, line)
 
 
-def _moved_definition(context: FileContext, place: Place, loop: Loop) -> Transformed:
+def _moved_definition(context: FileContext, place: NodePlace, loop: Loop) -> Transformed:
     definition = next(node for node in place.outwards() if isinstance(node, cst.FunctionDef))
     if definition not in loop.body.body:
         return NotMade("it is made under a condition in the loop")
@@ -63,7 +63,7 @@ def _moved_definition(context: FileContext, place: Place, loop: Loop) -> Transfo
     return NotMade(reason) if reason is not None else _move(context, loop, definition)
 
 
-def _named(context: FileContext, place: Place, loop: Loop) -> Transformed:
+def _named(context: FileContext, place: NodePlace, loop: Loop) -> Transformed:
     """`tf.function(f)(x)`: the function gets a name before the loop."""
     assert isinstance(place.node, cst.Call)
     reason = _why_it_stays(loop, read_names(place.node) - bound_names(place.node), None)

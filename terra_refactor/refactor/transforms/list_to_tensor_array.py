@@ -17,7 +17,7 @@ import libcst as cst
 
 from terra_refactor.refactor.identifiers import occurrences
 from terra_refactor.refactor.imports import Missing, Unreachable, reach_tensorflow
-from terra_refactor.refactor.places import Place, parents_of
+from terra_refactor.refactor.places import NodePlace, parents_of
 from terra_refactor.refactor.transforms.context import FileContext, Made, NotMade, Transformed
 from terra_refactor.rules.rule import CureHint
 from terra_refactor.syntax.edit import Edit
@@ -25,7 +25,7 @@ from terra_refactor.syntax.edit import Edit
 _STACKS = ("tensorflow.stack", "tensorflow.convert_to_tensor")
 
 
-def list_to_tensor_array(context: FileContext, place: Place, hint: CureHint) -> Transformed:
+def list_to_tensor_array(context: FileContext, place: NodePlace, hint: CureHint) -> Transformed:
     """The edits that make a list a `tf.TensorArray`."""
     module = context.module
     function = place.function

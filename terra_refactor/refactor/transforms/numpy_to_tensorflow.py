@@ -12,14 +12,14 @@ from __future__ import annotations
 import libcst as cst
 
 from terra_refactor.refactor.imports import Missing, Unreachable, reach_tensorflow
-from terra_refactor.refactor.places import Place
+from terra_refactor.refactor.places import NodePlace
 from terra_refactor.refactor.transforms.context import FileContext, Made, NotMade, Transformed
 from terra_refactor.rules.rule import CureHint
 from terra_refactor.syntax.edit import Edit
 from terra_refactor.tf_model.numpy_equivalents import numpy_equivalent
 
 
-def numpy_to_tensorflow(context: FileContext, place: Place, hint: CureHint) -> Transformed:
+def numpy_to_tensorflow(context: FileContext, place: NodePlace, hint: CureHint) -> Transformed:
     """The edits that make a NumPy call one of TensorFlow."""
     call = place.node
     equivalent = numpy_equivalent(hint.detail("function"))

@@ -15,7 +15,7 @@ from typing import Final
 import libcst as cst
 
 from terra_refactor.refactor.imports import Missing, Unreachable, reach_tensorflow
-from terra_refactor.refactor.places import Place
+from terra_refactor.refactor.places import NodePlace
 from terra_refactor.refactor.transforms.context import FileContext, Made, NotMade, Transformed
 from terra_refactor.rules.rule import CureHint
 from terra_refactor.syntax.edit import Edit
@@ -24,7 +24,7 @@ _STREAM: Final = "the output may go to standard error, where `tf.print` writes"
 _FORMAT: Final = "the number formats may go: `tf.print` has none"
 
 
-def print_to_tf_print(context: FileContext, place: Place, hint: CureHint) -> Transformed:
+def print_to_tf_print(context: FileContext, place: NodePlace, hint: CureHint) -> Transformed:
     """The edits that make a call of `print` one of `tf.print`."""
     call = place.node
     if not isinstance(call, cst.Call):

@@ -10,13 +10,13 @@ from __future__ import annotations
 import libcst as cst
 
 from terra_refactor.refactor.imports import Missing, Unreachable, reach_tensorflow
-from terra_refactor.refactor.places import Place
+from terra_refactor.refactor.places import NodePlace
 from terra_refactor.refactor.transforms.context import FileContext, Made, NotMade, Transformed
 from terra_refactor.rules.rule import CureHint
 from terra_refactor.syntax.edit import Edit
 
 
-def scalar_to_tensor(context: FileContext, place: Place, hint: CureHint) -> Transformed:
+def scalar_to_tensor(context: FileContext, place: NodePlace, hint: CureHint) -> Transformed:
     """The edit that puts `tf.constant(...)` around an argument."""
     if not isinstance(place.node, cst.Call):
         return NotMade("it is no plain call")

@@ -10,13 +10,13 @@ from __future__ import annotations
 import libcst as cst
 
 from terra_refactor.refactor.imports import Missing, Unreachable, reach_tensorflow
-from terra_refactor.refactor.places import Place
+from terra_refactor.refactor.places import NodePlace
 from terra_refactor.refactor.transforms.context import FileContext, Made, NotMade, Transformed
 from terra_refactor.rules.rule import CureHint
 from terra_refactor.syntax.edit import Edit
 
 
-def shape_to_tf_shape(context: FileContext, place: Place, hint: CureHint) -> Transformed:
+def shape_to_tf_shape(context: FileContext, place: NodePlace, hint: CureHint) -> Transformed:
     """The edit that makes `x.shape[i]` an item of `tf.shape(x)`."""
     match place.node:
         case cst.Subscript(value=cst.Attribute(value=tensor, attr=cst.Name("shape")) as shape):

@@ -39,7 +39,7 @@ from terra_refactor.facts.records import (
 )
 from terra_refactor.facts.staging import Staging, has_stages, staging_of
 from terra_refactor.facts.view import ContextView, has_trait, is_tensorflow_tensor, is_variable
-from terra_refactor.ir.control import RESULT, RETURNED, NodeKind, Site
+from terra_refactor.ir.control import RESULT, RETURNED, ControlSite, NodeKind
 from terra_refactor.ir.dataflow import UNBOUND_HERE, Definition, DefinitionKind
 from terra_refactor.ir.ids import OpId
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
@@ -112,7 +112,7 @@ def _expressions(view: ContextView) -> Iterator[LocalHazard]:
                 yield LocalHazard(choice.op, f"a tensor chooses {reason}: in a graph both sides must give tensors")
 
 
-def _branch(view: ContextView, staging: Staging, site: Site) -> Iterator[LocalHazard]:
+def _branch(view: ContextView, staging: Staging, site: ControlSite) -> Iterator[LocalHazard]:
     """Values that leave a branch of the graph, `if` or flag, but cannot."""
     fact = view.branches.get(site.op)
     exact = None
@@ -172,7 +172,7 @@ def _branch(view: ContextView, staging: Staging, site: Site) -> Iterator[LocalHa
         yield assumed
 
 
-def _place(view: ContextView, staging: Staging, site: Site, name: str) -> OpId:
+def _place(view: ContextView, staging: Staging, site: ControlSite, name: str) -> OpId:
     """Where that is said: at the branch, or at the `return` that a loop of the graph holds."""
     around = staging.flow.nodes[site.before].sites
     if name == RESULT and any(staging.flow.sites[number].is_loop and number in staging.staged for number, _ in around):
@@ -318,7 +318,7 @@ def _is_computed_from_merged(view: ContextView, staging: Staging, definition: De
     )
 
 
-def _is_assigned_after(view: ContextView, staging: Staging, site: Site, name: str) -> bool:
+def _is_assigned_after(view: ContextView, staging: Staging, site: ControlSite, name: str) -> bool:
     """Whether a method that changes a variable is called on what a branch gave a local variable."""
     merged = Definition(DefinitionKind.MERGED, staging.flow.sites.index(site))
     for method in view.code.of_kind(AttributeRead):

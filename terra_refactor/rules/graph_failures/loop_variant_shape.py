@@ -24,7 +24,7 @@ from terra_refactor.domain.value import (
 )
 from terra_refactor.facts.staging import Staging, has_stages, staging_of
 from terra_refactor.facts.view import ContextView
-from terra_refactor.ir.control import RESULT, Site
+from terra_refactor.ir.control import RESULT, ControlSite
 from terra_refactor.rules.graph_failures.branch_mismatch import graph_dtype, is_open, mismatch
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
 from terra_refactor.rules.tensor_choices import no_choice
@@ -42,7 +42,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
             yield from _loop(view, staging, site, invariants)
 
 
-def _loop(view: ContextView, staging: Staging, site: Site, invariants: bool) -> Iterator[LocalHazard]:
+def _loop(view: ContextView, staging: Staging, site: ControlSite, invariants: bool) -> Iterator[LocalHazard]:
     fact = view.branches[site.op]
     first_read = staging.read_first(site)
     changed: dict[str, list[tuple[Value, Value]]] = {}
@@ -113,7 +113,7 @@ def _loop(view: ContextView, staging: Staging, site: Site, invariants: bool) -> 
 
 
 def _variant(
-    site: Site, shown: str, first: list[tuple[Value, Value]], pairs: list[tuple[Value, Value]]
+    site: ControlSite, shown: str, first: list[tuple[Value, Value]], pairs: list[tuple[Value, Value]]
 ) -> Iterator[LocalHazard]:
     """A variable that an iteration gives another type or shape: `first` are seen of first iterations, `pairs` are possible."""
     for certain, given in ((True, first), (False, pairs)):

@@ -8,7 +8,7 @@ from typing import Final
 from typing_extensions import assert_never
 
 from terra_refactor.domain.value import NONE, Constant, SpecValue, TensorKind, TensorValue, Value, members
-from terra_refactor.facts.declared_signature import Entry, Signature, declared_signature, traced_definition
+from terra_refactor.facts.declared_signature import Signature, SignatureEntry, declared_signature, traced_definition
 from terra_refactor.facts.records import Call
 from terra_refactor.facts.view import ContextView
 from terra_refactor.ir.function import FunctionKind, ParameterKind
@@ -82,7 +82,7 @@ def _default(view: ContextView, identity: FunctionId, name: str) -> Constant | N
     return value if isinstance(value, Constant) else None
 
 
-def _mismatch(value: Value, entry: Entry) -> str | None:
+def _mismatch(value: Value, entry: SignatureEntry) -> str | None:
     """Why the spec does not take a value; None if it does, or if that is not certain."""
     spec = entry.spec
     if spec is None:

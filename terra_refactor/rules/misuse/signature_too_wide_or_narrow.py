@@ -7,7 +7,7 @@ from typing import Final
 
 from terra_refactor.domain.evidence import Evidence
 from terra_refactor.domain.value import TensorKind, TensorValue, members
-from terra_refactor.facts.declared_signature import Entry, declared_signature, traced_definition
+from terra_refactor.facts.declared_signature import SignatureEntry, declared_signature, traced_definition
 from terra_refactor.facts.records import Call
 from terra_refactor.facts.view import ContextView
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
@@ -32,7 +32,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
                     yield LocalHazard(call.op, f"`{parameter.name}`: {problem}")
 
 
-def _difference(entry: Entry, tensors: list[TensorValue]) -> str | None:
+def _difference(entry: SignatureEntry, tensors: list[TensorValue]) -> str | None:
     if entry.spec is None:
         return None
     wanted = entry.spec.type.shape

@@ -41,7 +41,7 @@ _STATES: Final = {"keras.layers.LSTMCell": 2, "keras.layers.GRUCell": 1, "keras.
 """How many states the cells of Keras have."""
 
 
-def attribute_of(call: BoundCall, instance: Value, name: str) -> Value:
+def cell_attribute(call: BoundCall, instance: Value, name: str) -> Value:
     """Attribute `name` of an object, as the interpreter sees it; `UNKNOWN` where it does not know."""
     return call.invoke(LibraryValue("builtins.getattr"), [instance, Constant(name)])
 
@@ -168,10 +168,10 @@ def _generic_rnn(call: BoundCall) -> Value:
 def _output_width(call: BoundCall, cell: Value) -> Dim:
     """The size of the last axis of what a cell gives in each step."""
     for name in ("units", "output_size"):
-        width = read.integer(attribute_of(call, cell, name))
+        width = read.integer(cell_attribute(call, cell, name))
         if width is not None:
             return width
-    state_size = attribute_of(call, cell, "state_size")
+    state_size = cell_attribute(call, cell, "state_size")
     sizes = read.integers(state_size)
     return sizes[0] if sizes else read.integer(state_size)
 
@@ -190,8 +190,8 @@ def _state_sizes(call: BoundCall, cell: Value) -> tuple[Dim, ...] | None:
     cls = call.invoke(LibraryValue("builtins.type"), [cell])
     count = _STATES.get(cls.name) if isinstance(cls, LibraryValue) else None
     if count is not None:
-        return (read.integer(attribute_of(call, cell, "units")),) * count
-    state_size = attribute_of(call, cell, "state_size")
+        return (read.integer(cell_attribute(call, cell, "units")),) * count
+    state_size = cell_attribute(call, cell, "state_size")
     sizes = read.integers(state_size)
     single = read.integer(state_size)
     return sizes if sizes is not None else None if single is None else (single,)

@@ -1,6 +1,6 @@
 """Conversions of arguments by NumPy functions: arrays, Python numbers that are weak beside them, and results.
 
-Computes: operand types and promotions. Gives: `Operand`, `operand`, `promoted`, `result` and `array`, `content_of`.
+Computes: operand types and promotions. Gives: `ArrayOperand`, `operand`, `promoted`, `result` and `array`, `content_of`.
 
 Source: `numpy.asarray`, `numpy.result_type`.
 """
@@ -54,19 +54,19 @@ CONTENT_LIMIT: Final = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Operand:
+class ArrayOperand:
     """One argument seen as an array, and what NumPy looks at in it to choose a dtype."""
 
     type: TensorType
     choice: NumpyOperand
 
 
-def operand(value: Value | None) -> Operand:
+def operand(value: Value | None) -> ArrayOperand:
     """An argument as an array; unknown parts where not known."""
-    return Operand(read.converted_type(value, numpy=True), numpy_operand(value))
+    return ArrayOperand(read.converted_type(value, numpy=True), numpy_operand(value))
 
 
-def promoted(operands: Sequence[Operand]) -> DType | None:
+def promoted(operands: Sequence[ArrayOperand]) -> DType | None:
     """The common dtype; None where it is unknown, or differs between versions of NumPy."""
     return numpy_common([item.choice for item in operands])
 

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from terra_refactor.batch.limits import Limits
-from terra_refactor.batch.manifest import Entry, SourceKind, read_manifest
+from terra_refactor.batch.limits import RepositoryLimits
+from terra_refactor.batch.manifest import ManifestEntry, SourceKind, read_manifest
 from terra_refactor.batch.results import ResultFile
 from terra_refactor.batch.work import run_entry
 from terra_refactor.cli.main import app
@@ -139,13 +139,13 @@ def test_a_run_that_ended_in_the_middle_of_a_line_is_taken_up() -> None:
 
 def test_limits() -> None:
     project("a")
-    entry = Entry("a", SourceKind.PATH, str(Path("a").absolute()))
-    late = run_entry(entry, Limits(seconds=0.05))
+    entry = ManifestEntry("a", SourceKind.PATH, str(Path("a").absolute()))
+    late = run_entry(entry, RepositoryLimits(seconds=0.05))
     assert (late["status"], late["error"]) == ("timeout", "took more than 0.05 seconds") or late["status"] == "done"
-    small = run_entry(entry, Limits(memory_mb=40))
+    small = run_entry(entry, RepositoryLimits(memory_mb=40))
     assert small["status"] in ("memory", "failed")
     assert small["error"]
-    assert run_entry(entry, Limits())["status"] == "done"
+    assert run_entry(entry, RepositoryLimits())["status"] == "done"
 
 
 def test_an_archive_cannot_write_outside() -> None:
@@ -153,7 +153,7 @@ def test_an_archive_cannot_write_outside() -> None:
         info = tarfile.TarInfo("../outside.py")
         info.size = 1
         archive.addfile(info, io.BytesIO(b"x"))
-    line = run_entry(Entry("evil", SourceKind.SDIST, str(Path("evil.tar").absolute())), Limits())
+    line = run_entry(ManifestEntry("evil", SourceKind.SDIST, str(Path("evil.tar").absolute())), RepositoryLimits())
     assert line["status"] == "failed"
     assert "cannot be unpacked" in line["error"]
 
@@ -186,8 +186,8 @@ def test_a_table_says_everything() -> None:
         '[[repository]]\nname = "n"\ngit = "git@host:team/x.git"\nrevision = "v1"\npaths = ["src"]\n[[repository]]\nsdist = "a.zip"\n'
     )
     first, second = read_manifest(Path("m.toml"))
-    assert first == Entry("n", SourceKind.GIT, "git@host:team/x.git", "v1", ("src",))
-    assert second == Entry("a.zip", SourceKind.SDIST, str(Path("a.zip").absolute()))
+    assert first == ManifestEntry("n", SourceKind.GIT, "git@host:team/x.git", "v1", ("src",))
+    assert second == ManifestEntry("a.zip", SourceKind.SDIST, str(Path("a.zip").absolute()))
     Path("m.txt").write_text("git+git@host:team/x.git\ngit+https://h/y.git@feature\n")
     assert [(entry.name, entry.revision) for entry in read_manifest(Path("m.txt"))] == [
         ("x", ""),

@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from terra_refactor.batch.executors import run_on_dask
-from terra_refactor.batch.limits import Limits
-from terra_refactor.batch.manifest import Entry, SourceKind
+from terra_refactor.batch.limits import RepositoryLimits
+from terra_refactor.batch.manifest import ManifestEntry, SourceKind
 from terra_refactor.errors import UsageError
 
 distributed = pytest.importorskip("distributed")
@@ -56,7 +56,7 @@ def _cluster(tmp_path: Path) -> Iterator[tuple[str, list[int]]]:
         process.wait(timeout=60)
 
 
-def entries(folder: Path, count: int) -> list[Entry]:
+def entries(folder: Path, count: int) -> list[ManifestEntry]:
     made = []
     for number in range(count):
         place = folder / f"p{number:02}"
@@ -64,7 +64,7 @@ def entries(folder: Path, count: int) -> list[Entry]:
         (place / "m.py").write_text(
             f"import tensorflow as tf\n\ndef f(x):\n    return x * {number}\n\nf(tf.ones([3]))\n"
         )
-        made.append(Entry(place.name, SourceKind.PATH, str(place)))
+        made.append(ManifestEntry(place.name, SourceKind.PATH, str(place)))
     return made
 
 
@@ -72,7 +72,7 @@ def test_a_worker_is_killed(cluster: tuple[str, list[int]], tmp_path: Path) -> N
     address, pids = cluster
     wanted = entries(tmp_path, 12)
     results: list[dict[str, Any]] = []
-    for result in run_on_dask(wanted, Limits(), address):
+    for result in run_on_dask(wanted, RepositoryLimits(), address):
         results.append(result)
         if len(results) == 3:
             os.kill(pids[0], signal.SIGKILL)
@@ -84,4 +84,4 @@ def test_a_worker_is_killed(cluster: tuple[str, list[int]], tmp_path: Path) -> N
 
 def test_no_scheduler() -> None:
     with pytest.raises(UsageError, match="no dask scheduler at nonsense"):
-        list(run_on_dask([], Limits(), "nonsense://"))
+        list(run_on_dask([], RepositoryLimits(), "nonsense://"))

@@ -11,8 +11,8 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from terra_refactor.batch import executors
-from terra_refactor.batch.limits import Limits
-from terra_refactor.batch.manifest import Entry
+from terra_refactor.batch.limits import RepositoryLimits
+from terra_refactor.batch.manifest import ManifestEntry
 from terra_refactor.cli.main import app
 
 CODE = "import tensorflow as tf\n\n\ndef f(x):\n    print(x)\n    return x * 2\n\n\nf(tf.ones([3]))\n"
@@ -66,7 +66,7 @@ def test_a_run_is_taken_up_from_the_file_and_from_what_an_ended_run_left(monkeyp
     done: list[str] = []
     real = executors.run_entry
 
-    def noted(entry: Entry, limits: Limits) -> dict[str, Any]:
+    def noted(entry: ManifestEntry, limits: RepositoryLimits) -> dict[str, Any]:
         done.append(entry.name)
         return real(entry, limits)
 

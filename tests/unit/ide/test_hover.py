@@ -147,5 +147,5 @@ HOMES = (
 def test_every_summary_speaks_of_something_that_exists() -> None:
     for key in summaries._SUMMARIES:
         found = [name for home in HOMES if lookup(name := canonical_name(f"{home}.{key}")) is not None]
-        assert any(summaries.summary_of(name) == summaries._SUMMARIES[key] for name in found), key
-    assert summaries.summary_of("mylib.softmax") is None
+        assert any(summaries.description_of(name) == summaries._SUMMARIES[key] for name in found), key
+    assert summaries.description_of("mylib.softmax") is None

@@ -8,7 +8,7 @@ import pytest
 
 from terra_refactor.ir import ops
 from terra_refactor.ir.build.module import lower_module
-from terra_refactor.ir.control import RESULT, RETURNED, Flow, NodeKind, Site, flow_of
+from terra_refactor.ir.control import RESULT, RETURNED, ControlSite, Flow, NodeKind, flow_of
 from terra_refactor.ir.dataflow import (
     GIVEN,
     UNBOUND_HERE,
@@ -31,17 +31,17 @@ def lowered(body: str) -> Function:
     return next(function for function in module.functions if function.name == "f")
 
 
-def names(flow: Flow, site: Site) -> set[str]:
+def names(flow: Flow, site: ControlSite) -> set[str]:
     live = live_names(flow)
     found = carried(site, live) if site.is_loop else merged_by(site, live)
     return {name for name in found if not name.startswith("%")}
 
 
-def branches(flow: Flow) -> list[Site]:
+def branches(flow: Flow) -> list[ControlSite]:
     return [site for site in flow.sites if not site.is_loop]
 
 
-def loops(flow: Flow) -> list[Site]:
+def loops(flow: Flow) -> list[ControlSite]:
     return [site for site in flow.sites if site.is_loop]
 
 

@@ -19,7 +19,7 @@ from terra_refactor.record.launch import program_of
 from terra_refactor.record.record_file import (
     FunctionSeen,
     Record,
-    merged,
+    merged_records,
     parse_record,
     read_record,
     to_json,
@@ -228,7 +228,7 @@ def test_processes_are_merged_and_survive_the_file() -> None:
     first = parse_record(json.dumps(one), "/somewhere/r.json")
     assert first.root == "/somewhere/sub"
     seen["parameters"] = [{**parameter, "values": [2, 3]}]
-    both = merged([first, parse_record(json.dumps(one), "/somewhere/r.json")])
+    both = merged_records([first, parse_record(json.dumps(one), "/somewhere/r.json")])
     (found,) = both.functions
     assert (found.calls, found.seconds, both.processes) == (4, 2.0, 2)
     assert found.parameters[0].values == (1, 2, 3)

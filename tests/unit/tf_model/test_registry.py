@@ -24,8 +24,8 @@ from terra_refactor.tf_model import registry
 from terra_refactor.tf_model.aliases import FORMER_MODULES, FORMER_NAMES
 from terra_refactor.tf_model.catalogue import (
     catalogue_files,
+    catalogued_members,
     entry,
-    members,
     parse_signature,
     parse_value,
     value_of,
@@ -73,7 +73,7 @@ def test_a_name_has_one_canonical_form(name: str, canonical: str) -> None:
 
 def test_every_alias_of_the_catalogue_leads_to_an_entity() -> None:
     for owner in {owner for file in catalogue_files() for owner in file.owners}:
-        for leaf, (text, _) in members(owner).items():
+        for leaf, (text, _) in catalogued_members(owner).items():
             if not text.startswith("="):
                 continue
             name = registry.canonical_name(f"{owner}.{leaf}" if owner else leaf)
@@ -85,7 +85,7 @@ def test_every_alias_of_the_catalogue_leads_to_an_entity() -> None:
 def test_every_entry_can_be_decoded() -> None:
     kinds = set()
     for owner in {owner for file in catalogue_files() for owner in file.owners}:
-        for leaf, (text, file) in members(owner).items():
+        for leaf, (text, file) in catalogued_members(owner).items():
             kinds.add(text[0])
             if text[0] in "fmskc" and (number := text[1:].partition(";")[0]):
                 parse_signature(catalogue_files()[file].signatures[int(number)])
@@ -98,7 +98,7 @@ def test_every_entry_can_be_decoded() -> None:
 
 def test_every_base_class_is_a_known_class() -> None:
     for owner in {owner for file in catalogue_files() for owner in file.owners}:
-        for leaf, (text, _) in members(owner).items():
+        for leaf, (text, _) in catalogued_members(owner).items():
             if text.startswith("c") and ";" in text and owner.partition(".")[0] in ("tensorflow", "keras", "numpy"):
                 for base in registry.class_bases(f"{owner}.{leaf}"):
                     found = registry.lookup(base)
@@ -129,18 +129,18 @@ def test_constants_have_their_values() -> None:
 
 
 def test_methods_are_found_along_the_bases() -> None:
-    method = registry.find_method("keras.layers.Conv2D", "add_weight")
+    method = registry.find_library_method("keras.layers.Conv2D", "add_weight")
     assert method is not None and method.name == "keras.layers.Layer.add_weight"
-    assert registry.is_subclass("keras.layers.Conv2D", "keras.layers.Layer")
-    assert not registry.is_subclass("keras.layers.Layer", "keras.layers.Conv2D")
-    assert registry.find_method("keras.layers.Conv2D", "no_such_method") is None
+    assert registry.is_library_subclass("keras.layers.Conv2D", "keras.layers.Layer")
+    assert not registry.is_library_subclass("keras.layers.Layer", "keras.layers.Conv2D")
+    assert registry.find_library_method("keras.layers.Conv2D", "no_such_method") is None
 
 
 def test_a_layers_call_has_the_parameters_of_its_body() -> None:
-    entity = registry.find_method("keras.layers.LSTM", "__call__")
+    entity = registry.find_library_method("keras.layers.LSTM", "__call__")
     assert entity is not None and entity.parameters is not None
     assert [parameter.name for parameter in entity.parameters] == ["sequences", "initial_state", "mask", "training"]
-    dense = registry.find_method("keras.layers.Dense", "__call__")
+    dense = registry.find_library_method("keras.layers.Dense", "__call__")
     assert dense is not None and dense.parameters is not None
     assert [p.name for p in dense.parameters if p.passing is ParameterPassing.KEYWORD_ONLY] == ["mask"]
 
@@ -183,8 +183,8 @@ def test_functions_in_classes_are_bound_in_three_ways() -> None:
     assert registry.binding("keras.layers.Layer.from_config") is registry.MethodBinding.CLASS
     assert registry.binding("keras.layers.Dense.__call__") is registry.MethodBinding.INSTANCE
     assert registry.binding("tensorflow.math.add") is None
-    assert registry.is_property("tensorflow.Tensor.shape")
-    assert not registry.is_property("tensorflow.Tensor.numpy")
+    assert registry.is_library_property("tensorflow.Tensor.shape")
+    assert not registry.is_library_property("tensorflow.Tensor.numpy")
 
 
 @pytest.mark.parametrize(
@@ -274,7 +274,7 @@ def test_traits_follow_the_bases(name: str, trait: Trait, has: bool) -> None:
 def test_costs_follow_the_bases() -> None:
     assert registry.lookup("tensorflow.math.add").operations == 1  # type: ignore[union-attr]
     assert registry.lookup("keras.layers.Dense.__call__").operations == 4  # type: ignore[union-attr]
-    assert registry.find_method("keras.Sequential", "__call__").operations > 5  # type: ignore[union-attr]
+    assert registry.find_library_method("keras.Sequential", "__call__").operations > 5  # type: ignore[union-attr]
     assert registry.lookup("builtins.len").operations == 0  # type: ignore[union-attr]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from terra_refactor.tf_model import registry
-from terra_refactor.tf_model.catalogue import entry, members
+from terra_refactor.tf_model.catalogue import catalogued_members, entry
 from terra_refactor.tf_model.costs import DEFAULT_BY_BASE, OPERATIONS
 from terra_refactor.tf_model.effects import EFFECTS
 from terra_refactor.tf_model.name_table import name_table, words
@@ -41,7 +41,7 @@ def test_every_prefix_has_members() -> None:
         for name in [*table.below, *table.directly_below]:
             excused = any(name == left or name.startswith(f"{left}.") for left in NOT_CATALOGUED)
             if _is_catalogued(name) and not excused:
-                assert members(name) or registry.lookup(name) is not None, name
+                assert catalogued_members(name) or registry.lookup(name) is not None, name
                 assert registry.canonical_name(name) == name
 
 
@@ -64,7 +64,7 @@ def test_changing_methods_and_functions_exist() -> None:
         assert known is not None and known.name == class_name
         for method in methods:
             if not method.startswith("__"):
-                assert registry.find_method(class_name, method) is not None, (class_name, method)
+                assert registry.find_library_method(class_name, method) is not None, (class_name, method)
     for name, parameter in MUTATING_FUNCTIONS.items():
         entity = registry.lookup(name)
         assert entity is not None and entity.parameters is not None, name

@@ -16,7 +16,7 @@ from terra_refactor.domain.value import Constant, Reference, TupleValue
 from terra_refactor.ir.ids import FunctionId
 from terra_refactor.ir.program import Program
 from terra_refactor.workspace.graph_codec import CodecError, decode, encode
-from terra_refactor.workspace.kept_analysis import names_of
+from terra_refactor.workspace.kept_analysis import names_for
 
 
 class _NoImports:
@@ -24,7 +24,7 @@ class _NoImports:
         return None
 
 
-NAMES = names_of(Program({}, _NoImports()))
+NAMES = names_for(Program({}, _NoImports()))
 
 
 def there_and_back(value: object) -> Any:

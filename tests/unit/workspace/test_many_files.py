@@ -8,7 +8,7 @@ import pytest
 
 from terra_refactor.config import Config
 from terra_refactor.workspace import components
-from terra_refactor.workspace.components import Coverage
+from terra_refactor.workspace.components import AnalysedFiles
 from terra_refactor.workspace.results import WorkspaceReport
 from terra_refactor.workspace.workspace import Options, analyze
 
@@ -25,7 +25,7 @@ TEXTS = {
 }
 
 
-def run(coverage: Coverage) -> WorkspaceReport:
+def run(coverage: AnalysedFiles) -> WorkspaceReport:
     return analyze(["."], Options(config=Config(jobs=1), use_cache=False, coverage=coverage))
 
 
@@ -38,12 +38,12 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("coverage", [Coverage.SHOWN, Coverage.FINDINGS])
+@pytest.mark.parametrize("coverage", [AnalysedFiles.SHOWN, AnalysedFiles.FINDINGS])
 def test_of_many_files_only_what_is_loaded_with_tensors_is_analysed(
-    coverage: Coverage, monkeypatch: pytest.MonkeyPatch
+    coverage: AnalysedFiles, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole = run(Coverage.EVERY)
-    assert {decision.path for decision in run(Coverage.SHOWN).decisions} >= {"tool.py", "alone.py"}
+    whole = run(AnalysedFiles.EVERY)
+    assert {decision.path for decision in run(AnalysedFiles.SHOWN).decisions} >= {"tool.py", "alone.py"}
     assert run(coverage).errors == whole.errors
     monkeypatch.setattr(components, "MANY", 2)
     report = run(coverage)
@@ -56,8 +56,8 @@ def test_of_many_files_only_what_is_loaded_with_tensors_is_analysed(
 
 def test_of_very_many_it_is_not_seen_whether_they_parse(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(components, "_PARSED_AT_MOST", 1)
-    report = run(Coverage.FINDINGS)
+    report = run(AnalysedFiles.FINDINGS)
     assert report.errors == ()
     assert report.stats.unparsed == report.stats.passed_over == 3
     assert {(finding.path, finding.rule) for finding in report.findings} >= {("alone.py", "TR901")}
-    assert run(Coverage.EVERY).stats.unparsed == 0
+    assert run(AnalysedFiles.EVERY).stats.unparsed == 0

@@ -37,7 +37,7 @@ from terra_refactor.workspace import loading, watchdog
 from terra_refactor.workspace.judgement import RepeatedJudge
 from terra_refactor.workspace.judging import judge_program
 from terra_refactor.workspace.results import WorkspaceReport
-from terra_refactor.workspace.watchdog import Limits, OverLimitError, watched
+from terra_refactor.workspace.watchdog import OverLimitError, ProcessLimits, watched
 from terra_refactor.workspace.workspace import Options, analyze, fix
 
 Judged: TypeAlias = tuple[tuple[Decision, ...], tuple[Finding, ...]]
@@ -421,11 +421,11 @@ def test_an_analysis_that_takes_all_memory_costs_its_component(monkeypatch: pyte
             time.sleep(0)
 
     with pytest.raises(OverLimitError, match=r"more than 1\.0 GiB of memory"):
-        watched(without_end, Limits(seconds=60.0, memory=1 << 30))
+        watched(without_end, ProcessLimits(seconds=60.0, memory=1 << 30))
 
 
 def test_the_watchdog_lets_results_and_errors_pass() -> None:
-    limits = Limits.of(10)
+    limits = ProcessLimits.of(10)
     assert watched(lambda: 3, limits) == 3
     with pytest.raises(ZeroDivisionError):
         watched(lambda: 1 / 0, limits)

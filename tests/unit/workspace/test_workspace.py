@@ -14,7 +14,7 @@ import pytest
 from terra_refactor.config import Config
 from terra_refactor.errors import UsageError
 from terra_refactor.workspace import pool
-from terra_refactor.workspace.components import Coverage
+from terra_refactor.workspace.components import AnalysedFiles
 from terra_refactor.workspace.results import FileError, WorkspaceReport
 from terra_refactor.workspace.workspace import Options, analyze, fix
 
@@ -200,7 +200,7 @@ def test_files_without_tensors_are_passed_over_and_nothing_else_changes(
         Path(name).parent.mkdir(exist_ok=True)
         Path(name).write_text(text)
     whole = analyze(["."], Options(config=Config(jobs=1), use_cache=False))
-    narrow = analyze(["."], Options(config=Config(jobs=1), use_cache=False, coverage=Coverage.FINDINGS))
+    narrow = analyze(["."], Options(config=Config(jobs=1), use_cache=False, coverage=AnalysedFiles.FINDINGS))
     assert narrow.findings == whole.findings
     assert {(finding.path, finding.rule) for finding in whole.findings} >= {
         ("app/log.py", "TR101"),
