@@ -118,7 +118,6 @@ def step(number):
         loss = tf.reduce_mean(y ** 2)
     optimizer.apply_gradients(zip(tape.gradient(loss, dense.trainable_variables), dense.trainable_variables))
     kept.append(loss)
-    del kept[:-3]
     return loss
 
 def resident():
@@ -146,7 +145,8 @@ def test_long_training_takes_no_more_memory_than_eager_execution() -> None:
             warm_programs.with_tensorflow(SOAK, mode, steps), capture_output=True, text=True, check=True
         )
         growth[mode] = float(done.stdout)
-    assert growth["shim"] <= growth["eager"] + 8.0, growth  # MB; the kernels of random numbers grow for eager execution
+    # MB; the kernels of random numbers grow for eager execution, and every loss of the history is kept by both
+    assert growth["shim"] <= growth["eager"] + 8.0, growth
     print(growth)
 
 
