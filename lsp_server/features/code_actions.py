@@ -9,12 +9,13 @@ from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
 from lsp_server.edits import workspace_edit
-from lsp_server.features.commands import ASK_REASON, PROVE_HERE
+from lsp_server.features.commands import ADD_PACKAGE, ASK_REASON, PROVE_HERE
 from lsp_server.features.diagnostics import problems_of
 from lsp_server.requests import decoded, encoded
 from lsp_server.server import TerraServer
 from terra_refactor.errors import SourceError
 from terra_refactor.ide.code_actions import (
+    NO_SHIM,
     NewText,
     NotPossible,
     Offer,
@@ -75,10 +76,18 @@ def register(server: TerraServer) -> None:
         wanted = [
             offer
             for offer in offers
-            if (offer.disabled is None or server.client.disabled_actions)
+            if (offer.disabled is None or server.client.disabled_actions or _may_be_added(server, offer))
             and _is_wanted(kind_of(offer), params.context.only)
         ]
         for offer in one_for_each_change(wanted):
+            if _may_be_added(server, offer):
+                title = f"Add terra-refactor to the environment of the program, to co-execute {offer.request.qualname}"
+                found.append(
+                    types.CodeAction(
+                        title, kind=kind_of(offer), command=types.Command(title, ADD_PACKAGE, arguments=[])
+                    )
+                )
+                continue
             found.append(_encoded(server, snapshot, offer, kind_of(offer), shown, uri))
             if server.client.asks_reason and asked and offer.request.task is Task.REFACTOR and offer.assumptions:
                 found.append(_proven(offer, kind_of(offer), uri))
@@ -97,6 +106,11 @@ def register(server: TerraServer) -> None:
         if reason is not None:  # it was chosen already: a grey entry would come too late
             server.tell(f"{action.title}: {reason}")
         return action
+
+
+def _may_be_added(server: TerraServer, offer: Offer) -> bool:
+    """Whether only the package is missing in the program's environment, and the client can install it there."""
+    return offer.disabled == NO_SHIM and server.client.asks_reason
 
 
 def _is_wanted(kind: str, only: Sequence[types.CodeActionKind | str] | None) -> bool:

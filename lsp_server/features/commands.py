@@ -54,6 +54,8 @@ ASK_REASON = "terra-refactor.suppressWithReason"
 """A command of the client that asks for a reason and calls `SUPPRESS`."""
 PROVE_HERE = "terra-refactor.proveChange"
 """A command of the same client that asks whether the program may run, and calls `PROVE`."""
+ADD_PACKAGE = "terra-refactor.addPackage"
+"""A command of the same client that installs the package into the program's environment, if the user agrees."""
 _RUN = "Run It"
 
 

@@ -6,11 +6,11 @@ import json
 from pathlib import Path
 
 import pytest
+from lsprotocol import types
 
 pytest.importorskip("pygls")
 
 from conversation import Conversation, applied, converse, modern, poor
-from lsprotocol import types
 from small_project import LOOP, MAIN, SHAPES, SPECULATIVE, wrong
 
 
@@ -233,6 +233,50 @@ def test_what_a_proven_change_assumes_is_confirmed_after_the_comparison(folder: 
         assert annotation.needs_confirmation and "register_keras_serializable" in annotation.description
 
     converse(folder, modern(), scenario, options={"asksReason": True}, patience=120)
+
+
+LOUD = """\
+import tensorflow as tf
+
+
+def loud(x: tf.Tensor) -> tf.Tensor:
+    print("values", x)
+    for _ in range(20):
+        x = tf.nn.relu(x * 0.5 + tf.roll(x, 1, axis=0))
+    return x
+
+
+for _ in range(1000):
+    loud(tf.ones([4, 4]))
+"""
+
+
+@pytest.mark.parametrize(
+    ("options", "offered"),
+    [
+        (
+            {"asksReason": True, "coExecution": False},
+            "Add terra-refactor to the environment of the program, to co-execute loud",
+        ),
+        ({"asksReason": True}, "Co-execute: loud"),
+        ({"coExecution": False}, None),
+    ],
+)
+def test_a_program_without_the_package_is_offered_to_have_it(
+    folder: Path, options: dict[str, bool], offered: str | None
+) -> None:
+    (folder / "loud.py").write_text(LOUD)
+
+    async def scenario(talk: Conversation) -> None:
+        place = types.Range(types.Position(3, 0), types.Position(3, 0))
+        context = types.CodeActionContext([], trigger_kind=types.CodeActionTriggerKind.Invoked)
+        document = types.TextDocumentIdentifier(talk.open("loud.py"))
+        found = await talk.client.text_document_code_action_async(types.CodeActionParams(document, place, context))
+        possible = [each for each in found or () if getattr(each, "disabled", None) is None]
+        titles = [each.title for each in possible if "co-execute" in each.title.lower()]
+        assert titles[:1] == ([] if offered is None else [offered])
+
+    converse(folder, modern(), scenario, options=options)
 
 
 def test_nothing_is_run_for_a_client_that_does_not_say_yes(folder: Path) -> None:

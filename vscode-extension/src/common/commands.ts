@@ -34,6 +34,7 @@ export function registerCommands(server: ServerHolder, state: vscode.Memento): v
         register("restart", () => server.restart(true)),
         register("showLog", () => log.show()),
         register("installServer", () => server.install()),
+        register("addPackage", () => server.addPackage()),
         register("run.analyzeWorkspace", async () => {
             await ask(server, "analyzeWorkspace");
             await vscode.commands.executeCommand("workbench.actions.view.problems");

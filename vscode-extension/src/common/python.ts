@@ -40,8 +40,36 @@ async function pythonApi(): Promise<PythonApi | undefined> {
     return api?.environments === undefined ? undefined : api;
 }
 
-/** The interpreter that the Python extension has chosen; undefined where that extension is not installed. */
+/** The part of the API of Python Environments that is used (ms-python.vscode-python-envs). */
+interface EnvironmentsApi {
+    getEnvironment(scope: vscode.Uri | undefined): Promise<{ readonly execInfo?: { readonly run?: { readonly executable?: string } } } | undefined>;
+    readonly onDidChangeEnvironment: vscode.Event<unknown>;
+}
+
+async function environmentsApi(): Promise<EnvironmentsApi | undefined> {
+    const extension = vscode.extensions.getExtension<EnvironmentsApi>("ms-python.vscode-python-envs");
+    if (extension === undefined) {
+        return undefined;
+    }
+    const api = extension.isActive ? extension.exports : await extension.activate();
+    return typeof api?.getEnvironment === "function" ? api : undefined;
+}
+
+async function chosenEnvironment(resource?: vscode.Uri): Promise<string | undefined> {
+    try {
+        const executable = (await (await environmentsApi())?.getEnvironment(resource))?.execInfo?.run?.executable;
+        return executable === "" ? undefined : executable;
+    } catch {
+        return undefined; // another version of that extension: the other one is asked
+    }
+}
+
+/** The interpreter that Python Environments or the Python extension has chosen; undefined where neither is installed. */
 export async function activeInterpreter(resource?: vscode.Uri): Promise<string | undefined> {
+    const chosen = await chosenEnvironment(resource);
+    if (chosen !== undefined) {
+        return chosen;
+    }
     try {
         const api = await pythonApi();
         if (api === undefined) {
@@ -54,13 +82,14 @@ export async function activeInterpreter(resource?: vscode.Uri): Promise<string |
     }
 }
 
-/** Calls back when the Python extension's choice changes. */
-export async function onInterpreterChange(callback: () => void): Promise<vscode.Disposable | undefined> {
-    try {
-        return (await pythonApi())?.environments.onDidChangeActiveEnvironmentPath(callback);
-    } catch {
-        return undefined;
-    }
+/** Calls back when the choice of either extension changes. */
+export async function onInterpreterChange(callback: () => void): Promise<vscode.Disposable> {
+    const watching = [
+        async () => (await environmentsApi())?.onDidChangeEnvironment(callback),
+        async () => (await pythonApi())?.environments.onDidChangeActiveEnvironmentPath(callback),
+    ];
+    const found = await Promise.all(watching.map((watch) => watch().catch(() => undefined)));
+    return vscode.Disposable.from(...found.filter((each) => each !== undefined));
 }
 
 /** What an interpreter says about itself; undefined if it does not run. Isolated (-I): nothing of the current folder is imported. */
@@ -116,6 +145,11 @@ export async function installServer(
     const requirement = `${wheel ?? "terra-refactor"}[lsp]`;
     await execute(interpreter, ["-I", "-m", "venv", "--clear", environment], told);
     await execute(interpreterOf(environment), ["-I", "-m", "pip", "install", "--disable-pip-version-check", requirement], told);
+}
+
+/** Installs the package, of which programs import the shim, into an environment of the user's. */
+export async function addPackage(interpreter: string, wheel: string | undefined, told: (line: string) => void): Promise<void> {
+    await execute(interpreter, ["-I", "-m", "pip", "install", "--disable-pip-version-check", wheel ?? "terra-refactor"], told);
 }
 
 async function execute(program: string, args: readonly string[], told: (line: string) => void): Promise<void> {

@@ -6,7 +6,7 @@ import * as path from "node:path";
 import * as vscode from "vscode";
 import { LanguageClient, RevealOutputChannelOn, State, type LanguageClientOptions, type ServerOptions } from "vscode-languageclient/node";
 import { log, traceChannel } from "./logger";
-import { activeInterpreter, bundledWheel, carries, installServer, interpreterOf, probe } from "./python";
+import { activeInterpreter, addPackage, bundledWheel, carries, installServer, interpreterOf, probe } from "./python";
 import { Grouping } from "./preview";
 import { baseInterpreter, CARRIED, OWN, resolveServer, sameServer, wheelVersion, type Server, type World } from "./resolve";
 import { expand, SECTION, type ImportStrategy, type ServerSettings } from "./settings";
@@ -235,6 +235,30 @@ export class ServerHolder implements vscode.Disposable {
         } catch (error) {
             log.error(String(error));
             void askError(vscode.l10n.t("terra-refactor: the server could not be installed: {0}", String(error)), LOG).then(answered);
+        }
+        await this.restart(true);
+    }
+
+    /** Installs the package into the environment of the program, which then can import the shim; asks first. */
+    async addPackage(): Promise<void> {
+        const interpreter = this.settings().interpreter || (await this.world.activeInterpreter());
+        if (!vscode.workspace.isTrusted || interpreter === undefined) {
+            await askError(vscode.l10n.t("terra-refactor: the interpreter of the program is not known. Name it in the setting `terra-refactor.interpreter`."), SETTINGS).then(answered);
+            return;
+        }
+        const add = vscode.l10n.t("Install");
+        const question = vscode.l10n.t("Install terra-refactor into the environment of {0}?", interpreter);
+        const detail = vscode.l10n.t("Programs that co-execute import it.");
+        if ((await vscode.window.showInformationMessage(question, { modal: true, detail }, add)) !== add) {
+            return;
+        }
+        try {
+            await withProgress(vscode.l10n.t("terra-refactor: installing the package"), () =>
+                addPackage(interpreter, bundledWheel(this.context.extensionPath), (line) => log.info(line)),
+            );
+        } catch (error) {
+            log.error(String(error));
+            void askError(vscode.l10n.t("terra-refactor: the package could not be installed: {0}", String(error)), LOG).then(answered);
         }
         await this.restart(true);
     }
