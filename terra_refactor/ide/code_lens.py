@@ -7,6 +7,7 @@ Ignores: functions that set objects up or make models and layers, and tests, whi
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from terra_refactor.classify.decision import Action, Classification, Decision, Level
 from terra_refactor.ide.explanations import assumptions_in_words, change_title, hazards_in_words, recorded_text
@@ -19,6 +20,8 @@ from terra_refactor.syntax.location import Span
 
 _MAKING = frozenset({NON_TENSOR_RETURN.id, VARIABLE_CREATED.id})
 """Rules about what makes variables, layers or models in each call: a factory."""
+LEAST_SHOWN: Final = 0.1
+"""Seconds that a change should save in a run to be shown with them."""
 _SET_UP = frozenset({"__init__", "__new__", "__post_init__", "build", "__init_subclass__"})
 
 
@@ -42,6 +45,9 @@ def code_lenses(snapshot: Snapshot, path: str, *, every: bool = False, co_execut
         wanted = every and (decision.hybrid or decision.tensor_computation) if not applies else True
         if wanted and decision.kind is not FunctionKind.LAMBDA and not _in_peace(decision):
             title = _change(decision) if applies else _state(decision)
+            gain = decision.expected_gain
+            if applies and gain is not None and gain.seconds_saved >= LEAST_SHOWN:
+                title = f"{title} · saves about {gain.seconds_saved:.1f} s"
             if recorded := recorded_text(snapshot.program.recorded.get(decision.function)):
                 title = f"{title} · {recorded}"
             found.append(Lens(Span(decision.line, 1, decision.line, 1), title, decision, applies))

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from ide_support import at_mark, project, shown
 
+from terra_refactor.classify.decision import ExpectedGain
 from terra_refactor.ide.code_actions import NewText, NotPossible, Offer, OfferKind, Request, Task, code_actions, perform
 from terra_refactor.ide.code_lens import code_lenses
 from terra_refactor.ide.diagnostics import Tag, diagnostics
@@ -131,6 +132,17 @@ def test_lenses(tmp_path: Path) -> None:
     assert without_shim == titles.keys() - {"Net.shout"}
     every = code_lenses(snapshot, path, every=True, co_execution=False)
     assert ("Net.shout", "stays eager: host print or log") in {(lens.decision.qualname, lens.title) for lens in every}
+
+
+@pytest.mark.parametrize(
+    ("seconds", "title"), [(2.34, "Add @tf.function · saves about 2.3 s"), (0.01, "Add @tf.function")]
+)
+def test_a_lens_says_what_a_run_would_save(tmp_path: Path, seconds: float, title: str) -> None:
+    snapshot, path = model(tmp_path)
+    gain = ExpectedGain(400, seconds, "record")
+    decisions = tuple(replace(each, expected_gain=gain) for each in snapshot.decisions[path])
+    lenses = code_lenses(replace(snapshot, decisions={path: decisions}), path)
+    assert title in [lens.title for lens in lenses if lens.decision.qualname == "Net.step"]
 
 
 def test_tests_and_factories_have_no_lens(tmp_path: Path) -> None:
