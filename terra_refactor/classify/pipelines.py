@@ -49,13 +49,15 @@ def given_to_pipelines(hazards: HazardMap) -> frozenset[FunctionId]:
             if call.method in _TRACING and handed - given_to_some and view.all_are(call.owner, UnknownValue):
                 if _is_of_data_set(view, call):
                     given_to_some |= handed
+    if not given_to_some:
+        return frozenset()
     callers = {
         identity: {facts.function_of(place.context) for place in function.callers} - {identity}
         for identity, function in facts.functions.items()
         if identity in given_to_some or (function.callers and not function.open_callers)
     }
     found: set[FunctionId] = set()
-    while given_to_some and (
+    while (
         more := {identity for identity, by in callers.items() if (by or identity in given_to_some) and by <= found}
         - found
     ):

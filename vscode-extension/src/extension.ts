@@ -28,10 +28,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     );
     const watching = onInterpreterChange(() => void holder.restart(false));
     await holder.restart(true);
-    const disposable = await watching;
-    if (disposable !== undefined) {
-        context.subscriptions.push(disposable);
-    }
+    context.subscriptions.push(await watching);
 }
 
 export async function deactivate(): Promise<void> {
