@@ -7,9 +7,10 @@ doubtful if something that it was made from has changed, however far away; when 
 the same, and the other answers, recomputed if invalid, are equal (Hammer et al., "Adapton: composable, demand-driven
 incremental computation", PLDI 2014).
 
-A query that depends on itself (recursion) gets `meanwhile`, so its answer depends on where the cycle was entered, and
-the answers that met it are not kept. Answers in order are those that would be asked for without anything kept: each that
-is compared is equal to the earlier one, so that the next one would be asked for as well.
+A query that depends on itself (recursion) gets `meanwhile`, so its answer depends on where the cycle was entered. The answers
+of the cycle, and those that used one of them before the cycle was done, are not kept: they are found again in each state, and what
+used them afterwards holds if they come out the same. Answers in order are those that would be asked for without anything kept: each
+that is compared is equal to the earlier one, so that the next one would be asked for as well.
 """
 
 from __future__ import annotations
@@ -51,7 +52,11 @@ class _Answer:
     settled: bool = False
     running: bool = False
     recursive: bool = False
-    """It met a question that was being answered."""
+    """It met a question that was being answered, or an answer that rests on one that still is."""
+    root: _Answer | None = None
+    """The outermost of these questions: until that is answered, what uses this answer depends on the recursion, too."""
+    depth: int = 0
+    """While it is being answered: how many others are, around it."""
 
 
 _NO_LOOKS: Final[dict[Look | _Answer, object]] = {}
@@ -176,20 +181,26 @@ class Answers(Generic[ProgramT]):
         if not found.settled:
             if found.running:
                 value = question.meanwhile
-                for running in reversed(self._running):
-                    running.recursive = True
-                    if running is found:
-                        break
+                self._meet(found)
             else:
                 self._settle(found)
                 value = found.value
         if self._keeps and self._running:
-            outer = self._running[-1]
-            outer.recursive = outer.recursive or found.recursive
-            outer.looks[found] = value
+            if found.root is not None and found.root.running:
+                self._meet(found.root)
+            self._running[-1].looks[found] = value
         return cast(AnswerT, value)
 
+    def _meet(self, root: _Answer) -> None:
+        """What is being answered inside of a question rests on what is said of it meanwhile."""
+        for running in self._running[root.depth :]:
+            running.recursive = True
+            known = running.root
+            if known is None or not known.running or known.depth > root.depth:
+                running.root = root
+
     def _settle(self, found: _Answer) -> None:
+        found.depth = len(self._running)
         self._running.append(found)
         found.running = True
         notes = self._notes
@@ -197,7 +208,7 @@ class Answers(Generic[ProgramT]):
         try:
             if not self._holds(found):
                 self._unlink(found)
-                found.recursive = False
+                found.recursive, found.root = False, None
                 if notes is not None:
                     notes.looks = cast("dict[Look, object]", found.looks)
                 try:
@@ -210,6 +221,7 @@ class Answers(Generic[ProgramT]):
             found.settled = True
         finally:
             found.running = False
+            found.root = None if found.root is found else found.root
             self._running.pop()
             if notes is not None and outer is not None:
                 notes.looks = outer
@@ -249,4 +261,4 @@ class Answers(Generic[ProgramT]):
                 users.discard(answer)
                 if not users:
                     del self._users[look]
-        answer.looks = {}
+        answer.looks, answer.root = {}, None

@@ -473,6 +473,8 @@ class _Judged:
         self.decide = decide
         self.modules = {module.path: module for module in program.modules.values()}
         self.known: dict[tuple[ExtractedFunction, ...], dict[tuple[str, str], Decision]] = {}
+        self.lowered: dict[tuple[str, tuple[ExtractedFunction, ...]], ModuleIR | None] = {}
+        """Files by their regions: of most files these stay the same while those of others are tried."""
 
     def with_functions(self, trials: Sequence[Trial]) -> dict[tuple[str, str], Decision]:
         """The decisions about the functions that trials make, by path and name."""
@@ -488,12 +490,12 @@ class _Judged:
                 by_path.setdefault(trial.path, []).append(trial.region)
         changed: dict[str, ModuleIR] = {}
         for path, regions in by_path.items():
-            module = self.modules[path]
-            source = rewritten(self.sources[path], regions)
-            try:
-                changed[module.name] = lower_module(parse_module(source), module.name, is_package=module.is_package)
-            except SourceError:
-                LOGGER.exception("a region of %s does not parse as a function", path)
+            made = (path, tuple(regions))
+            if made not in self.lowered:
+                self.lowered[made] = self._with_regions(path, regions)
+            module = self.lowered[made]
+            if module is not None:
+                changed[module.name] = module
         names = {
             (path, region.function_name)
             for path, regions in by_path.items()
@@ -508,6 +510,15 @@ class _Judged:
             if key in names:
                 found[key] = decision
         return found
+
+    def _with_regions(self, path: str, regions: Sequence[ExtractedFunction]) -> ModuleIR | None:
+        """A file in which some regions are functions."""
+        module, source = self.modules[path], rewritten(self.sources[path], regions)
+        try:
+            return lower_module(parse_module(source), module.name, is_package=module.is_package)
+        except SourceError:
+            LOGGER.exception("a region of %s does not parse as a function", path)
+            return None
 
 
 # --- places ------------------------------------------------------------------------------------------------------------------------------

@@ -99,6 +99,30 @@ def test_a_question_about_itself_gets_what_is_said_meanwhile_and_is_asked_again(
     assert sheet.found == {"a": 1, "b": 1}
 
 
+def test_what_used_a_recursion_when_it_was_done_holds_if_that_comes_out_the_same() -> None:
+    sheet = sheet_of({"a": ("b", "one"), "b": ("a", "one"), "one": 1, "outside": ("a", "b"), "far": ("outside",)})
+    assert sheet.answers.ask(VALUE, "far") == 3
+    sheet.answers.end()
+    sheet.begin(set())
+    sheet.found.clear()
+    assert sheet.answers.ask(VALUE, "far") == 3
+    assert sheet.found == {"a": 1, "b": 1}, "only the circle is gone through again"
+    sheet.answers.end()
+    sheet.cells["one"] = 2
+    sheet.begin({"one"})
+    assert sheet.answers.ask(VALUE, "far") == 6
+
+
+def test_what_used_a_part_of_a_recursion_before_it_was_done_is_part_of_it() -> None:
+    # `inner` rests on what is said of `a` meanwhile, and so does `late`, which only meets `inner`
+    sheet = sheet_of({"a": ("inner", "late", "one"), "inner": ("a", "one"), "late": ("inner",), "one": 1})
+    assert sheet.answers.ask(VALUE, "a") == 3
+    assert sheet.answers.ask(VALUE, "late") == 1
+    sheet.answers.end()
+    sheet.begin(set())
+    assert sheet.answers.ask(VALUE, "late") == sheet_of(dict(sheet.cells)).answers.ask(VALUE, "late") == 2
+
+
 def test_what_nobody_asks_again_goes() -> None:
     sheet = sheet_of({"a": 1, "b": ("a",)})
     sheet.answers.ask(VALUE, "b")
