@@ -217,6 +217,8 @@ class Encoder:
                 real = value._value
                 if real is None:
                     raise Unencodable("a tensor deferred elsewhere")
+                if value.__dict__:
+                    value._real()  # a call that gives its argument back, as convert_to_tensor does, gives what hangs on it, too
                 code = ids.get(id(real))
                 if code is None:
                     self._outside(real, key)
