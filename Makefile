@@ -32,7 +32,7 @@ help:
 	@echo "make evaluation  run the programs and packages of corpus/ before and after, and write the pages of results anew"
 	@echo "make docs        build the documentation's site into build/site; a broken link is an error"
 	@echo "make coexec      time the ten programs of the shim, a quarter of an hour, and write the table into docs/benchmarks.md"
-	@echo "make shim-versions  the tests of the shim on TensorFlow 2.16, 2.18 and 2.20 and with tf_keras; an environment of two gigabytes for each"
+	@echo "make shim-versions  the tests of the shim on TensorFlow 2.16 to 2.20 and with tf_keras; an environment of two gigabytes for each"
 	@echo "make extension   check the VS Code extension: types, tests, bundle (Node 20)"
 	@echo "make extension-package  the same, and the .vsix with a wheel of the server"
 	@echo "make extension-e2e  drive the packaged extension in a real workbench (Debian as root, or with its packages there)"

@@ -18,8 +18,8 @@ import venv
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[1]
-VERSIONS = ("2.16.2", "2.18.1", "2.20.0")
-"""The oldest that the shim takes, and two between it and the one that all tests run on."""
+VERSIONS = ("2.16.2", "2.17.1", "2.18.1", "2.19.1", "2.20.0")
+"""The newest of each release from the oldest that the shim takes to the one that all tests run on."""
 TESTS = ("tests/runtime",)
 
 

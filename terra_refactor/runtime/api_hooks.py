@@ -179,6 +179,7 @@ def _method_hook(owner: Any, name: str, kind: str, scalars: bool) -> tuple[Any, 
     call = Call(f"{kind}.{name}", original, original, original, convert_scalars=scalars)
     if name == "__getitem__" and owner is not Tensor and owner is not ops._EagerTensorBase:
         call.rehang = _assignable(original)
+    call.indexes = name == "__getitem__" and owner is not keras.Variable
     if name in _BINARY_OPERATORS:
         call.array_rule = ArrayRule.HINT
     return owner, name, hook(original, call)

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from terra_refactor.runtime import flush, foreign, run_tapes
+from terra_refactor.runtime import flush, foreign, run_tapes, varying_index
 from terra_refactor.runtime.encoding import LARGE_ARRAY, SMALL_ARRAY, Encoder, Fact, Unencodable, note_assignment
 from terra_refactor.runtime.executor import wait_for_segments
 from terra_refactor.runtime.keras_hooks import global_settings, notice_patched_classes
@@ -55,9 +55,9 @@ from terra_refactor.runtime.trie import (
     node_references,
 )
 from terra_refactor.runtime.values import collect, real_value, real_values
+from terra_refactor.runtime.varying_index import SHAPE_SIZE
 
 MOST_KEPT = 64  # references to tensors that outlived their segment, before the dead among them are dropped
-SHAPE_SIZE = 8  # elements: no tensor has more axes
 _LIBRARIES = ("tensorflow", "keras", "terra_refactor.runtime", "contextlib", "numpy")
 
 
@@ -356,6 +356,20 @@ class Run(Encoder):
                 self.anonymous = []
                 return self.call(call.with_arrays(), args, kwargs)
             node.relaxed[seen] = key
+        if call.indexes and not self.program.xla:  # XLA wants the ends of a slice to be constants
+            index = varying_index.varying(*args)
+            if index is not None:
+                general = (call, index[1])
+                if general in node.relaxed:
+                    node.forget_special(general)
+                    self.rollback(mark)
+                    self.anonymous = []
+                    self.facts.pop(id(index[0]), None)  # a constant for Python, and not for the path
+                    result = self.call(varying_index.TAKE, (args[0], *index), {})
+                    if call.rehang is not None:
+                        call.rehang(result, *args)
+                    return result
+                node.relaxed[general] = key
         if call.convert_scalars and any(type(arg) is int or isinstance(arg, float) for arg in args):
             widened = self._widen(call, args, kwargs, key, mark)
             if widened is not None:

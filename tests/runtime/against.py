@@ -139,6 +139,34 @@ def attributes_of_the_program(co: Decorator) -> Any:
 # --- variables
 
 
+def indices_that_vary(co: Decorator) -> Any:
+    """Every kind of index with numbers that change, in range and out of it, and what is done with the slices."""
+    variable = tf.Variable(tf.reshape(tf.sin(tf.range(60.0)), (5, 4, 3)))
+
+    def step(x: Any, a: int, b: int, c: int, size: int) -> Any:
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            found = [x[a], x[a, b], x[:, b], x[..., c], x[-1 - a], x[a:], x[: b + 1], x[a : a + size], x[::2, b:]]
+            found += [x[np.int64(a)], variable[a], variable[a:, b], x[a][b][c], x[0, a : a + 2, :], x[:, tf.newaxis, b]]
+            total = tf.add_n([tf.reduce_sum(tf.sin(each)) for each in found])
+        gradients = tape.gradient(total, [x, variable])
+        variable[a].assign(variable[a] * 0.9)
+        part = variable[a, b]
+        part.assign(part + gradients[0][a, b, c])
+        try:
+            last = x[2 * a]
+        except (tf.errors.InvalidArgumentError, IndexError) as error:
+            last = type(error).__name__
+        row = tf.gather(x, (tf.range(5) * 2)[a // 2])
+        return found, [each.shape.as_list() for each in found], gradients, last, x[a:a], row, variable + 0
+
+    decorated, x = co(step), tf.reshape(tf.cos(tf.range(60.0)), (5, 4, 3))
+    return [
+        decorated(x * (1.0 + k), k * 3 % 4, k * 5 % 4, k % 3, 1 + k // 4 % 2)
+        for k in (0, 1, 2, 3, 4, 8, 5, 6, 7, 10, 11, 3, 3, 2, 1, 0)
+    ]
+
+
 def slices_of_variables_are_assigned_to(co: Decorator) -> Any:
     matrix, row, weight = tf.Variable(tf.zeros((3, 3))), keras.Variable(tf.zeros(4)), tf.Variable(2.0)
 

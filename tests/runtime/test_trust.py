@@ -209,6 +209,28 @@ def test_a_problem_of_the_self_test_is_one_warning_and_everything_is_eager(monke
     assert len([each for each in said if "apples" in str(each.message)]) == 1
 
 
+def test_an_index_that_changes_becomes_an_input() -> None:
+    import tensorflow as tf
+
+    from terra_refactor.runtime import co_execute, report
+
+    x = tf.reshape(tf.sin(tf.range(400.0)), (20, 20))
+    variable = tf.Variable(x)
+    indexings: dict[str, Any] = {
+        "an element": lambda i: variable[i, 19 - i] + x[i][i],
+        "a row": lambda i: tf.tanh(x[i]),
+        "a column": lambda i: tf.tanh(x[:, -1 - i]),
+        "a batch": lambda i: tf.tanh(x[i : i + 1, i // 20 :]),
+    }
+    for name, function in indexings.items():
+        step = co_execute(measure=False, name=name)(function)
+        for number in range(20):
+            assert (step(number).numpy() == function(number).numpy()).all()
+        said = report().rpartition(f"{name}: ")[2]
+        assert said.startswith(("20 calls, 18 entirely", "20 calls, 16 entirely")), said
+        assert "built 1 in" in said
+
+
 def test_cells_of_a_notebook(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """A cell is run again, its function is defined again, fails, is interrupted, and is looked at between cells."""
     shells = pytest.importorskip("IPython.core.interactiveshell")

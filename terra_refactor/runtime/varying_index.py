@@ -1,0 +1,86 @@
+"""Indices of Python integers that vary: `x[i]`, `x[i, j]` and `x[a:b]`, with the numbers as an input of the segment.
+
+Computes: where an index begins on each axis, and the rest of it, which is structure. Needs: a tensor of known shape.
+Gives: `varying`, `TAKE`. Ignores: indices that may fail, tensors, arrays, None and steps backward: those are constants.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from terra_refactor.runtime.tf_internals import Variable, int32, make_constant, tf
+from terra_refactor.runtime.trie import Call
+
+SHAPE_SIZE = 8  # elements: no tensor has more axes
+_NUMBERS = (int, np.int64, np.int32)
+Pattern = tuple[tuple[int, ...], tuple[int, ...], int, int, tuple[int, ...]]
+
+
+def varying(tensor: Any, index: Any) -> tuple[Any, Pattern] | None:
+    """Where the index begins (a tensor), and (extents, steps, mask of single elements, of the ellipsis, shape of the result).
+
+    None where a number is out of range, nothing is left, or the index has other parts: then it is a constant of the path.
+    """
+    parts = index if type(index) is tuple else (index,)
+    rank = tensor.shape.rank
+    if rank is None or not tensor.shape.is_fully_defined() or not any(map(_has_number, parts)):
+        return None
+    if tensor.dtype.is_integer and rank == 1 and tensor.shape[0] <= SHAPE_SIZE:
+        return None  # a shape: results whose shape it gives would depend on a value
+    omitted = rank - sum(part is not Ellipsis for part in parts)
+    if omitted < 0 or sum(part is Ellipsis for part in parts) > 1:
+        return None
+    sizes = iter(tensor.shape.as_list())
+    begins, extents, steps = [], [], []
+    shape: list[int] = []
+    single = ellipsis = 0
+    for position, part in enumerate(parts):
+        begin, extent, step = 0, 1, 1
+        if part is Ellipsis:
+            ellipsis = 1 << position
+            shape.extend(next(sizes) for _ in range(omitted))
+        elif type(part) in _NUMBERS:
+            size = next(sizes)
+            if not -size <= part < size:
+                return None
+            begin = int(part) % size
+            single |= 1 << position
+        elif type(part) is slice and _of_numbers(part):
+            inside = range(*part.indices(next(sizes)))
+            if not inside or inside.step < 1:
+                return None
+            begin, step, extent = inside.start, inside.step, inside[-1] - inside.start + 1
+            shape.append(len(inside))
+        else:
+            return None
+        begins.append(begin)
+        extents.append(extent)
+        steps.append(step)
+    begin = make_constant(np.array(begins, np.int32))
+    return begin, (tuple(extents), tuple(steps), single, ellipsis, (*shape, *sizes))
+
+
+def _has_number(part: Any) -> bool:
+    if type(part) is slice:
+        return part.start is not None or part.stop is not None
+    return type(part) in _NUMBERS
+
+
+def _of_numbers(part: slice) -> bool:
+    return all(each is None or type(each) in _NUMBERS for each in (part.start, part.stop, part.step))
+
+
+def _take(tensor: Any, begin: Any, pattern: Pattern) -> Any:
+    extents, steps, single, ellipsis, shape = pattern
+    value = tensor.value() if isinstance(tensor, Variable) else tensor
+    end = begin + tf.constant(extents, int32)
+    strides = tf.constant(steps, int32)
+    result = tf.strided_slice(value, begin, end, strides, shrink_axis_mask=single, ellipsis_mask=ellipsis)
+    result.set_shape(shape)
+    return result
+
+
+# `varying` gives no index that fails
+TAKE = Call("a varying index", _take, _take, _take, trusted=True)
