@@ -38,9 +38,11 @@ _PARAMETER_SET: Final = "pytest.param"
 
 
 def is_in_test_file(program: Program, function: Function) -> bool:
-    """Whether the function is in a file that a test runner collects, or in a `conftest`."""
+    """Whether the function is in a file that a test runner collects, or in a `conftest`; a script called `new_test.py` is none."""
     name = program.path_of(function.id.module).rpartition("/")[2].partition(".")[0]
-    return name.startswith("test_") or name.endswith(("_test", "_tests")) or name == "conftest"
+    if name.endswith(("_test", "_tests")):
+        return any(each.name.startswith("test") for each in program.modules[function.id.module].functions)
+    return name.startswith("test_") or name == "conftest"
 
 
 def is_collected(program: Program, function: Function) -> bool:

@@ -16,6 +16,7 @@ from terra_refactor.domain.evidence import Evidence
 from terra_refactor.domain.lattice import python_type
 from terra_refactor.domain.value import (
     Constant,
+    FrozenDict,
     FrozenList,
     LibraryValue,
     PythonType,
@@ -266,7 +267,9 @@ def varying_python_value(code: Function, found: FunctionFacts, parameters: tuple
     for parameter, decided in zip(found.parameters, parameters, strict=True):
         if parameter.evidence is not Evidence.DATAFLOW:
             continue
-        if decided.kind is ParameterValueKind.CONTAINER and any(map(_collects_python_numbers, parameter.values)):
+        if decided.kind is ParameterValueKind.CONTAINER and any(
+            _collects_python_numbers(value) or _has_computed_float(value) for value in parameter.values
+        ):
             return f"`{parameter.name}` holds Python values that vary: a graph would be traced for each ({PYTHON_SCALAR.id})"
         if decided.kind is ParameterValueKind.CONTAINER and any(
             _parts_or_none(value) > MAX_OPTIONAL_PARTS for value in parameter.values
@@ -295,6 +298,26 @@ def _collects_python_numbers(value: Value) -> bool:
         isinstance(member, FrozenList) and member.element is not None and _holds_python_numbers(member.element)
         for member in members(value)
     )
+
+
+def _has_computed_float(value: Value) -> bool:
+    """Whether it is a structure in which a Python float is: what is computed anew for each call is another one as a rule."""
+    parts: list[Value] = []
+    for member in members(value):
+        match member:
+            case TupleValue(elements):
+                parts += elements
+            case FrozenList(elements):
+                parts += elements or ()
+            case FrozenDict(items):
+                parts += (part for _, part in items)
+            case _:
+                pass
+    return any(
+        (isinstance(part, Scalar) and part.type is PythonType.FLOAT and not part.symbolic)
+        for whole in parts
+        for part in members(whole)
+    ) or any(map(_has_computed_float, parts))
 
 
 def _holds_python_numbers(value: Value) -> bool:

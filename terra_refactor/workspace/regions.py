@@ -131,15 +131,15 @@ def _apart(trials: Sequence[Trial]) -> list[Trial]:
     for trial in trials:
         waits = False
         for other in kept:
-            if trial.settled or other.path != trial.path or not _overlap(trial.candidate, other.candidate):
+            if trial.settled or other.path != trial.path or not trial.candidate.overlapping(other.candidate):
                 continue
             if not other.settled:
                 waits = True
             elif other.best is not None and trial.candidate.anchor in list(_inside(other.candidate.statements)):
                 break  # it is part of that function
             elif other.best is not None:
-                shorter = trial.candidate.without(frozenset(map(id, other.candidate.statements)))
-                if shorter is None or _overlap(shorter, other.candidate):
+                shorter = trial.candidate.without(trial.candidate.overlapping(other.candidate))
+                if shorter is None or shorter.overlapping(other.candidate):
                     break
                 trial.candidate = shorter
         else:
@@ -147,11 +147,6 @@ def _apart(trials: Sequence[Trial]) -> list[Trial]:
             if not waits and not trial.settled and trial.region is None:
                 _outline(trial)
     return kept
-
-
-def _overlap(one: Candidate, other: Candidate) -> bool:
-    (first, end), (other_first, other_end) = one.lines, other.lines
-    return first <= other_end and other_first <= end
 
 
 def _inside(statements: Block) -> Iterable[ast.stmt]:
@@ -187,7 +182,10 @@ def _without_readers(candidate: Candidate, names: frozenset[str]) -> Candidate |
         for each in block[candidate.start : candidate.end]
         if id(each) not in core and names & (usage_of([each]).needs.keys() | usage_of([each]).binds.keys())
     )
-    return candidate.without(users) if users - candidate.stays else None
+    if users - candidate.stays:
+        return candidate.without(users)
+    # the branch that holds the tape may have all that it needs
+    return None if block[at] is candidate.anchor else candidate.without(frozenset({id(block[at])}))
 
 
 def _advance(trial: Trial, decision: Decision | None) -> None:
@@ -207,8 +205,8 @@ def _advance(trial: Trial, decision: Decision | None) -> None:
         # variables that an optimizer makes in a second trace are an error
         once = "each iteration of a loop" if trial.candidate.loops else "each call of the function around"
         trial.reason = f"`{min(others)}` is another object in {once}"
-        users = [each for each in trial.candidate.statements if others & usage_of([each]).needs.keys()]
-        if not any(each in trial.candidate.core for each in users) and _cut(trial, frozenset(map(id, users))):
+        users = trial.candidate.movable(others)
+        if users is not None and _cut(trial, users):
             return
         trial.placements = _deeper(trial)
         _outline(trial)

@@ -52,10 +52,11 @@ from terra_refactor.analysis.transfer.layer_weights import note_input
 from terra_refactor.analysis.transfer.replicas import REPLICAS
 from terra_refactor.analysis.transfer.tensor_arrays import TENSOR_ARRAYS
 from terra_refactor.analysis.transfer.weight_functions import call_weight_functions
-from terra_refactor.domain.dtype import FLOAT32, dtype_named
+from terra_refactor.domain.dtype import FLOAT32, DType, dtype_named
 from terra_refactor.domain.effect import Effect, EffectKind, RootKind, Target
 from terra_refactor.domain.lattice import join, join_all, join_tensors, list_element, references
 from terra_refactor.domain.state import CLASS, ITEMS
+from terra_refactor.domain.tensor import TensorType
 from terra_refactor.domain.traced import open_number
 from terra_refactor.domain.value import (
     UNBOUND,
@@ -122,7 +123,7 @@ def call_library(
     """Calls a library entity by its canonical name."""
     engine, frame = site.engine, site.frame
     if name in _FACTORIES:
-        _note_effects(site, name, registry.lookup(name), receiver)
+        _note_effects(site, name, registry.lookup(name), receiver, arguments)
         name = _FACTORIES[name]
     frame.call_record(site.op).library[name] = None
     note_arguments(site, name, arguments, receiver)
@@ -132,7 +133,7 @@ def call_library(
     if builtin is not None:
         result = builtin(site, arguments, receiver)
         if result is not None:
-            _note_effects(site, name, registry.lookup(name), receiver)
+            _note_effects(site, name, registry.lookup(name), receiver, arguments)
             told = isinstance(result, Scalar) and any(speaks_of_release(value) for value in arguments.positional)
             return of_release(result) if told else result
     entity = registry.lookup(name)
@@ -148,11 +149,11 @@ def call_library(
     if protocol is not None and receiver is not None:
         result = protocol(site, name, arguments, receiver)
         if result is not None:
-            _note_effects(site, name, entity, receiver)
+            _note_effects(site, name, entity, receiver, arguments)
             return result
     if entity is None:
         return _call_unlisted(site, name, arguments, receiver)
-    _note_effects(site, name, entity, receiver)
+    _note_effects(site, name, entity, receiver, arguments)
     _change_argument(site, name, arguments)
     changed_by_call(site, name)
     if Trait.CONCRETE_ARRAYS in entity.traits:
@@ -199,7 +200,19 @@ def _set_floats(site: Site, arguments: CallArguments) -> None:
         engine.contexts.forget()
 
 
-def _note_effects(site: Site, name: str, entity: Entity | None, receiver: Value | None) -> None:
+def _losses_with(floats: DType | None, given: Value) -> FrozenList:
+    """What `layer.losses` has after `layer.add_loss(given)`: numbers of Keras's dtype, as far as nothing else is seen."""
+    others = [
+        member
+        for member in members(given)
+        if isinstance(member, TensorValue) and member.type.dtype not in (None, floats)
+    ]
+    return FrozenList(None, TensorValue(TensorType(None if others else floats)))
+
+
+def _note_effects(
+    site: Site, name: str, entity: Entity | None, receiver: Value | None, arguments: CallArguments
+) -> None:
     engine, frame = site.engine, site.frame
     if entity is None:
         return
@@ -213,8 +226,11 @@ def _note_effects(site: Site, name: str, entity: Entity | None, receiver: Value 
         frame.add_effect(Effect(EffectKind.STATE_READ, target, f"{short_name(name)}(...)", site.place()))
     if receiver is not None and name.rpartition(".")[2] in _LAYER_LISTS and name.startswith("keras."):
         # a list of the layer that outlives the call: below a decorator of ours it would keep a symbolic tensor
+        given = arguments.positional[0] if arguments.positional else UNKNOWN
         for number in engine.objects.ordered(references(receiver)):
             write_effect(site, number, ".losses", f"{name.rpartition('.')[2]}(...)")
+            # who reads it after the call finds what this call has added: a layer that is called forgets what it had
+            frame.state.set((number, "losses"), _losses_with(engine.floats, given))
     owner, _, method = name.rpartition(".")
     if receiver is not None and method in MUTATING_METHODS.get(owner, ()):
         for number in engine.objects.ordered(references(receiver)):

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final, TypeAlias
 
+from terra_refactor.refactor.regions.deferral import may_be_deferred, metrics_of
 from terra_refactor.syntax.name_flow import Block, ScopeFlow, ScopeNode, inner_blocks, statements_of_scope, usage_of
 
 _NEVER_MOVED: Final = (
@@ -55,6 +56,13 @@ class RegionScope:
             # a handler's name, a `with` target, an import, ...
             others |= usage_of([statement]).binds.keys() - plain - (inner - _targets_of(statement))
         return frozenset(found - others)
+
+    @cached_property
+    def metrics(self) -> frozenset[str]:
+        """The names that only Keras metrics are bound to, as the text shows."""
+        module = self.outer[0] if self.outer else self.node
+        assert isinstance(module, ast.Module)
+        return metrics_of(module, self.node) - self.flow.parameters
 
     @property
     def is_method(self) -> bool:
@@ -162,9 +170,38 @@ class Candidate:
             statement
             for place, statement in enumerate(body)
             if why_it_stays(statement) is None
-            and may_be_deferred(statement, body[:place], [*body[place + 1 :], *behind], self.scope.numbers)
+            and self.may_be_deferred(statement, body[:place], [*body[place + 1 :], *behind])
         )
         return found if len(found) < len(body) else ()
+
+    def may_be_deferred(self, statement: ast.stmt, before: Block, behind: Block) -> bool:
+        """Whether a statement may run after those behind it."""
+        given = frozenset[str]().union(
+            *(_targets_of(block[at]) for block, at in self.path[: self.level] if isinstance(block[at], ast.For))
+        )
+        return may_be_deferred(statement, before, behind, self.scope.numbers, self.scope.metrics, given)
+
+    def movable(self, names: frozenset[str]) -> frozenset[int] | None:
+        """The statements of the run, by identity, that use some names, if all of them may be left out of it; None if not."""
+        found: set[int] = set()
+        core = {id(statement) for statement in self.core}
+        block, at = self.path[self.level]
+        for place in range(self.start, self.end):
+            statement = block[place]
+            if id(statement) in self.deferred or not names & usage_of([statement]).needs.keys():
+                continue
+            if statement is self.anchor:
+                inside = frozenset(id(each) for each in self.movable_inside if names & usage_of([each]).needs.keys())
+                if names & usage_of([self.tape_without(inside | self.deferred)]).needs.keys():
+                    return None
+                found |= inside
+            elif id(statement) in core and not self.may_be_deferred(
+                statement, block[at:place], block[place + 1 : _core_end(block, at)]
+            ):
+                return None
+            else:
+                found.add(id(statement))
+        return frozenset(found)
 
     @property
     def core(self) -> Block:
@@ -177,6 +214,12 @@ class Candidate:
         """The first and the last line of the run."""
         first, last = self.block[self.start], self.block[self.end - 1]
         return first.lineno, last.end_lineno or last.lineno
+
+    def overlapping(self, other: Candidate) -> frozenset[int]:
+        """The statements of the run, by identity, that share lines with another run: a loop in it may hold that."""
+        first, last = other.lines
+        run = self.block[self.start : self.end]
+        return frozenset(id(each) for each in run if each.lineno <= last and first <= (each.end_lineno or each.lineno))
 
     @property
     def anchor(self) -> ast.With:
@@ -204,8 +247,9 @@ class Candidate:
 def find_candidates(tree: ast.Module) -> tuple[Candidate, ...]:
     """The candidates of a module, one for each tape, in the order of the text. Their runs may overlap."""
     found: list[Candidate] = []
+    looking = _LOOKS_AT_FRAMES - usage_of(tree.body).binds.keys()  # `eval` is a usual name for a test of the model
     for scope in _scopes(tree):
-        if _looks_at_frames(scope.node):
+        if _looks_at_frames(scope.node, looking):
             continue
         for path in _tapes(scope.node.body, ()):
             candidate = Candidate(scope, path, 0)
@@ -242,14 +286,19 @@ def _scopes(tree: ast.Module) -> Iterator[RegionScope]:
     yield from inside(tree.body, (), (tree,), ())
 
 
-def _looks_at_frames(scope: ScopeNode) -> bool:
-    """Whether something in the scope may read or bind names in ways that are not visible."""
+def _looks_at_frames(scope: ScopeNode, looking: frozenset[str]) -> bool:
+    """Whether something in the scope may read or bind names in ways that are not visible, such as a call of one of these."""
     for statement in statements_of_scope(scope.body):
         if isinstance(statement, ast.AsyncFor | ast.AsyncWith | getattr(ast, "TryStar", ast.AsyncFor)):
             return True
         for node in ast.walk(statement):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _LOOKS_AT_FRAMES:
-                return True
+            match node:
+                case ast.Call(func=ast.Name(id="vars" | "dir"), args=[_]):
+                    pass  # of an object: the options of a command line as a rule
+                case ast.Call(func=ast.Name(id=name)) if name in looking:
+                    return True
+                case _:
+                    pass
     return False
 
 
@@ -273,23 +322,24 @@ def _is_tape(node: ast.expr) -> bool:
 def _settled(candidate: Candidate) -> Candidate | None:
     """The longest run around the tape of which nothing must stay, in the outermost block where there is one."""
     for level in range(candidate.level, len(candidate.path)):
+        candidate = replace(candidate, level=level)
         block, at = candidate.path[level]
         if _must_stay(block[at], candidate.stays):
             continue
         start = end = at
         while start > 0 and not _must_stay(block[start - 1], candidate.stays):
             start -= 1
-        core, numbers = _core_end(block, at), candidate.scope.numbers
+        core = _core_end(block, at)
         deferred: set[int] = set()
         while end < len(block):
             statement = block[end]
             if _must_stay(statement, candidate.stays):
-                if end >= core or not may_be_deferred(statement, block[at:end], block[end + 1 : core], numbers):
+                if end >= core or not candidate.may_be_deferred(statement, block[at:end], block[end + 1 : core]):
                     break
                 deferred.add(id(statement))
             end += 1
         if any(
-            not may_be_deferred(block[place], block[at:place], block[place + 1 : end], numbers)
+            not candidate.may_be_deferred(block[place], block[at:place], block[place + 1 : end])
             for place in range(at, end)
             if id(block[place]) in deferred
         ):
@@ -402,79 +452,6 @@ def _is_plain(value: ast.expr) -> bool:
 def _targets_of(statement: ast.stmt) -> set[str]:
     target = statement.target if isinstance(statement, ast.For) else None
     return set() if target is None else {node.id for node in ast.walk(target) if isinstance(node, ast.Name)}
-
-
-def may_be_deferred(statement: ast.stmt, before: Block, behind: Block, numbers: frozenset[str]) -> bool:
-    """Whether a statement may run after those behind it: it shows or keeps numbers of this iteration, which nothing changes.
-
-    It reads results of the statements `before`, which are tensors, and names that `numbers` has; no variables, which the update changes.
-    Its calls print, or convert a result of the statements `before`; tensors do not change, so they show the same later. It may
-    add to a list that the others do not use.
-    """
-    usage, others = usage_of([statement]), usage_of(behind)
-    if (usage.binds.keys() | usage.needs.keys()) & others.binds.keys() or usage.binds.keys() & others.needs.keys():
-        return False
-    results = _results(before)
-    allowed: set[int] = set()
-    for node in ast.walk(statement):
-        match node:
-            case ast.Call(func=ast.Name(id=name)) if name in _SHOWS and name not in usage.binds:
-                allowed.add(id(node.func))
-            case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="numpy" | "item")) if name in results:
-                allowed.add(id(node.func))
-            case ast.Call(
-                func=ast.Attribute(value=ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="numpy")))
-            ) if name in results:
-                # a method that only arrays have
-                allowed.add(id(node.func))
-            case ast.Call(func=ast.Attribute(value=ast.Constant(value=str()), attr="format")):
-                allowed.add(id(node.func))
-            case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="append")) if name not in others.needs:
-                assert isinstance(node.func, ast.Attribute)
-                allowed |= {id(node.func), id(node.func.value)}
-            case ast.Call():
-                return False
-    for node in ast.walk(statement):
-        match node:
-            case ast.Attribute() if id(node) not in allowed:
-                return False
-            case ast.Name(id=name, ctx=ast.Load()) if id(node) not in allowed and name not in results | numbers:
-                return False
-            case ast.Subscript() | ast.Yield() | ast.YieldFrom() | ast.Await() | ast.Lambda() | ast.NamedExpr():
-                return False
-            case ast.Return() | ast.Break() | ast.Continue() | ast.Raise() | ast.Try() | ast.With() | ast.While():
-                return False
-            case ast.AugAssign(target=ast.Name(), value=value) if not _is_number_of(value, results):
-                return False
-            case ast.Assign() | ast.Assert() | ast.Delete() | ast.FunctionDef() | ast.ClassDef():
-                return False
-            case _:
-                pass
-    return True
-
-
-def _is_number_of(node: ast.expr, results: set[str]) -> bool:
-    """Whether it is a Python number that is taken out of a result: `float(loss)`, `loss.numpy()`."""
-    match node:
-        case ast.Call(func=ast.Name(id="float" | "int"), args=[ast.Name(id=name)]):
-            return name in results
-        case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="numpy" | "item"), args=[]):
-            return name in results
-        case _:
-            return False
-
-
-_SHOWS: Final = frozenset({"print", "float", "int", "str", "round", "repr", "format", "len", "abs", "bool"})
-
-
-def _results(block: Block) -> set[str]:
-    """The names that some statements bind to what operations or calls give: no other names of what is there already."""
-    found: set[str] = set()
-    for statement in block:
-        for node in ast.walk(statement):
-            if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call | ast.BinOp):
-                found.update(target.id for target in node.targets if isinstance(target, ast.Name))
-    return found
 
 
 def _must_stay(statement: ast.stmt, stays: frozenset[int]) -> bool:

@@ -42,6 +42,10 @@ _LATER: Final = (
 """Parts of these need not be evaluated, or not once, or have no place in the text."""
 
 
+_FILLED_BY_CALLS: Final = frozenset({"losses", "updates"})
+"""Lists that Keras fills whenever a layer is called: before the run they are those of the call before."""
+
+
 @dataclass(frozen=True, eq=False)
 class Hoisted:
     """An expression that became an argument.
@@ -82,7 +86,7 @@ def attribute_behind(candidate: Candidate, line: int, message: str, others: Sequ
         if (
             root is None
             or root.id in usage_of(candidate.statements).binds
-            or node.attr in _written(candidate.statements)
+            or node.attr in _FILLED_BY_CALLS | _written(candidate.statements)
             or any(id(each) in inside_later or not _on_one_line(each) for each in nodes)
         ):
             return None
@@ -138,7 +142,7 @@ def attributes_of(candidate: Candidate, name: str, others: Sequence[Hoisted]) ->
         read = parents.get(id(node))
         if (
             not isinstance(read, ast.Attribute)
-            or read.attr in _written(candidate.statements)
+            or read.attr in _FILLED_BY_CALLS | _written(candidate.statements)
             or id(read) in later
             or not _on_one_line(read)
         ):

@@ -32,6 +32,7 @@ from typing import Final
 
 from terra_refactor.refactor.regions.candidates import UPDATES, Candidate, RegionScope, deletes_of_others, tapes_of
 from terra_refactor.refactor.regions.hoisting import Hoisted, with_arguments
+from terra_refactor.refactor.regions.own_names import bound_by_each_pass, needed_by_each_pass
 from terra_refactor.refactor.regions.region import ExtractedFunction
 from terra_refactor.syntax.edit import split_lines
 from terra_refactor.syntax.name_flow import ScopeFlow, declared_names, inner_blocks, statements_of_scope, usage_of
@@ -136,13 +137,14 @@ class Outliner:
         outputs = [name for name in usage.binds if name in live]
         needs = {name for name in usage.needs if name in flow.names}
         needs |= {name for name in outputs if name not in usage.sure}
+        needs -= bound_by_each_pass(candidate)
         if placement in (Placement.BESIDE, Placement.TOP):
             around = _of_functions_around(candidate.scope, frozenset(usage.needs) - flow.names)
             if isinstance(around, Refused):
                 return around
         else:
             around = frozenset[str]()
-        unbound = needs - flow.bound_before(candidate.block, candidate.start)
+        unbound = needs - flow.bound_before(candidate.block, candidate.start) - needed_by_each_pass(candidate)
         if unbound:
             return Refused(f"`{min(unbound)}` may be unbound where it begins", frozenset(unbound))
         changing = self._changing(candidate, depth) | self._declared(candidate) | passed

@@ -364,3 +364,74 @@ def test_what_may_not_come_before_the_run_stays_in_it(lines: str) -> None:
     head = "def step_of(x):\n    return x.numpy().sum() > 0\n\n\nclass Agent"
     text = AGENT.replace("{lines}", indented(lines, 12)).replace("class Agent", head)
     assert "train_step" not in new_text(text, "speculative")
+
+
+def test_a_list_with_a_float_that_each_call_computes_is_a_trace_for_each() -> None:
+    text = """\
+import tensorflow as tf
+
+
+class Fading:
+    def __init__(self):
+        self.w = tf.Variable(tf.ones([8, 8]))
+        self.count = 0
+
+    def train(self, x):
+        inputs = [self.count / 1000, x]
+        with tf.GradientTape() as tape:
+            h = inputs[1]
+            for _ in range(6):
+                h = tf.tanh(h @ self.w) * inputs[0]
+            loss = tf.reduce_mean(h ** 2)
+        self.w.assign_sub(0.1 * tape.gradient(loss, self.w))
+        self.count += 1
+        return loss
+
+
+fading = Fading()
+for _ in range(1000):
+    fading.train(tf.ones([8, 8]))
+"""
+    assert "    def train_step(self, inputs)" not in new_text(text, "speculative")
+    # a whole number says which layer it is
+    assert "(self, inputs)" in new_text(text.replace("self.count / 1000", "3"), "speculative")
+
+
+def test_options_may_be_shown_and_a_function_called_eval() -> None:
+    shown = in_loop().replace("w = tf", "import argparse\n\nargs = argparse.Namespace()\nprint(vars(args))\nw = tf")
+    assert "@tf.function\ndef train_step(x, y):" in new_text(shown)
+    tested = in_loop(after="    print(eval(w))\n").replace("w = tf", "def eval(w):\n    return tf.norm(w)\n\n\nw = tf")
+    assert "@tf.function\ndef train_step(x, y):" in new_text(tested)
+    looking = in_loop(after='    print(eval("loss"))\n')
+    assert new_text(looking) == looking
+
+
+def test_a_step_behind_a_loop_of_steps_is_one_of_its_own() -> None:
+    text = """\
+import tensorflow as tf
+
+
+class Pair:
+    def __init__(self):
+        self.w = tf.Variable(tf.ones([8, 8]))
+        self.v = tf.Variable(tf.ones([8, 8]))
+
+    def train(self, memory):
+        x = memory.pop()
+        for _ in range(5):
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_mean(tf.tanh(tf.tanh(tf.tanh(x @ self.w) @ self.w) @ self.w) ** 2)
+            self.w.assign_sub(0.1 * tape.gradient(loss, self.w))
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(tf.tanh(tf.tanh(tf.tanh(x @ self.v) @ self.v) @ self.v) ** 2)
+        self.v.assign_sub(0.1 * tape.gradient(loss, self.v))
+        return loss.numpy()
+
+
+pair = Pair()
+for _ in range(500):
+    print(pair.train([tf.ones([8, 8])]))
+"""
+    after = new_text(text, "speculative")
+    assert after.count("@tf.function") == 2
+    assert after.count("        with tf.GradientTape() as tape:") == 2

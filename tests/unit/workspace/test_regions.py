@@ -59,6 +59,9 @@ def test_host_code_between_tensor_work_moves_behind_where_it_only_shows_numbers(
     call = "        loss = train_step(x, y)\n        # shown\n        print(epoch, loss.numpy())\n"
     assert text.endswith(call)
     assert "def train_step(x, y):\n" + indented(STEP, 4) in text
+    middle = STEP.replace("grad =", "shown = loss.numpy()\ngrad =")
+    kept = new_text(in_loop(inside=middle))
+    assert kept.endswith("        loss = train_step(x, y)\n        shown = loss.numpy()\n")
 
 
 @pytest.mark.parametrize(
@@ -68,7 +71,7 @@ def test_host_code_between_tensor_work_moves_behind_where_it_only_shows_numbers(
         "print(w)",
         "print('loss', loss.numpy(), data)",
         "print(time.time())",
-        "shown = loss.numpy()",
+        "shown = w.numpy()",
         "last = last + epoch",
     ],
 )

@@ -1,0 +1,150 @@
+"""Names that a run binds under conditions, and that none of its passes has from an earlier one.
+
+Computes: which names that flow alone calls unbound at a run's beginning are variables of the run. Needs: a candidate. Gives:
+`bound_by_each_pass`, `needed_by_each_pass`. Ignores: whether the conditions hold; where none does, the loop raises as the function will.
+
+    for batch in batches:
+        if args.loss == "l1":
+            loss = l1(batch)
+        elif args.loss == "l2":            `loss` is bound in every pass that goes on, or the first one raises: the same condition
+            loss = l2(batch)               holds in all passes
+        update(loss)
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from terra_refactor.refactor.regions.candidates import Candidate
+from terra_refactor.syntax.name_flow import Block, usage_of
+
+_STEADY: Final = (
+    *(ast.Name, ast.Constant, ast.Attribute, ast.Compare, ast.BoolOp, ast.UnaryOp, ast.BinOp, ast.Tuple, ast.List),
+    *(ast.expr_context, ast.cmpop, ast.boolop, ast.unaryop, ast.operator),
+)
+"""What a condition may be made of that is the same as long as its names are."""
+
+
+def bound_by_each_pass(candidate: Candidate) -> frozenset[str]:
+    """The names that nothing but the run binds, under conditions that no pass changes, and that every pass through it reads."""
+    statements = candidate.statements
+    read = _read_by_each_pass(statements)
+    wanted = (
+        read & usage_of(statements).needs.keys() & usage_of(statements).binds.keys() - candidate.scope.flow.parameters
+    )
+    inside = {id(node) for statement in statements for node in ast.walk(statement)}
+    return frozenset(name for name in wanted if _is_own(candidate, name, inside))
+
+
+def needed_by_each_pass(candidate: Candidate) -> frozenset[str]:
+    """The names that the run does not bind and reads in every pass: where they are unbound, the call raises as the run would."""
+    return frozenset(_read_by_each_pass(candidate.statements) - usage_of(candidate.statements).binds.keys())
+
+
+def _read_by_each_pass(block: Block) -> set[str]:
+    return {name for statement in _always(block) for name in usage_of([statement]).needs}
+
+
+def _always(block: Block) -> Iterator[ast.stmt]:
+    """The statements that a pass through a block comes through: none of conditions, loops and handlers."""
+    for statement in block:
+        match statement:
+            case ast.With(body=body):
+                yield from _always(body)
+            case ast.Assign() | ast.AnnAssign() | ast.Expr():
+                yield statement
+            case _:
+                pass
+
+
+def _is_own(candidate: Candidate, name: str, inside: set[int]) -> bool:
+    if name in candidate.scope.flow.everywhere:
+        return False  # a function inside of it reads the variable
+    if any(_binds(node, name) and id(node) not in inside for node in _of_scope(candidate.scope.node.body)):
+        return False
+    tests = list(_conditions(candidate.statements, name, ()))
+    if not tests:
+        return False
+    loops = [candidate.path[level][0][candidate.path[level][1]] for level in candidate.loops[:1]]
+    return all(_is_steady(test, loops) for conditions in tests for test in conditions)
+
+
+def _of_scope(nodes: Sequence[ast.AST]) -> Iterator[ast.AST]:
+    """The nodes of a scope; of functions and classes in it themselves, and what they declare to be of other scopes."""
+    for node in nodes:
+        yield node
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
+            yield from (inner for inner in ast.walk(node) if isinstance(inner, ast.Global | ast.Nonlocal))
+        else:
+            yield from _of_scope(list(ast.iter_child_nodes(node)))
+
+
+def _binds(node: ast.AST, name: str) -> bool:
+    match node:
+        case ast.Name(id=found, ctx=ast.Store() | ast.Del()):
+            return found == name
+        case ast.ExceptHandler(name=found) | ast.MatchAs(name=found) | ast.MatchStar(name=found):
+            return found == name
+        case ast.FunctionDef(name=found) | ast.AsyncFunctionDef(name=found) | ast.ClassDef(name=found):
+            return found == name
+        case ast.alias(name=found, asname=other):
+            return name in (found.partition(".")[0], other)
+        case ast.Global(names=names) | ast.Nonlocal(names=names):
+            return name in names
+        case _:
+            return False
+
+
+_NEVER: Final = ast.Call(ast.Name("never", ast.Load()), [], [])
+"""A condition that may be another one in each pass."""
+
+
+def _conditions(block: Block, name: str, around: tuple[ast.expr, ...]) -> Iterator[tuple[ast.expr, ...]]:
+    """For each statement that binds the name, the conditions that it is under."""
+    for statement in block:
+        match statement:
+            case ast.If(test=test, body=body, orelse=otherwise):
+                yield from _conditions(body, name, (*around, test))
+                yield from _conditions(otherwise, name, (*around, test))
+            case ast.With(body=body):
+                yield from _conditions(body, name, around)
+            case ast.Assign() | ast.AugAssign() | ast.AnnAssign():
+                if name in usage_of([statement]).binds:
+                    yield around
+            case _:
+                if any(_binds(node, name) for node in ast.walk(statement)):
+                    yield (_NEVER,)
+
+
+def _is_steady(test: ast.expr, loops: Sequence[ast.stmt]) -> bool:
+    """Whether a condition is the same in all passes of some loops: nothing in them binds what it is made of, or may change that."""
+    if not loops:
+        return True  # each call of the function has its own variables
+    nodes = list(ast.walk(test))
+    if not all(isinstance(node, _STEADY) for node in nodes):
+        return False
+    names = {node.id for node in nodes if isinstance(node, ast.Name)}
+    attributes = {node.attr for node in nodes if isinstance(node, ast.Attribute)}
+    if names & usage_of(loops).binds.keys():
+        return False
+    return not any(_may_change(node, attributes, names) for loop in loops for node in ast.walk(loop))
+
+
+def _may_change(node: ast.AST, attributes: set[str], names: set[str]) -> bool:
+    match node:
+        case ast.Attribute(attr=attr, ctx=ast.Store() | ast.Del()):
+            return attr in attributes
+        case ast.Call(func=func, args=arguments, keywords=keywords):
+            # a method of the object, or what is given the object, may set its attributes, or add to it
+            given = [*arguments, *(each.value for each in keywords)]
+            return any(isinstance(each, ast.Name) and each.id in names for each in given) or _root(func) in names
+        case _:
+            return False
+
+
+def _root(node: ast.expr) -> str | None:
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else None
