@@ -6,6 +6,7 @@ Computes: sentences that a person can check, or the one reason why the answer is
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from terra_refactor.analysis.facts import FunctionFacts, ObjectFacts, ObjectKind, ParameterFacts, ProgramFacts
 from terra_refactor.classify.candidates import derives_from
@@ -24,8 +25,9 @@ from terra_refactor.domain.value import (
     TensorValue,
     members,
 )
+from terra_refactor.facts.code import CodeFacts
 from terra_refactor.facts.codes import Codes
-from terra_refactor.facts.records import Call
+from terra_refactor.facts.records import AttributeRead, Call, NameRead
 from terra_refactor.facts.view import TAPES, ContextView
 from terra_refactor.ir.function import Function, FunctionKind, ParameterKind
 from terra_refactor.rules.graph_failures.numpy_on_tensor import CONVERTED
@@ -114,6 +116,9 @@ def _is_tape(facts: ProgramFacts, parameter: ParameterFacts) -> bool:
     )
 
 
+_USE_VARIABLES: Final = frozenset({"apply", "apply_gradients", "gradient", "jacobian", "minimize"})
+
+
 def _holds_weights(parameter: ParameterFacts) -> bool:
     """Whether the list of a model's variables may be passed."""
     return any(
@@ -123,6 +128,24 @@ def _holds_weights(parameter: ParameterFacts) -> bool:
         if isinstance(member, FrozenList)
         for each in (*(member.elements or ()), *(() if member.element is None else (member.element,)))
         for element in members(each)
+    )
+
+
+def _changes_weight(code: CodeFacts, parameter: ParameterFacts) -> bool:
+    """Whether a weight of a layer may be passed, and the function assigns to it or gives it to a tape or an optimizer."""
+    given = (member for value in parameter.values for member in members(value))
+    if not any(
+        isinstance(member, TensorValue) and member.kind is TensorKind.VARIABLE and member.variable is None
+        for member in given
+    ):
+        return False
+    reads = {read.op for read in code.of_kind(NameRead) if read.name == parameter.name}
+    return any(
+        read.owner in reads and read.name.startswith(("assign", "scatter_")) for read in code.of_kind(AttributeRead)
+    ) or any(
+        call.method in _USE_VARIABLES
+        and any(fact.op in reads for each in call.arguments for fact in code.behind(each.value))
+        for call in code.of_kind(Call)
     )
 
 
@@ -187,7 +210,7 @@ def gather_assumptions(
                 (),
                 f"`{parameter_facts.name}` is a gradient tape of its caller: a tape that records eagerly knows no tensor of a graph",
             )
-        if _holds_weights(parameter_facts):
+        if _holds_weights(parameter_facts) or _changes_weight(codes.of(code.id), parameter_facts):
             return Assumptions(
                 (),
                 f"`{parameter_facts.name}` brings the variables of a model: as arguments of a graph those of Keras 3 are tensors, "
