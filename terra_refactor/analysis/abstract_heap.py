@@ -124,12 +124,10 @@ class AbstractHeap:
 
 def _visible(state: State) -> dict[HeapKey, Value]:
     """The heap of one call within its boundary; nearest delta first."""
-    visible: dict[HeapKey, Value] = {}
+    visible = state.heap.copy()
     level: State | None = state
-    while level is not None:
-        for key, value in level.heap.items():
-            visible.setdefault(key, value)
-        if level.reads is not None:
-            break
+    while level is not None and level.reads is None:
         level = level.parent
+        if level is not None:
+            visible = {**visible, **level.heap, **visible}  # their order, and their values
     return visible
