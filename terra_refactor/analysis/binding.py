@@ -13,6 +13,7 @@ from typing import Final
 from terra_refactor.analysis.engine import Site
 from terra_refactor.analysis.facts import ObjectKind
 from terra_refactor.analysis.frames import CallArguments
+from terra_refactor.analysis.transfer.loaded_numbers import item_of_loaded
 from terra_refactor.domain.lattice import join
 from terra_refactor.domain.state import ITEMS
 from terra_refactor.domain.value import (
@@ -51,6 +52,9 @@ def bind_arguments(
                     bound[name] = SequenceValue(element)
                 positional = []
                 continue
+            case ParameterKind.VAR_KEYWORD if arguments.open_mapping is not None and not keywords:
+                bound[name] = arguments.open_mapping
+                continue
             case ParameterKind.VAR_KEYWORD:
                 number = site.allocate(ObjectKind.DICT, "dict", tag=("kwargs", name))
                 items = tuple((Constant(keyword), value) for keyword, value in keywords.items())
@@ -71,6 +75,12 @@ def bind_arguments(
             if parameter.kind is not ParameterKind.POSITIONAL_ONLY and arguments.open_keywords is not None:
                 opened = arguments.open_keywords if opened is None else join(opened, arguments.open_keywords)
             default = defaults.get(name)
+            item = None
+            if arguments.open_mapping is not None and opened is arguments.open_keywords:
+                item = item_of_loaded(site, arguments.open_mapping, Constant(name), default)
+            if item is not None and (default is not None or not parameter.has_default):
+                bound[name] = item
+                continue
             if default is None and parameter.has_default:
                 default = UNKNOWN
             if default is not None:

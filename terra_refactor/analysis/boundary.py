@@ -7,6 +7,7 @@ Gives: pure functions for the interpreter, and `is_restored`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from terra_refactor.analysis.frames import Frame
 from terra_refactor.domain.lattice import references, widen
@@ -37,7 +38,7 @@ def less_known(value: Value) -> Value:
 def as_parameter(name: str, value: Value) -> Value:
     """The callee's view: an unknown value is the unknown value of that parameter, whatever it was called outside."""
     if isinstance(value, UnknownValue) and (value.origin is None or value.origin != Origin("parameter", name)):
-        return UnknownValue(value.may_be_tensor, Origin("parameter", name), value.reason)
+        return replace(value, origin=Origin("parameter", name))
     return value
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, TypeAlias
 
 from terra_refactor.analysis.facts import BranchFact, EntryKind, FailureFact, ObjectKind
@@ -45,10 +45,12 @@ class CallArguments:
     keywords: tuple[tuple[str, Value], ...] = ()
     open_positional: Value | None = None
     open_keywords: Value | None = None
+    open_mapping: Value | None = None
+    """What `open_keywords` are the items of, where that was loaded from a file and is all there is of them."""
 
     def with_first(self, *values: Value) -> CallArguments:
         """The arguments with `values` before them."""
-        return CallArguments((*values, *self.positional), self.keywords, self.open_positional, self.open_keywords)
+        return replace(self, positional=(*values, *self.positional))
 
 
 @dataclass(slots=True)

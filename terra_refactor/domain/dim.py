@@ -4,8 +4,9 @@ Computes: arithmetic and three-valued comparison of sizes. Gives: `Dim`, which i
 over symbols, for example `2*n + 1` or `h*w*c`), an `OpenDim`, or None where nothing is known. Two equal symbols are the same size; two
 different ones may or may not be. Sizes are never negative; symbols stand for sizes, so they are at least 0.
 
-A *chosen* symbol is a number that the user of the program chooses, an option of its command line. As a size it is taken to be 2 or
-more, so that `h` and `2*h` differ; as a number it may be anything (`same_number`).
+A *chosen* symbol is a number that the user of the program chooses, an option of its command line or a number of a configuration file. As
+a size an option is taken to be 2 or more, so that `h` and `2*h` differ, and the number of a file 1 or more; as a number either may be
+anything (`same_number`).
 
 A size has two views (adr/0012): what it is when the program runs eagerly, and what is static while a graph is traced. They are the same
 but for an `OpenDim`, which TensorFlow does not know while it traces. Arithmetic computes both; comparisons are about the eager view.
@@ -114,31 +115,62 @@ def symbol(name: str) -> SymbolicDim:
 
 
 _CHOSEN: Final = "$"
-"""First character of the names of chosen symbols, which no identifier has; not shown."""
-_LEAST_CHOSEN: Final = 2
+"""First character of the names of options, which no identifier has; not shown."""
+_LOADED: Final = {1: "%", 2: "&"}
+"""First character of the names of numbers in a file, which no identifier has, by the least that they are."""
+_WHERE: Final = "\n"
+"""Stands between the source of a loaded number, which is not shown, and its name there."""
+_LEAST: Final = {_CHOSEN: 2} | {first: least for least, first in _LOADED.items()}
+"""The least size that a symbol stands for, by the first character of its name; 0 for all others."""
 
 
 def chosen(name: str) -> SymbolicDim:
-    """The number called `name` that the user of a program chooses."""
+    """The option called `name` that the user of a program chooses."""
     return symbol(_CHOSEN + name)
+
+
+def loaded(source: str, name: str, least: int = 1) -> SymbolicDim:
+    """A number that is loaded, shown as `name`; `source` says where it stands in which file. It is `least` (1 or 2) or more."""
+    return symbol(f"{_LOADED[least]}{source}{_WHERE}{name}")
+
+
+def loaded_name(dim: Dim) -> tuple[str, str] | None:
+    """Of a number of a file that nothing was computed with: its source and its name there; None for any other size."""
+    dim = eager(dim)
+    match dim:
+        case SymbolicDim(terms=(((str() as name,), 1),)) if _WHERE in name:
+            source, _, own = name[1:].partition(_WHERE)
+            return source, own
+        case _:
+            return None
+
+
+KEPT: Final = "\r="
+"""In the source of a loaded number: before the text of the number that stays where none is loaded."""
+
+
+def is_kept_by(dim: Dim, number: object) -> bool:
+    """Whether a loaded number is `number` where none is loaded, so that it is one of the two in any case."""
+    known = loaded_name(dim)
+    return known is not None and type(number) is int and known[0].endswith(f"{KEPT}{number!r}")
 
 
 def is_chosen(dim: Dim) -> bool:
     """Whether a size is computed from a number that the user of the program chooses."""
     dim = eager(dim)
-    return isinstance(dim, SymbolicDim) and any(name[0] == _CHOSEN for monomial, _ in dim.terms for name in monomial)
+    return isinstance(dim, SymbolicDim) and any(name[0] in _LEAST for monomial, _ in dim.terms for name in monomial)
 
 
 def _above_least(dim: SymbolicDim) -> dict[Monomial, int]:
-    """The terms with `s + 2` in the place of each chosen symbol `s`, so that all symbols are at least 0."""
+    """The terms with `s + 2` (or 1) in the place of each chosen symbol `s`, so that all symbols are at least 0."""
     total: dict[Monomial, int] = {}
     for monomial, factor in dim.terms:
         product: dict[Monomial, int] = {(): factor}
         for name in monomial:
             raised = {(*part, name): value for part, value in product.items()}
-            if name[0] == _CHOSEN:
+            if least := _LEAST.get(name[0]):
                 for part, value in product.items():
-                    raised[part] = raised.get(part, 0) + value * _LEAST_CHOSEN
+                    raised[part] = raised.get(part, 0) + value * least
             product = raised
         for part, value in product.items():
             total[part] = total.get(part, 0) + value
@@ -300,7 +332,7 @@ def format_dim(dim: Dim) -> str:
     parts: list[str] = []
     for monomial, factor in sorted(dim.terms, key=lambda term: (-len(term[0]), term[0])):
         magnitude = abs(factor)
-        names = [name.removeprefix(_CHOSEN) for name in monomial]
+        names = [_shown(name) for name in monomial]
         text = "*".join(names) if magnitude == 1 and names else "*".join([str(magnitude), *names])
         if parts:
             parts.append(" - " if factor < 0 else " + ")
@@ -308,3 +340,8 @@ def format_dim(dim: Dim) -> str:
             parts.append("-")
         parts.append(text)
     return "".join(parts)
+
+
+def _shown(name: str) -> str:
+    """The name of a symbol as a reader sees it."""
+    return name.partition(_WHERE)[2] if _WHERE in name else name.removeprefix(_CHOSEN)

@@ -12,13 +12,14 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Final
 
-from terra_refactor.domain.dim import Dim, OpenDim, eager, opened, roots_of
+from terra_refactor.domain.dim import Dim, OpenDim, eager, is_kept_by, opened, roots_of
 from terra_refactor.domain.roots import Traced
 from terra_refactor.domain.shape import join_dims, join_shapes
 from terra_refactor.domain.tensor import TensorType, join_tensor_types
 from terra_refactor.domain.traced import is_marked, without_marks
 from terra_refactor.domain.value import (
     BOTTOM,
+    LOADED_ITEM,
     UNBOUND,
     Bottom,
     BoundMethod,
@@ -90,6 +91,11 @@ def dim_of(value: Value) -> Dim:
     if type(value) is Scalar and value.type is PythonType.INT:
         return value.dim
     return None
+
+
+def number_of(value: Value) -> Dim:
+    """The int that a Python value is if it is one, as where it is a size; None if it is unknown."""
+    return value.number if type(value) is UnknownValue else dim_of(value)
 
 
 def join(left: Value, right: Value) -> Value:
@@ -167,10 +173,17 @@ def _join_unknowns(unknowns: list[UnknownValue], distinct: list[Value]) -> Unkno
     may_be_tensor = any(unknown.may_be_tensor for unknown in unknowns) or any(
         type(value) not in (UnknownValue, Constant, Scalar) for value in distinct
     )
+    first = unknowns[0]
+    others = [value for value in distinct if value != UNBOUND and value not in unknowns]
+    if others:
+        # it is no item of a file then
+        origins = {None if origin is not None and origin.root == LOADED_ITEM else origin for origin in origins}
+    is_kept = all(type(value) is Constant and is_kept_by(first.number, value.value) for value in others)
     return UnknownValue(
         may_be_tensor=may_be_tensor,
         origin=origins.pop() if len(origins) == 1 else None,
         reason=next((unknown.reason for unknown in unknowns if unknown.reason), ""),
+        number=first.number if is_kept and all(unknown.number == first.number for unknown in unknowns) else None,
     )
 
 

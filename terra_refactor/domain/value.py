@@ -315,8 +315,12 @@ class UnknownValue:
     origin: Origin | None = None
     reason: str = ""
     """Why: `budget`, `unresolved import`, ...; empty where it is ordinary."""
+    number: Dim = None
+    """The int that it is if it is one, as where it is a size: a number of a configuration file."""
 
 
+LOADED_ITEM = "loaded item"
+"""As the root of an origin: each value of a mapping that was loaded from a file, which `name` tells; the key is not known."""
 NAMED_LIKE_A_TENSOR = "named like a tensor"
 """As the reason of an unknown value: it is a parameter of such a name, or computed from one. The name is no evidence of its type, but of
 the cost of a computation with it."""

@@ -68,6 +68,11 @@ def integer(value: Value | None) -> Dim:
             return None
 
 
+def size(value: Value | None) -> Dim:
+    """The value of an argument that can only be an int: also a number of a file, which may be anything elsewhere."""
+    return value.number if isinstance(value, UnknownValue) else integer(value)
+
+
 def known_integer(value: Value | None) -> int | None:
     """The value of an int that is known exactly, by eager code."""
     dim = eager(integer(value))
@@ -154,7 +159,7 @@ def integers(value: Value | None) -> tuple[Dim, ...] | None:
 
 def _size(item: Value) -> Dim:
     """An element of a list of ints: a tensor of a whole float counts as well, since the list is packed with the ints that are wanted."""
-    found = integer(item)
+    found = size(item)
     if found is None and isinstance(item, TensorValue):
         float_value = number(item)
         if float_value is not None and float_value == int(float_value):

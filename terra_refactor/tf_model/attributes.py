@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from terra_refactor.domain.dim import Dim, Why, opened
+from terra_refactor.domain.dim import Dim, Why, loaded, opened
 from terra_refactor.domain.dtype import INT64, STRING
 from terra_refactor.domain.tensor import TensorType
 from terra_refactor.domain.traced import content_roots, with_first_open
@@ -27,6 +27,7 @@ from terra_refactor.domain.value import (
     Constant,
     DTypeValue,
     FrozenList,
+    PythonType,
     Scalar,
     ShapeValue,
     TensorKind,
@@ -36,6 +37,8 @@ from terra_refactor.domain.value import (
 )
 from terra_refactor.tf_model.name_table import words
 
+REPLICAS: Final = loaded("tensorflow.distribute", "replicas")
+"""The number of replicas of a program's strategy."""
 _VARIABLES: Final = FrozenList(None, TensorValue(TensorType(), TensorKind.VARIABLE))
 
 
@@ -154,8 +157,8 @@ ATTRIBUTES: Final[Mapping[str, Callable[[Value], Value]]] = {
     "tensorflow.Module.trainable_variables": _always(_VARIABLES),
     "tensorflow.Module.non_trainable_variables": _always(_VARIABLES),
     "tensorflow.Module.submodules": _always(NOT_A_TENSOR),
-    "tensorflow.distribute.Strategy.num_replicas_in_sync": _always(UNKNOWN_INT),
-    "tensorflow.distribute.ReplicaContext.num_replicas_in_sync": _always(UNKNOWN_INT),
+    "tensorflow.distribute.Strategy.num_replicas_in_sync": _always(Scalar(PythonType.INT, REPLICAS)),
+    "tensorflow.distribute.ReplicaContext.num_replicas_in_sync": _always(Scalar(PythonType.INT, REPLICAS)),
     "tensorflow.train.CheckpointManager.latest_checkpoint": _always(NOT_A_TENSOR),
     "tensorflow.train.CheckpointManager.checkpoints": _always(FrozenList(None, UNKNOWN_STR)),
     "tensorflow.train.Checkpoint.save_counter": _always(

@@ -19,7 +19,7 @@ from dataclasses import replace
 from functools import cache
 from typing import Any, Final
 
-from terra_refactor.domain.dim import Dim, SymbolicDim, Why, is_chosen, opened
+from terra_refactor.domain.dim import Dim, SymbolicDim, Why, is_chosen, loaded_name, opened
 from terra_refactor.domain.dtype import FLOATING, INTEGER
 from terra_refactor.domain.lattice import dim_of, join_all, list_element
 from terra_refactor.domain.shape import Shape
@@ -270,6 +270,11 @@ def _conversion(convert: Callable[..., object], otherwise: Value) -> Rule:
             return as_symbolic(result)
         if convert is _to_int and isinstance(value, Scalar) and value.type is PythonType.INT:
             return value
+        if convert is _to_int and isinstance(value, Scalar | UnknownValue) and not call.extra_arguments:
+            # a text that spells a number, or a number of a file: another one than the int only where it is no size
+            spelled = value.dim if isinstance(value, Scalar) else value.number
+            if loaded_name(spelled) is not None:
+                return Scalar(PythonType.INT, spelled)
         result = fold(call)
         return as_symbolic(result) if value is not None and is_symbolic_number(value) else result
 

@@ -111,6 +111,19 @@ def test_a_chosen_size_is_not_its_double() -> None:
     assert dims.format_dim(dims.add(dims.multiply(h, 2), 1)) == "2*h + 1"
 
 
+def test_a_number_of_a_file_is_one_or_more() -> None:
+    h, other = dims.loaded("a.json", "h"), dims.loaded("b.json", "h")
+    for different in (dims.multiply(h, 2), dims.add(h, 1), dims.add(h, other), 0):
+        assert dims.equal(h, different) is Truth.NO
+    for open_one in (other, 1, 7, dims.multiply(h, other)):
+        assert dims.equal(h, open_one) is Truth.UNKNOWN
+    assert dims.equal(dims.loaded("a.json", "h", 2), 1) is Truth.NO
+    assert dims.same_number(h, dims.multiply(h, 2)) is Truth.UNKNOWN
+    assert dims.format_dim(dims.multiply(h, 2)) == "2*h"
+    assert dims.loaded_name(h) == ("a.json", "h")
+    assert dims.loaded_name(dims.multiply(h, 2)) is dims.loaded_name(symbol("h")) is None
+
+
 @given(sizes)
 def test_a_size_equals_itself_unless_unknown(dim: Dim) -> None:
     assert dims.equal(dim, dim) is (Truth.UNKNOWN if dim is None else Truth.YES)

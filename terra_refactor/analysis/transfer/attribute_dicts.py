@@ -11,10 +11,11 @@ from terra_refactor.analysis.effects import unknown_target, write_effect
 from terra_refactor.analysis.engine import Site
 from terra_refactor.analysis.frames import CallArguments
 from terra_refactor.analysis.transfer.attributes import attribute_of, set_attribute
+from terra_refactor.analysis.transfer.loaded_numbers import each_item, note_changed, set_from_loaded
 from terra_refactor.analysis.transfer.mappings import dict_content
 from terra_refactor.domain.effect import Effect, EffectKind
 from terra_refactor.domain.lattice import join, without_unbound
-from terra_refactor.domain.state import ANY_NAME
+from terra_refactor.domain.state import ANY_NAME, may_be_named
 from terra_refactor.domain.value import UNBOUND, UNKNOWN, Constant, ModuleValue, ObjectId, Reference, Value, members
 from terra_refactor.ir import ops
 from terra_refactor.ir.function import FunctionKind
@@ -43,15 +44,27 @@ def set_named(site: Site, target: Value, name: Value, value: Value, written: str
             if number is not None:
                 beginning = "" if named_by is None else _beginning(site, named_by)
                 if isinstance(owner, Reference) or frame.function.kind is not FunctionKind.MODULE:
-                    site.engine.write_any_name(frame, number, beginning, given)
+                    _write_any(site, number, beginning, given)
                 write_effect(site, number, f".{ANY_NAME}", written)
             else:
+                note_changed(site, owner, None)
                 place = unknown_target(owner)
                 frame.add_effect(Effect(EffectKind.STATE_WRITE, place, written, site.place(), assumed=True))
 
 
 def _module_object(site: Site, owner: Value) -> ObjectId | None:
     return site.engine.loader.object_of(owner.name) if isinstance(owner, ModuleValue) else None
+
+
+def _write_any(site: Site, owner: ObjectId, beginning: str, value: Value) -> None:
+    """Writes an attribute of which only is known how its name begins; items of a loaded mapping are set under their own names."""
+    engine, frame = site.engine, site.frame
+    before = engine.fields_here(frame, owner)
+    engine.write_any_name(frame, owner, beginning, value)
+    for name, held in before.items():
+        known = set_from_loaded(site, value, name, held) if may_be_named(name, beginning) else None
+        if known is not None:
+            frame.state.set((owner, name), known)
 
 
 def _beginning(site: Site, number: OpId) -> str:
@@ -87,6 +100,10 @@ def change_attributes(site: Site, owner: Reference | ModuleValue, arguments: Cal
     """A method of the dict that changes it: whatever it is given by name is set, and otherwise any attribute may change."""
     written = site.written(site.op)
     for argument in arguments.positional:
+        item = each_item(argument)
+        if item is not None:
+            set_named(site, owner, UNKNOWN, item, written)
+            continue
         content = dict_content(site, argument)
         for key, value in content.items:
             set_named(site, owner, key, value, written)

@@ -28,6 +28,12 @@ from terra_refactor.analysis.transfer.command_line import flag_value
 from terra_refactor.analysis.transfer.iteration import size_value
 from terra_refactor.analysis.transfer.kept_tensors import holds_new_tensor
 from terra_refactor.analysis.transfer.layer_weights import layer_setting, trainable_weights, weight_attribute
+from terra_refactor.analysis.transfer.loaded_numbers import (
+    attribute_of_loaded,
+    attribute_set_from_loaded,
+    note_changed,
+    set_from_loaded,
+)
 from terra_refactor.domain.effect import Effect, EffectKind, RootKind, Target
 from terra_refactor.domain.lattice import filter_members, join, join_all
 from terra_refactor.domain.state import ANY_NAME, CLASS, may_be_named, written_to_any
@@ -96,6 +102,8 @@ def attribute_of(site: Site, value: Value, name: str) -> Value:
         case UnknownValue() if value.origin == LOADED:
             array = array_with(name)
             return UNKNOWN if array is None else attribute_of(site, array, name)
+        case UnknownValue() if (item := attribute_of_loaded(site, value, name)) is not None:
+            return item
         case UnknownValue():
             origin = value.origin
             if origin is not None and name not in _OF_TENSORS:
@@ -249,6 +257,8 @@ def _object_attribute(site: Site, value: Reference, name: str) -> Value:
     if facts.container_class is not None:
         return instance_attribute(facts.container_class, value, name)
     own = frame.state.get((value.object, name))
+    of_file = own
+    own = None if own is None else attribute_set_from_loaded(site, own, name)
     frame.note_read(site.op, (value.object, name))
     cls = frame.state.get((value.object, CLASS))
     if name == "__class__":
@@ -269,6 +279,9 @@ def _object_attribute(site: Site, value: Reference, name: str) -> Value:
         rest = _through_class(site, value, cls, name)
         if rest is None:
             return set_here
+        if of_file is not None and own != of_file:
+            of_file = filter_members(of_file, lambda member: member != UNBOUND)
+            return set_from_loaded(site, of_file, name, rest) or join(set_here, rest)
         # where the program sets it, that a library's class may have one of that name says nothing about it
         return join(set_here, UNKNOWN if _is_taken_to_exist(rest) else rest)
     weight = weight_attribute(site, value, name)
@@ -446,6 +459,7 @@ def set_attribute(site: Site, target: Value, name: str, value: Value) -> None:
                 engine.loader.note_name(member.name, name)
                 write_effect(site, number, f".{name}", f"{member.name}.{name} = ...")
             case UnknownValue():
+                note_changed(site, member, Constant(name))
                 effect = Effect(
                     EffectKind.STATE_WRITE, unknown_target(member), f".{name} = ...", site.place(), assumed=True
                 )

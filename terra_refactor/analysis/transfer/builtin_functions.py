@@ -26,6 +26,7 @@ from terra_refactor.analysis.transfer.attributes import attribute_of
 from terra_refactor.analysis.transfer.container_methods import CONTAINER_METHODS, BuiltinHandler, argument
 from terra_refactor.analysis.transfer.iteration import iterate, length_of
 from terra_refactor.analysis.transfer.iterators import ITERATORS
+from terra_refactor.analysis.transfer.loaded_numbers import is_loaded
 from terra_refactor.analysis.transfer.makers import MAKERS
 from terra_refactor.analysis.transfer.mappings import dict_content, new_dict, with_item
 from terra_refactor.analysis.transfer.operators import added
@@ -238,6 +239,8 @@ def _new_set_of(site: Site, arguments: CallArguments, name: str) -> Value:
 
 
 def make_dict(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
+    if len(arguments.positional) == 1 and not arguments.keywords and is_loaded(arguments.positional[0]):
+        return arguments.positional[0]
     return new_dict(site, _dict_from(site, arguments))
 
 

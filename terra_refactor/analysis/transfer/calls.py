@@ -20,6 +20,7 @@ from terra_refactor.analysis.transfer.definitions import instantiate
 from terra_refactor.analysis.transfer.feeding import check_feeds
 from terra_refactor.analysis.transfer.iteration import iterate
 from terra_refactor.analysis.transfer.library import call_library
+from terra_refactor.analysis.transfer.loaded_numbers import is_loaded, method_of_loaded
 from terra_refactor.analysis.transfer.mappings import dict_content, dict_element
 from terra_refactor.domain.effect import Effect, EffectKind
 from terra_refactor.domain.lattice import join, join_all
@@ -103,6 +104,7 @@ def evaluate_arguments(site: Site, op: ops.Call) -> CallArguments:
     keywords: dict[str, Value] = {}
     open_positional: Value | None = None
     open_keywords: Value | None = None
+    mapping: Value | None = None
     for argument in op.arguments:
         value = site.frame.value(argument.value)
         if argument.spread is Spread.STAR:
@@ -116,6 +118,7 @@ def evaluate_arguments(site: Site, op: ops.Call) -> CallArguments:
                 open_positional = element if open_positional is None else join(open_positional, element)
         elif argument.spread is Spread.DOUBLE_STAR:
             note_contents(site, value)
+            mapping = value if is_loaded(value) and open_keywords is None else None
             content = dict_content(site, value)
             for key, item in content.items:
                 if isinstance(key, Constant) and isinstance(key.value, str) and UNBOUND not in members(item):
@@ -131,7 +134,7 @@ def evaluate_arguments(site: Site, op: ops.Call) -> CallArguments:
             open_positional = join(open_positional, value)
         else:
             positional.append(value)
-    return CallArguments(tuple(positional), tuple(keywords.items()), open_positional, open_keywords)
+    return CallArguments(tuple(positional), tuple(keywords.items()), open_positional, open_keywords, mapping)
 
 
 def call_value(site: Site, callee: Value, arguments: CallArguments, graph: bool) -> Value:
@@ -281,7 +284,15 @@ def call_unknown(site: Site, callee: UnknownValue, arguments: CallArguments) -> 
         description = callee.origin.name if callee.origin is not None else "an unknown function"
     frame.call_record(site.op).unknown = description
     frame.add_effect(Effect(EffectKind.UNKNOWN_CALL, unknown_target(callee), description, site.place(), assumed=True))
-    return UnknownValue(may_be_tensor=True, origin=Origin("call", description))
+    return _result_of_loaded(site, called, arguments) or UnknownValue(True, Origin("call", description))
+
+
+def _result_of_loaded(site: Site, called: Op | None, arguments: CallArguments) -> Value | None:
+    """The result of a method of what a file holds; None for all others."""
+    method = site.operation(called.function) if isinstance(called, ops.Call) else None
+    if not isinstance(method, ops.LoadAttribute):
+        return None
+    return method_of_loaded(site, site.frame.value(method.object), method.name, arguments)
 
 
 HANDLERS: dict[type[Op], Handler] = {ops.Call: call}

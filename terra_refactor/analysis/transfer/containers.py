@@ -14,6 +14,7 @@ from terra_refactor.analysis.transfer.allocation import new_list, new_set
 from terra_refactor.analysis.transfer.contents import note_contents
 from terra_refactor.analysis.transfer.items import delete_item, load_item, store_item
 from terra_refactor.analysis.transfer.iteration import MAX_ELEMENTS, iterate
+from terra_refactor.analysis.transfer.loaded_numbers import is_loaded, unpacked_from_loaded
 from terra_refactor.domain.dim import Dim, add
 from terra_refactor.domain.lattice import (
     join,
@@ -94,7 +95,11 @@ def format_string(site: Site, op: Op) -> Value:
 
 def unpack_element(site: Site, op: Op) -> Value:
     assert isinstance(op, ops.UnpackElement)
-    source = iterate(site, site.frame.value(op.source))
+    value = site.frame.value(op.source)
+    items = unpacked_from_loaded(site, value, op.total) if op.star is None and is_loaded(value) else None
+    if items is not None:
+        return items[op.position]
+    source = iterate(site, value)
     if source.elements is None or (op.star is None and len(source.elements) != op.total):
         if op.star is not None and op.position == op.star:
             return new_list(site, FrozenList(None, source.element))

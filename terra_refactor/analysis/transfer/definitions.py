@@ -20,6 +20,7 @@ from terra_refactor.analysis.engine import Handler, Site
 from terra_refactor.analysis.facts import EntryKind, ObjectKind
 from terra_refactor.analysis.frames import CallArguments, Frame
 from terra_refactor.analysis.transfer.iteration import iterate
+from terra_refactor.analysis.transfer.loaded_numbers import item_of_loaded
 from terra_refactor.domain.lattice import join_all
 from terra_refactor.domain.state import CELL, CLASS
 from terra_refactor.domain.value import (
@@ -195,7 +196,11 @@ def _initialize_fields(site: Site, instance: Reference, fields: tuple[str, ...],
             default = find_in_class(frame, cls, name)
             opened = [part for part in (arguments.open_positional, arguments.open_keywords) if part is not None]
             found = _default_of(site, default[0]) if default is not None else UNKNOWN
-            value = join_all([found, *opened]) if opened else found
+            mapping = arguments.open_mapping
+            item = None
+            if mapping is not None and len(opened) == 1:
+                item = item_of_loaded(site, mapping, Constant(name), None if default is None else found)
+            value = item if item is not None else join_all([found, *opened]) if opened else found
         frame.state.set((instance.object, name), value)
 
 
@@ -226,7 +231,8 @@ def _record(site: Site, cls: Reference, name: str, arguments: CallArguments) -> 
             elements.append(keywords[field])
         else:
             default = find_in_class(frame, cls, field)
-            elements.append(UNKNOWN if default is None else default[0])
+            opened = [part for part in (arguments.open_positional, arguments.open_keywords) if part is not None]
+            elements.append(UNKNOWN if default is None else join_all([default[0], *opened]))
     return TupleValue(tuple(elements), name, fields, cls.object)
 
 

@@ -20,6 +20,14 @@ from terra_refactor.analysis.transfer.arrays import array_changed
 from terra_refactor.analysis.transfer.attribute_dicts import item_of_attributes, set_named
 from terra_refactor.analysis.transfer.iteration import iterate, python_slice, shape_item
 from terra_refactor.analysis.transfer.kept_tensors import holds_new_tensor
+from terra_refactor.analysis.transfer.loaded_numbers import (
+    environment_variable,
+    item_of_loaded,
+    note_changed,
+    note_environment_changed,
+    note_ini_changed,
+    section_of_ini,
+)
 from terra_refactor.analysis.transfer.windows import inside, moving_window, with_window
 from terra_refactor.domain.effect import Effect, EffectKind
 from terra_refactor.domain.lattice import (
@@ -121,6 +129,8 @@ def item_of(site: Site, container: Value, index: Value) -> Value:
             return item_of_attributes(site, owner, index)
         case UnknownValue() if container.origin == LOADED:
             return array_in(index) or UNKNOWN
+        case UnknownValue() if (item := item_of_loaded(site, container, index)) is not None:
+            return item
         case UnknownValue() if isinstance(index, SliceValue) and container.origin is not None:
             # of a list it is a new list, of an array a view
             return UnknownValue(container.may_be_tensor, Origin("call", f"{container.origin.name}[:]"))
@@ -132,7 +142,7 @@ def item_of(site: Site, container: Value, index: Value) -> Value:
                 return made
             if container.name == "os.environ":
                 external_effect(site, EffectKind.TIME, "os.environ[...]")
-                return UNKNOWN_STR
+                return environment_variable(site, index) or UNKNOWN_STR
             # a generic such as `Optional[int]`, or a class's `__class_getitem__`
             arguments = index.elements if isinstance(index, TupleValue) else (index,)
             return PartialValue(container, arguments, ())
@@ -205,10 +215,11 @@ def _object_item(site: Site, container: Reference, index: Value) -> Value:
     if facts.kind is ObjectKind.CLASS:
         getter = find_in_class(frame, container, "__class_getitem__")
         return container if getter is None else site.call(getter[0], CallArguments((container, index)))
+    section = section_of_ini(site, container, index)
+    if section is not None:
+        return section
     method = find_method(site, container, "__getitem__")
-    if method is not None:
-        return site.call(method, CallArguments((index,)))
-    return UNKNOWN
+    return UNKNOWN if method is None else site.call(method, CallArguments((index,)))
 
 
 def _made_item(site: Site, container: Reference, index: Value, factory: Value) -> Value:
@@ -237,6 +248,7 @@ def store_item(site: Site, op: Op) -> None:
         elif isinstance(member, Reference):
             _store_into(site, member, index, value, certain=len(alternatives) == 1)
         elif isinstance(member, UnknownValue):
+            note_changed(site, member, index)
             effect = Effect(
                 EffectKind.STATE_WRITE, unknown_target(member), "an item is assigned", site.place(), assumed=True
             )
@@ -250,6 +262,8 @@ def store_item(site: Site, op: Op) -> None:
                 frame.add_effect(effect)
         elif isinstance(member, LibraryValue):
             external_effect(site, EffectKind.INPUT_OUTPUT, f"{member.name}[...] = ...")
+            if member.name == "os.environ":
+                note_environment_changed(site, index)
 
 
 def _is_made_here(site: Site, number: int) -> bool:
@@ -296,6 +310,7 @@ def _store_into(site: Site, container: Reference, index: Value, value: Value, *,
     if method is not None:
         site.call(method, CallArguments((index, value)))
     else:
+        note_ini_changed(site, container)
         write_effect(site, container.object, ITEMS, "[...] = ...", keeps_tensor=kept)
 
 
@@ -314,6 +329,7 @@ def delete_item(site: Site, op: Op) -> None:
                 frame.state.set(key, mappings.without_item(content, index, single=single))
             write_effect(site, member.object, ITEMS, "del ...[...]")
         elif isinstance(member, UnknownValue):
+            note_changed(site, member, index)
             frame.add_effect(
                 Effect(
                     EffectKind.STATE_WRITE,

@@ -23,6 +23,7 @@ from terra_refactor.domain.lattice import (
     join_list_contents,
     list_element,
     list_length,
+    number_of,
 )
 from terra_refactor.domain.roots import Traced
 from terra_refactor.domain.state import ITEMS
@@ -162,7 +163,7 @@ def _iterate_range(value: RangeValue) -> Iteration:
                 UNKNOWN_INT if len(numbers) != 1 else Constant(numbers[0]),
             )
         return Iteration(None, element, count=len(numbers))
-    count = subtract(dim_of(value.stop), dim_of(value.start)) if dim_of(value.step) == 1 else None
+    count = subtract(number_of(value.stop), number_of(value.start)) if dim_of(value.step) == 1 else None
     if tensor:
         return Iteration(None, as_symbolic(element), BranchKind.TENSOR, count)
     return Iteration(None, UNKNOWN_INT, count=count)
@@ -268,7 +269,7 @@ def length_of(site: Site, value: Value) -> Value:
             case Constant(str() | bytes() as text):
                 results.append(Constant(len(text)))
             case RangeValue():
-                start, stop, step = dim_of(member.start), dim_of(member.stop), dim_of(member.step)
+                start, stop, step = (number_of(bound) for bound in (member.start, member.stop, member.step))
                 results.append(size_value(subtract(stop, start)) if step == 1 else UNKNOWN_INT)
             case TupleValue() | Reference() | SequenceValue():
                 found = iterate(site, member) if _has_known_items(site.frame, member) else None

@@ -49,6 +49,7 @@ from terra_refactor.analysis.transfer.keras_protocol import KERAS_PROTOCOL
 from terra_refactor.analysis.transfer.keras_shapes import build_sequential
 from terra_refactor.analysis.transfer.keras_training import KERAS_TRAINING
 from terra_refactor.analysis.transfer.layer_weights import note_input
+from terra_refactor.analysis.transfer.loaded_numbers import LOADED_NUMBERS
 from terra_refactor.analysis.transfer.replicas import REPLICAS
 from terra_refactor.analysis.transfer.tensor_arrays import TENSOR_ARRAYS
 from terra_refactor.analysis.transfer.weight_functions import call_weight_functions
@@ -109,6 +110,7 @@ _SPECIAL: Final = {
     **PYTEST_MARKS,
     **TENSOR_ARRAYS,
     **COMMAND_LINE,
+    **LOADED_NUMBERS,
     **HOST_CALLBACKS,
     **DEFERRED_TENSORS,
     **REPLICAS,

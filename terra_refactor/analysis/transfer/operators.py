@@ -26,7 +26,7 @@ from terra_refactor.analysis.transfer.windows import largest_remainder
 from terra_refactor.analysis.truth import asked
 from terra_refactor.domain import dim as dims
 from terra_refactor.domain.effect import Effect, EffectKind
-from terra_refactor.domain.lattice import dim_of, join, join_all, list_element, list_length, python_type
+from terra_refactor.domain.lattice import dim_of, join, join_all, list_element, list_length, number_of, python_type
 from terra_refactor.domain.shape import compatible
 from terra_refactor.domain.state import EXISTS, ITEMS
 from terra_refactor.domain.value import (
@@ -241,7 +241,9 @@ def binary_value(site: Site, symbol: str, left: Value, right: Value, *, in_place
             isinstance(side, Scalar | Constant) or (isinstance(side, UnknownValue) and not side.may_be_tensor)
             for side in (left, right)
         )
-        return UnknownValue(may_be_tensor=maybe and not both_plain, reason=_named(left, right))
+        arithmetic = _DIM_ARITHMETIC.get(symbol)
+        number = None if arithmetic is None else arithmetic(number_of(left), number_of(right))
+        return UnknownValue(maybe and not both_plain, reason=_named(left, right), number=number)
     return UNKNOWN
 
 
@@ -341,7 +343,7 @@ def _repeat(left: Value, right: Value) -> Value | None:
     sequence, count = (left, right) if isinstance(left, TupleValue) else (right, left)
     if not isinstance(sequence, TupleValue) or (isinstance(count, UnknownValue) and count.may_be_tensor):
         return None  # an array multiplies what is in a tuple
-    times = dim_of(count)
+    times = number_of(count)
     if isinstance(times, int) and times * len(sequence.elements) <= MAX_ELEMENTS:
         return TupleValue(sequence.elements * max(times, 0))
     return SequenceValue(join_all(sequence.elements), length=dims.multiply(times, len(sequence.elements)))
@@ -353,7 +355,7 @@ def _concatenated_shapes(site: Site, left: ShapeValue, right: Value) -> Value:
     found = iterate(site, right)
     if left.shape is None or found.elements is None:
         return ShapeValue(None)
-    return ShapeValue(left.shape + tuple(dim_of(element) for element in found.elements))
+    return ShapeValue(left.shape + tuple(number_of(element) for element in found.elements))
 
 
 def _objects(site: Site, symbol: str, left: Value, right: Value, *, in_place: bool) -> Value | None:
@@ -378,7 +380,7 @@ def _objects(site: Site, symbol: str, left: Value, right: Value, *, in_place: bo
             and symbol == "*"
             and _leaves_lists("*", left)
         ):
-            times = dim_of(left)
+            times = number_of(left)
             if isinstance(times, int) and 0 <= times * len(content.elements) <= MAX_ELEMENTS:
                 return new_list(site, FrozenList(content.elements * times))
             length = dims.multiply(times, list_length(content))
@@ -419,7 +421,7 @@ def _list_operator(
         length = dims.add(list_length(content), more.length)
         return new_list(site, FrozenList(None, join(list_element(content), more.element), length))
     if symbol == "*":
-        times = dim_of(right)
+        times = number_of(right)
         if (
             content.elements is not None
             and isinstance(times, int)

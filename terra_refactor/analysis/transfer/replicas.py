@@ -1,7 +1,8 @@
-"""`strategy.run(step, args=(batch,))`: each replica calls the function with its part of the arguments.
+"""Distribution strategies: `strategy.run(step, args=(batch,))`, data sets of each replica, and what is made of their results.
 
-Computes: what the function does with them; with several replicas each has its own part, of the same types. Needs: calls. Gives: `REPLICAS`,
-by canonical name. Ignores: functions whose arguments are not known one by one.
+Computes: what the function does with its arguments: each replica calls it with its own part, of the same types; the batches of a data set
+are divided among the replicas. Needs: calls. Gives: `REPLICAS`, by canonical name. Ignores: functions whose arguments are not known one by
+one.
 """
 
 from __future__ import annotations
@@ -9,12 +10,39 @@ from __future__ import annotations
 from typing import Final
 
 from terra_refactor.analysis.engine import Site
+from terra_refactor.analysis.facts import ObjectKind
 from terra_refactor.analysis.frames import CallArguments
 from terra_refactor.analysis.freezing import freeze
+from terra_refactor.analysis.transfer.allocation import thaw
 from terra_refactor.analysis.transfer.container_methods import BuiltinHandler, argument
 from terra_refactor.analysis.transfer.iteration import iterate
-from terra_refactor.domain.value import NONE, FrozenDict, TupleValue, UnknownValue, Value
+from terra_refactor.domain.dim import divide_exactly, multiply
+from terra_refactor.domain.lattice import python_type
+from terra_refactor.domain.state import AS_TENSOR, CLASS
+from terra_refactor.domain.tensor import TensorType
+from terra_refactor.domain.value import (
+    BOTTOM,
+    NONE,
+    UNKNOWN,
+    Constant,
+    DatasetValue,
+    FrozenDict,
+    LibraryValue,
+    Reference,
+    SequenceValue,
+    TensorKind,
+    TensorValue,
+    TupleValue,
+    UnknownValue,
+    Value,
+    is_tensor,
+)
+from terra_refactor.tf_model.arguments import known_integer, map_structure, python_scalar_dtype
+from terra_refactor.tf_model.attributes import REPLICAS as NUMBER
+from terra_refactor.tf_model.data.elements import map_components
 
+_LOCAL: Final = "@local"
+"""Field of the values of all replicas: that of one of them."""
 _STRATEGIES: Final = (
     *(
         "Strategy",
@@ -39,13 +67,110 @@ def _run(site: Site, arguments: CallArguments, receiver: Value | None) -> Value 
     if parts is None or not (named == NONE or isinstance(named, FrozenDict)):
         return None
     keywords = tuple(named.items) if isinstance(named, FrozenDict) else ()
-    if any(not isinstance(name, str) for name, _ in keywords):
+    if any(not isinstance(name, Constant) for name, _ in keywords):
         return None
-    site.call(function, CallArguments(tuple(parts), tuple((str(name), value) for name, value in keywords)))
+    by_name = tuple((str(name.value), value) for name, value in keywords if isinstance(name, Constant))
+    result = site.call(function, CallArguments(tuple(parts), by_name))
+    if result in (NONE, BOTTOM):
+        return result
     # with several replicas it holds a result of each
-    return UnknownValue(may_be_tensor=True)
+    number = site.allocate(ObjectKind.INSTANCE, "DistributedValues")
+    site.frame.state.set((number, CLASS), LibraryValue("tensorflow.distribute.DistributedValues"))
+    site.frame.state.set((number, _LOCAL), result)
+    if isinstance(result, TensorValue):
+        # with one replica it is that tensor
+        site.frame.state.set((number, AS_TENSOR), result)
+    return Reference(number)
 
 
+def _local(site: Site, value: Value) -> Value | None:
+    """The value of one replica; None where it is not known."""
+    if isinstance(value, Reference):
+        held = site.frame.state.get((value.object, _LOCAL))
+        if held is not None:
+            return held
+    return None if isinstance(value, UnknownValue) else value
+
+
+def _reduce(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
+    """`strategy.reduce(op, value, axis)`: of the types of one replica's, without the axis if one is given."""
+    value, axis = argument(arguments, 1, "value"), argument(arguments, 2, "axis")
+    local = None if value is None else _local(site, value)
+    if local is None or axis is None:
+        return None
+    return thaw(site, map_structure(lambda part: _reduced(part, axis), freeze(site.frame, local)), "reduced")
+
+
+def _reduced(part: Value, axis: Value) -> Value:
+    if is_tensor(part) and isinstance(part, TensorValue):
+        shape = part.type.shape
+        if axis != NONE and shape is not None:
+            position = known_integer(axis)
+            known = position is not None and -len(shape) <= position < len(shape)
+            shape = (
+                tuple(size for at, size in enumerate(shape) if at != position % len(shape))
+                if known and position is not None
+                else None
+            )
+        return TensorValue(TensorType(part.type.dtype, shape))
+    kind = python_type(part)
+    return TensorValue(TensorType(python_scalar_dtype(part, numpy=False), ())) if kind is not None else UNKNOWN
+
+
+def _gather(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
+    """`strategy.gather(value, axis)`: the tensors of all replicas, one after the other along the axis."""
+    value, axis = argument(arguments, 0, "value"), argument(arguments, 1, "axis")
+    local = None if value is None else _local(site, value)
+    if not isinstance(local, TensorValue) or not isinstance(axis, Constant) or type(axis.value) is not int:
+        return None
+    shape, position = local.type.shape, axis.value
+    if shape is not None and -len(shape) <= position < len(shape):
+        position %= len(shape)
+        shape = (*shape[:position], multiply(shape[position], NUMBER), *shape[position + 1 :])
+    return TensorValue(TensorType(local.type.dtype, shape))
+
+
+def _local_results(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
+    """`strategy.experimental_local_results(value)`: a tuple with the value of each replica."""
+    value = argument(arguments, 0, "value")
+    local = None if value is None else _local(site, value)
+    return None if local is None else SequenceValue(local, "tuple")
+
+
+def _distribute(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
+    """`strategy.experimental_distribute_dataset(dataset)`: each replica gets its part of every batch."""
+    dataset = argument(arguments, 0, "dataset")
+    if not isinstance(dataset, DatasetValue):
+        return None
+    return DatasetValue(map_components(_part_of_batch, dataset.element), dataset.cardinality)
+
+
+def _part_of_batch(component: Value) -> Value:
+    if not isinstance(component, TensorValue) or component.kind is not TensorKind.TENSOR:
+        return UNKNOWN
+    shape = component.type.shape
+    if shape:
+        shape = (divide_exactly(shape[0], NUMBER), *shape[1:])
+    return TensorValue(TensorType(component.type.dtype, shape))
+
+
+def _distribute_made(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
+    """`strategy.distribute_datasets_from_function(make)`: `make` gives each replica's own batches."""
+    function = argument(arguments, 0, "dataset_fn")
+    made = None if function is None else site.call(function, CallArguments((UNKNOWN,)))
+    return DatasetValue(made.element) if isinstance(made, DatasetValue) else None
+
+
+_METHODS: Final[dict[str, BuiltinHandler]] = {
+    "run": _run,
+    "experimental_run_v2": _run,
+    "reduce": _reduce,
+    "gather": _gather,
+    "experimental_local_results": _local_results,
+    "experimental_distribute_dataset": _distribute,
+    "distribute_datasets_from_function": _distribute_made,
+    "experimental_distribute_datasets_from_function": _distribute_made,
+}
 REPLICAS: Final[dict[str, BuiltinHandler]] = {
-    f"tensorflow.distribute.{name}.{method}": _run for name in _STRATEGIES for method in ("run", "experimental_run_v2")
+    f"tensorflow.distribute.{name}.{method}": handler for name in _STRATEGIES for method, handler in _METHODS.items()
 }

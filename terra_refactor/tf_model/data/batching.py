@@ -35,7 +35,7 @@ from terra_refactor.tf_model.spec import BoundCall
 
 def _batch_size(call: BoundCall, dataset: DatasetValue) -> tuple[Dim, Dim]:
     """The first axis of every batch, None where the last one may differ, and the number of batches."""
-    size, total = read.integer(call.argument("batch_size")), dataset.number
+    size, total = read.size(call.argument("batch_size")), dataset.number
     drop = call.argument("drop_remainder")
     dropped = False if drop is None else read.truth(drop)
     if dropped is True:
@@ -80,7 +80,7 @@ def _batch(call: BoundCall, dataset: DatasetValue) -> Value:
     rest = _rest(call, dataset)
     if rest is None:
         return batches
-    whole, total = read.integer(call.argument("batch_size")), dataset.number
+    whole, total = read.size(call.argument("batch_size")), dataset.number
     assert isinstance(whole, int) and isinstance(total, int)
     last = map_components(lambda value: _batched(value, rest), dataset.element)
     full = map_components(lambda value: _batched(value, whole), dataset.element)
@@ -89,7 +89,7 @@ def _batch(call: BoundCall, dataset: DatasetValue) -> Value:
 
 def _rest(call: BoundCall, dataset: DatasetValue) -> int | None:
     """How many elements the last batch has where that is known, and fewer than the others."""
-    size, total, drop = read.integer(call.argument("batch_size")), dataset.number, call.argument("drop_remainder")
+    size, total, drop = read.size(call.argument("batch_size")), dataset.number, call.argument("drop_remainder")
     if not isinstance(size, int) or not isinstance(total, int) or not 0 < size < total:
         return None
     if drop is not None and read.truth(drop) is not False:

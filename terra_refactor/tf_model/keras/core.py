@@ -46,7 +46,7 @@ def _flatten(settings: Settings, shape: Shape) -> Shape:
 def _reshape(settings: Settings, shape: Shape) -> Shape:
     target = read.integers(settings.get("target_shape"))
     if target is None:
-        single = settings.integer("target_shape")
+        single = read.integer(settings.get("target_shape"))
         if single is None:
             return None
         target = (single,)

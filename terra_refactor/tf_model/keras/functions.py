@@ -108,7 +108,7 @@ def _to_categorical(call: BoundCall) -> Value:
     value = call.argument("x") or call.argument("y")
     shape = read.converted_type(value, numpy=True).shape
     classes = call.argument("num_classes")
-    depth: Dim = None if read.is_none(classes) else read.integer(classes)
+    depth: Dim = None if read.is_none(classes) else read.size(classes)
     if shape is None:
         result: Shape = None
     elif len(shape) > 1 and not isinstance(shape[-1], int):
@@ -140,7 +140,7 @@ def _pad_sequences(call: BoundCall) -> Value:
     # sequences of vectors add axes
     if items is None or not all(map(_is_of_numbers, items)):
         return _array(dtype, None)
-    return _array(dtype, (count, None if read.is_none(longest) else read.integer(longest)))
+    return _array(dtype, (count, None if read.is_none(longest) else read.size(longest)))
 
 
 def _is_of_numbers(sequence: Value) -> bool:

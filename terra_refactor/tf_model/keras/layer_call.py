@@ -35,7 +35,7 @@ class Settings:
 
     def integer(self, name: str) -> Dim:
         """An int setting, None where unknown."""
-        return read.integer(self.values.get(name))
+        return read.size(self.values.get(name))
 
     def truth(self, name: str, default: bool | None = None) -> bool | None:
         """A bool setting; `default` where the constructor's signature does not give it."""

@@ -62,7 +62,7 @@ def _input(call: BoundCall) -> Value:
             shape = (BATCH if shape[0] is None and _first_is_none(whole) else shape[0], *shape[1:])
         return read.tensor(dtype, shape, TensorKind.KERAS)
     batch_value = call.argument("batch_size")
-    batch: Dim = BATCH if read.is_none(batch_value) else read.integer(batch_value)
+    batch: Dim = BATCH if read.is_none(batch_value) else read.size(batch_value)
     shape_value = call.argument("shape")
     if read.is_none(shape_value):
         return read.tensor(dtype, None, TensorKind.KERAS)

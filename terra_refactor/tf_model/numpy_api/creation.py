@@ -170,7 +170,7 @@ def _linspace(call: BoundCall) -> Value:
     dtype = dtype_setting(call, dtype if dtype == FLOAT64 else None)
     axis = call.argument("axis")
     is_first = axis is None or read.known_integer(axis) == 0
-    samples = array(dtype, None if shape is None or not is_first else (read.integer(count), *shape))
+    samples = array(dtype, None if shape is None or not is_first else (read.size(count), *shape))
     step = call.argument("retstep")
     if step is None or read.truth(step) is False:
         return samples
@@ -181,12 +181,12 @@ def _logspace(call: BoundCall) -> Value:
     count = Constant(50) if call.argument("num") is None else call.argument("num")
     ends = [operand(call.argument("start")), operand(call.argument("stop"))]
     scalar = all(end.type.shape == () for end in ends)
-    return array(dtype_setting(call, None), (read.integer(count),) if scalar else None)
+    return array(dtype_setting(call, None), (read.size(count),) if scalar else None)
 
 
 def _eye(call: BoundCall) -> Value:
-    rows = read.integer(read.first_of(call, "N", "n"))
-    columns = rows if read.is_none(call.argument("M")) else read.integer(call.argument("M"))
+    rows = read.size(read.first_of(call, "N", "n"))
+    columns = rows if read.is_none(call.argument("M")) else read.size(call.argument("M"))
     return array(dtype_setting(call, FLOAT64), (rows, columns))
 
 
@@ -246,7 +246,7 @@ def _random_dims(call: BoundCall) -> Value:
     """`numpy.random.rand(d0, d1, ...)`, `randn`."""
     if call.incomplete:
         return UNKNOWN
-    sizes = tuple(read.integer(value) for value in call.extra_arguments)
+    sizes = tuple(read.size(value) for value in call.extra_arguments)
     return array(FLOAT64, sizes) if sizes else Scalar(PythonType.FLOAT)
 
 

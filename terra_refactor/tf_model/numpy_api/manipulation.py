@@ -86,7 +86,7 @@ def _reshape(call: BoundCall) -> Value:
         elif len(parts) == 1:
             target = _sizes(parts[0])
         else:
-            target = tuple(read.integer(part) for part in parts)
+            target = tuple(read.size(part) for part in parts)
     if target is None:
         return array(given.dtype, None)
     shape = shapes.reshaped("reshape", given.shape, target)

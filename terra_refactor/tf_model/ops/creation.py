@@ -55,6 +55,7 @@ from terra_refactor.tf_model.arguments import (
     is_none,
     number,
     shape_argument,
+    size,
 )
 from terra_refactor.tf_model.ops.conversion import CONTENT_LIMIT, convert_rule, operand, size_value
 from terra_refactor.tf_model.ops.results import argument, normal_axis, primary, result, table
@@ -259,7 +260,7 @@ def _linspace(call: BoundCall) -> Value:
 
 def _one_hot(call: BoundCall) -> Value:
     indices = operand(call.argument("indices"))
-    depth = integer(call.argument("depth"))
+    depth = size(call.argument("depth"))
     wanted, on_value, off_value = (call.argument(name) for name in ("dtype", "on_value", "off_value"))
     if not is_none(wanted):
         dtype = tensor_dtype(wanted)
@@ -284,9 +285,9 @@ def _one_hot(call: BoundCall) -> Value:
 
 def _eye(call: BoundCall) -> Value:
     wanted = call.argument("dtype")
-    rows = integer(call.argument("num_rows"))
+    rows = size(call.argument("num_rows"))
     columns_value = call.argument("num_columns")
-    columns = rows if is_none(columns_value) else integer(columns_value)
+    columns = rows if is_none(columns_value) else size(columns_value)
     batch_value = call.argument("batch_shape")
     batch = () if is_none(batch_value) else shape_argument(batch_value)
     return result(
