@@ -10,9 +10,14 @@ from typing import TypeVar
 
 from terra_refactor.analysis.engine import Site
 from terra_refactor.analysis.facts import FailureFact
+from terra_refactor.analysis.frames import Frame
+from terra_refactor.analysis.freezing import freeze
+from terra_refactor.domain.dim import defaults_of
 from terra_refactor.domain.lattice import join
 from terra_refactor.domain.state import State
-from terra_refactor.domain.value import BOTTOM, UNKNOWN, UNKNOWN_TENSOR, Value
+from terra_refactor.domain.value import BOTTOM, UNKNOWN, UNKNOWN_TENSOR, TensorValue, Value, members
+from terra_refactor.ir import ops
+from terra_refactor.tf_model.arguments import elements, is_sequence
 from terra_refactor.tf_model.spec import OperationError
 
 Combination = TypeVar("Combination")
@@ -64,6 +69,28 @@ def over_combinations(
     return result if combinations else UNKNOWN
 
 
+def _by_default(site: Site) -> str:
+    """The defaults of the options that the sizes of an operation's operands are computed from."""
+    operands: list[Value] = []
+    match site.operation(site.op):
+        case ops.Call(arguments=arguments):
+            operands = [site.frame.value(argument.value) for argument in arguments]
+        case ops.Binary(left=left, right=right) | ops.Compare(left=left, right=right):
+            operands = [site.frame.value(left), site.frame.value(right)]
+    found: dict[str, int] = {}
+    for value in operands:
+        for member in (part for each in members(value) for part in _parts(site.frame, each)):
+            if isinstance(member, TensorValue):
+                for size in member.type.shape or ():
+                    found.update(defaults_of(size))
+    return f" (by default, {', '.join(f'{name} is {number}' for name, number in found.items())})" if found else ""
+
+
+def _parts(frame: Frame, value: Value) -> tuple[Value, ...]:
+    frozen = freeze(frame, value)
+    return (elements(frozen) or ()) if is_sequence(frozen) else (frozen,)
+
+
 def _failed(site: Site, operation: str, error: OperationError) -> Value:
-    site.fails(FailureFact(site.op, error.kind, error.message, operation, error.only))
+    site.fails(FailureFact(site.op, error.kind, error.message + _by_default(site), operation, error.only))
     return UNKNOWN_TENSOR

@@ -6,7 +6,7 @@ different ones may or may not be. Sizes are never negative; symbols stand for si
 
 A *chosen* symbol is a number that the user of the program chooses, an option of its command line or a number of a configuration file. As
 a size an option is taken to be 2 or more, so that `h` and `2*h` differ, and the number of a file 1 or more; as a number either may be
-anything (`same_number`).
+anything (`same_number`). An option has a default, too: two sizes differ also where they do in the run with all defaults (`at_defaults`).
 
 A size has two views (adr/0012): what it is when the program runs eagerly, and what is static while a graph is traced. They are the same
 but for an `OpenDim`, which TensorFlow does not know while it traces. Arithmetic computes both; comparisons are about the eager view.
@@ -16,6 +16,8 @@ Ignores: anything but integer polynomials. Other expressions are None.
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 from typing import Final, TypeAlias
@@ -118,29 +120,37 @@ _CHOSEN: Final = "$"
 """First character of the names of options, which no identifier has; not shown."""
 _LOADED: Final = {1: "%", 2: "&"}
 """First character of the names of numbers in a file, which no identifier has, by the least that they are."""
+_ANY: Final = "~"
+"""First character of the names of options of 1, and of what is computed from options and is no polynomial."""
 _WHERE: Final = "\n"
-"""Stands between the source of a loaded number, which is not shown, and its name there."""
+"""Stands between the identity of a symbol, which is not shown, and its name."""
+_BY_DEFAULT: Final = "\f"
+"""Stands between the name of a symbol and the number that it is by default."""
+_LONGEST: Final = 200
+_CEIL: Final = "/^"
 _LEAST: Final = {_CHOSEN: 2} | {first: least for least, first in _LOADED.items()}
 """The least size that a symbol stands for, by the first character of its name; 0 for all others."""
 
 
-def chosen(name: str) -> SymbolicDim:
-    """The option called `name` that the user of a program chooses."""
-    return symbol(_CHOSEN + name)
+def chosen(name: str, default: int | None = None) -> SymbolicDim:
+    """The option called `name` that the user of a program chooses; its default if it has one."""
+    if default is None:
+        return symbol(_CHOSEN + name)
+    return symbol(f"{_CHOSEN if default >= _LEAST[_CHOSEN] else _ANY}{_WHERE}{name}{_BY_DEFAULT}{default}")
 
 
-def loaded(source: str, name: str, least: int = 1) -> SymbolicDim:
+def loaded(source: str, name: str, least: int = 1, default: int | None = None) -> SymbolicDim:
     """A number that is loaded, shown as `name`; `source` says where it stands in which file. It is `least` (1 or 2) or more."""
-    return symbol(f"{_LOADED[least]}{source}{_WHERE}{name}")
+    return symbol(f"{_LOADED[least]}{source}{_WHERE}{name}" + ("" if default is None else f"{_BY_DEFAULT}{default}"))
 
 
 def loaded_name(dim: Dim) -> tuple[str, str] | None:
     """Of a number of a file that nothing was computed with: its source and its name there; None for any other size."""
     dim = eager(dim)
     match dim:
-        case SymbolicDim(terms=(((str() as name,), 1),)) if _WHERE in name:
+        case SymbolicDim(terms=(((str() as name,), 1),)) if name[0] in _LOADED.values():
             source, _, own = name[1:].partition(_WHERE)
-            return source, own
+            return source, own.partition(_BY_DEFAULT)[0]
         case _:
             return None
 
@@ -158,7 +168,52 @@ def is_kept_by(dim: Dim, number: object) -> bool:
 def is_chosen(dim: Dim) -> bool:
     """Whether a size is computed from a number that the user of the program chooses."""
     dim = eager(dim)
-    return isinstance(dim, SymbolicDim) and any(name[0] in _LEAST for monomial, _ in dim.terms for name in monomial)
+    return isinstance(dim, SymbolicDim) and any(
+        name[0] in _LEAST or name[0] == _ANY for monomial, _ in dim.terms for name in monomial
+    )
+
+
+def defaults_of(dim: Dim) -> dict[str, int]:
+    """The options that a size is computed from, as they are shown, with their defaults."""
+    dim = eager(dim)
+    names = {name for monomial, _ in dim.terms for name in monomial} if isinstance(dim, SymbolicDim) else set()
+    return {_shown(name): default for name in sorted(names) if (default := _by_default(name)) is not None}
+
+
+def _by_default(name: str) -> int | None:
+    text = name.rpartition(_BY_DEFAULT)[2] if _BY_DEFAULT in name else ""
+    return int(text) if text else None
+
+
+def at_defaults(dim: Dim) -> int | None:
+    """The size in the run of the program in which all options are what they are by default; None where that is not known."""
+    dim = eager(dim)
+    if not isinstance(dim, SymbolicDim):
+        return dim
+    total = 0
+    for monomial, factor in dim.terms:
+        product = factor
+        for name in monomial:
+            default = _by_default(name)
+            if default is None:
+                return None
+            product *= default
+        total += product
+    return total
+
+
+def _computed(left: Dim, operation: str, right: Dim, value: Callable[[int, int], int]) -> SymbolicDim | None:
+    """What is computed from options and is no polynomial, if all of them have defaults."""
+    one, other = at_defaults(left), at_defaults(right)
+    if one is None or other is None or one < 0 or other <= 0:
+        return None
+    if not (is_chosen(left) or is_chosen(right)):
+        return None
+    sides = [side.terms if isinstance(side, SymbolicDim) else side for side in (left, right)]
+    shown = [text if text.isidentifier() or text.isdigit() else f"({text})" for text in map(format_dim, (left, right))]
+    written = f"ceil({'/'.join(shown)})" if operation == _CEIL else operation.join(shown)
+    name = f"{_ANY}{operation}{sides!r}{_WHERE}{written}"
+    return symbol(f"{name}{_BY_DEFAULT}{value(one, other)}") if len(name) < _LONGEST else None
 
 
 def _above_least(dim: SymbolicDim) -> dict[Monomial, int]:
@@ -267,7 +322,8 @@ def floor_divide(left: Dim, right: Dim) -> Dim:
         return left // right if right else None
     if isinstance(left, OpenDim) or isinstance(right, OpenDim):
         return as_open(floor_divide(eager(left), eager(right)), left, right)
-    return divide_exactly(left, right)
+    exact = divide_exactly(left, right)
+    return _computed(left, "//", right, operator.floordiv) if exact is None else exact
 
 
 def ceil_divide(left: Dim, right: Dim) -> Dim:
@@ -276,7 +332,8 @@ def ceil_divide(left: Dim, right: Dim) -> Dim:
         return -(-left // right) if right else None
     if isinstance(left, OpenDim) or isinstance(right, OpenDim):
         return as_open(ceil_divide(eager(left), eager(right)), left, right)
-    return divide_exactly(left, right)
+    exact = divide_exactly(left, right)
+    return _computed(left, _CEIL, right, lambda one, other: -(-one // other)) if exact is None else exact
 
 
 def equal(left: Dim, right: Dim) -> Truth:
@@ -299,7 +356,8 @@ def equal(left: Dim, right: Dim) -> Truth:
         constant < 0 and all(factor < 0 for factor in factors)
     ):
         return Truth.NO
-    return Truth.UNKNOWN
+    # the run with all defaults is one that the program has
+    return Truth.NO if at_defaults(difference) not in (None, 0) else Truth.UNKNOWN
 
 
 def same_number(left: Dim, right: Dim) -> Truth:
@@ -344,4 +402,4 @@ def format_dim(dim: Dim) -> str:
 
 def _shown(name: str) -> str:
     """The name of a symbol as a reader sees it."""
-    return name.partition(_WHERE)[2] if _WHERE in name else name.removeprefix(_CHOSEN)
+    return name.partition(_WHERE)[2].partition(_BY_DEFAULT)[0] if _WHERE in name else name.removeprefix(_CHOSEN)

@@ -37,7 +37,9 @@ from terra_refactor.domain.value import (
 )
 from terra_refactor.tf_model.name_table import words
 
-REPLICAS: Final = loaded("tensorflow.distribute", "replicas")
+STRATEGY: Final = "tensorflow.distribute"
+"""Source of the sizes that a program's strategy decides."""
+REPLICAS: Final = loaded(STRATEGY, "replicas")
 """The number of replicas of a program's strategy."""
 _VARIABLES: Final = FrozenList(None, TensorValue(TensorType(), TensorKind.VARIABLE))
 

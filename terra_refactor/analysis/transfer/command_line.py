@@ -16,8 +16,11 @@ from terra_refactor.domain.dim import chosen, is_chosen
 from terra_refactor.domain.lattice import join, python_type
 from terra_refactor.domain.state import CLASS, ITEMS
 from terra_refactor.domain.value import (
+    FALSE,
     NONE,
     NOT_A_TENSOR,
+    TRUE,
+    UNBOUND,
     UNKNOWN_BOOL,
     UNKNOWN_FLOAT,
     UNKNOWN_INT,
@@ -35,6 +38,8 @@ from terra_refactor.domain.value import (
 
 _OPTIONS: Final = "@options"
 """Field of a parser that holds what it declares, by name."""
+_DEFAULTS: Final = "@defaults"
+"""Field of a parser that holds what its options are where none is given, by name."""
 _TYPES: Final[dict[str, Value]] = {
     "builtins.int": UNKNOWN_INT,
     "builtins.float": UNKNOWN_FLOAT,
@@ -68,10 +73,16 @@ def add_argument(site: Site, arguments: CallArguments, receiver: Value | None) -
     known = frame.state.get((receiver.object, _OPTIONS))
     items = dict(known.items) if isinstance(known, FrozenDict) else {}
     value = _option(keywords, required=required)
-    if value == UNKNOWN_INT and isinstance(destination.value, str) and _is_size(keywords, required=required):
-        value = Scalar(PythonType.INT, chosen(destination.value))
+    default = _int_of(keywords.get("default"))
+    if value == UNKNOWN_INT and isinstance(destination.value, str):
+        if _is_size(keywords, required=required) or (default == 1 and _takes_any(keywords)):
+            value = Scalar(PythonType.INT, chosen(destination.value, default))
     items[destination] = value
     frame.state.set((receiver.object, _OPTIONS), FrozenDict(tuple(items.items())))
+    usual = frame.state.get((receiver.object, _DEFAULTS))
+    defaults = dict(usual.items) if isinstance(usual, FrozenDict) else {}
+    defaults[destination] = _without_option(keywords, value, required=required)
+    frame.state.set((receiver.object, _DEFAULTS), FrozenDict(tuple(defaults.items())))
     return NOT_A_TENSOR
 
 
@@ -100,15 +111,36 @@ def _option(keywords: dict[str, Value], *, required: bool) -> Value:
     return join(value, NOT_A_TENSOR if kind is None else Scalar(kind))
 
 
+def _without_option(keywords: dict[str, Value], value: Value, *, required: bool) -> Value:
+    """The value of an option that is not given."""
+    action, default = keywords.get("action"), keywords.get("default")
+    if required or isinstance(action, LibraryValue):
+        return value
+    if default is None:
+        stored = {Constant("store_true"): FALSE, Constant("store_false"): TRUE}
+        return NONE if action is None else stored.get(action, value) if isinstance(action, Constant) else value
+    is_converted = isinstance(default, Constant) and isinstance(default.value, str) and "type" in keywords
+    return value if is_converted else default
+
+
 def _is_size(keywords: dict[str, Value], *, required: bool) -> bool:
     """Whether an option with a number may be a size of 2 or more, by its default or since it has none."""
-    choices = keywords.get("choices")
-    if keywords.get("action") is not None or (choices is not None and not _all_sizes(choices)):
+    if not _takes_any(keywords):
         return False
     default = keywords.get("default")
     if default is None or default == NONE:
         return required or keywords.get("required") == Constant(True)
     return is_size(default)
+
+
+def _takes_any(keywords: dict[str, Value]) -> bool:
+    """Whether an option takes one number, and any of 2 or more."""
+    choices = keywords.get("choices")
+    return keywords.get("action") is None and (choices is None or _all_sizes(choices))
+
+
+def _int_of(value: Value | None) -> int | None:
+    return value.value if isinstance(value, Constant) and type(value.value) is int else None
 
 
 def is_size(value: Value) -> bool:
@@ -129,17 +161,37 @@ def parse(site: Site, arguments: CallArguments, receiver: Value | None) -> Value
     """`parser.parse_args()`: an object with an attribute for each option."""
     frame = site.frame
     options = frame.state.get((receiver.object, _OPTIONS)) if isinstance(receiver, Reference) else None
-    if not isinstance(options, FrozenDict):
+    if not isinstance(receiver, Reference) or not isinstance(options, FrozenDict):
         return None
+    texts = arguments.positional[0] if len(arguments.positional) == 1 and not arguments.keywords else None
+    content = frame.state.get((texts.object, ITEMS)) if isinstance(texts, Reference) else texts
+    usual = frame.state.get((receiver.object, _DEFAULTS))
+    if content in (FrozenList(()), TupleValue(())) and isinstance(usual, FrozenDict):
+        # no option is given
+        options = usual
     number = site.allocate(ObjectKind.INSTANCE, "Namespace")
     frame.state.set((number, CLASS), LibraryValue("argparse.Namespace"))
-    given = bool(arguments.positional or arguments.keywords)
+    given = any(value != NONE for value in (*arguments.positional, *(value for _, value in arguments.keywords)))
     for name, value in options.items:
         assert isinstance(name, Constant) and isinstance(name.value, str)
         # a text of the program's own, of which there may be several, instead of the one command line
         open_value = UNKNOWN_INT if given and isinstance(value, Scalar) and is_chosen(value.dim) else value
         frame.state.set((number, name.value), open_value)
     return Reference(number)
+
+
+def set_defaults(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
+    """`parser.set_defaults(name=value)`: the options have other defaults, which are not looked at."""
+    options = site.frame.state.get((receiver.object, _OPTIONS)) if isinstance(receiver, Reference) else None
+    if isinstance(receiver, Reference) and isinstance(options, FrozenDict):
+        site.frame.state.set((receiver.object, _DEFAULTS), UNBOUND)
+        changed = {name for name, _ in arguments.keywords}
+        items = []
+        for name, value in options.items:
+            is_changed = arguments.open_keywords is not None or (isinstance(name, Constant) and name.value in changed)
+            items.append((name, NOT_A_TENSOR if is_changed else value))
+        site.frame.state.set((receiver.object, _OPTIONS), FrozenDict(tuple(items)))
+    return NOT_A_TENSOR
 
 
 def parse_known(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
@@ -163,8 +215,9 @@ def define_flag(site: Site, arguments: CallArguments, receiver: Value | None) ->
     if names and isinstance(names[0], Constant) and isinstance(names[0].value, str):
         name = names[0].value
         found = join(value, NONE) if not defaults or defaults[0] == NONE else value
-        if found == UNKNOWN_INT and all(map(is_size, defaults)):
-            found = Scalar(PythonType.INT, chosen(name))
+        default = _int_of(defaults[0]) if len(defaults) == 1 else None
+        if found == UNKNOWN_INT and (all(map(is_size, defaults)) or default == 1):
+            found = Scalar(PythonType.INT, chosen(name, default))
         engine.spoil_logs()
         known = engine.flags.get(name)
         engine.flags[name] = found if known is None else join(known, found)
@@ -184,6 +237,7 @@ COMMAND_LINE: Final = {
     **{f"{parser}.add_argument_group": add_group for parser in _PARSERS},
     **{f"{parser}.add_mutually_exclusive_group": add_group for parser in _PARSERS},
     **{f"{parser}.parse_args": parse for parser in _PARSERS},
+    **{f"{parser}.set_defaults": set_defaults for parser in _PARSERS},
     **{f"{parser}.parse_known_args": parse_known for parser in _PARSERS},
     **{
         f"{module}.DEFINE_{kind}": define_flag for module in _FLAG_MODULES for kind in (*_FLAGS, "list", "multi_string")

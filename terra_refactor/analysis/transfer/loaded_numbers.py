@@ -343,7 +343,11 @@ def environment_variable(site: Site, index: Value, default: Value | None = None)
     if text is None:
         return None
     least = 2 if default is not None and is_size(_as_number(default)) else 1
-    number = loaded(f"{_ENVIRONMENT}{_STEP}{key!r}{text}", str(key), least)
+    spelled = None if default is None else _as_number(default)
+    usual = (
+        spelled.value if isinstance(spelled, Constant) and type(spelled.value) is int and spelled.value > 0 else None
+    )
+    number = loaded(f"{_ENVIRONMENT}{_STEP}{key!r}{text}", str(key), least, usual)
     if default is None or (isinstance(default, Constant) and isinstance(default.value, str)):
         return Scalar(PythonType.STR, number)
     return join(Scalar(PythonType.STR, number), NONE) if default == NONE else UnknownValue(False, number=number)

@@ -10,25 +10,20 @@ from __future__ import annotations
 from typing import Final
 
 from terra_refactor.analysis.engine import Site
-from terra_refactor.analysis.facts import ObjectKind
 from terra_refactor.analysis.frames import CallArguments
 from terra_refactor.analysis.freezing import freeze
 from terra_refactor.analysis.transfer.allocation import thaw
 from terra_refactor.analysis.transfer.container_methods import BuiltinHandler, argument
 from terra_refactor.analysis.transfer.iteration import iterate
-from terra_refactor.domain.dim import divide_exactly, multiply
+from terra_refactor.domain.dim import Dim, divide_exactly, loaded, multiply
 from terra_refactor.domain.lattice import python_type
-from terra_refactor.domain.state import AS_TENSOR, CLASS
 from terra_refactor.domain.tensor import TensorType
 from terra_refactor.domain.value import (
-    BOTTOM,
     NONE,
     UNKNOWN,
     Constant,
     DatasetValue,
     FrozenDict,
-    LibraryValue,
-    Reference,
     SequenceValue,
     TensorKind,
     TensorValue,
@@ -39,10 +34,9 @@ from terra_refactor.domain.value import (
 )
 from terra_refactor.tf_model.arguments import known_integer, map_structure, python_scalar_dtype
 from terra_refactor.tf_model.attributes import REPLICAS as NUMBER
+from terra_refactor.tf_model.attributes import STRATEGY
 from terra_refactor.tf_model.data.elements import map_components
 
-_LOCAL: Final = "@local"
-"""Field of the values of all replicas: that of one of them."""
 _STRATEGIES: Final = (
     *(
         "Strategy",
@@ -70,32 +64,14 @@ def _run(site: Site, arguments: CallArguments, receiver: Value | None) -> Value 
     if any(not isinstance(name, Constant) for name, _ in keywords):
         return None
     by_name = tuple((str(name.value), value) for name, value in keywords if isinstance(name, Constant))
-    result = site.call(function, CallArguments(tuple(parts), by_name))
-    if result in (NONE, BOTTOM):
-        return result
-    # with several replicas it holds a result of each
-    number = site.allocate(ObjectKind.INSTANCE, "DistributedValues")
-    site.frame.state.set((number, CLASS), LibraryValue("tensorflow.distribute.DistributedValues"))
-    site.frame.state.set((number, _LOCAL), result)
-    if isinstance(result, TensorValue):
-        # with one replica it is that tensor
-        site.frame.state.set((number, AS_TENSOR), result)
-    return Reference(number)
-
-
-def _local(site: Site, value: Value) -> Value | None:
-    """The value of one replica; None where it is not known."""
-    if isinstance(value, Reference):
-        held = site.frame.state.get((value.object, _LOCAL))
-        if held is not None:
-            return held
-    return None if isinstance(value, UnknownValue) else value
+    # with several replicas it holds a result of each: of those types, and what takes them is the strategy
+    return site.call(function, CallArguments(tuple(parts), by_name))
 
 
 def _reduce(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
     """`strategy.reduce(op, value, axis)`: of the types of one replica's, without the axis if one is given."""
     value, axis = argument(arguments, 1, "value"), argument(arguments, 2, "axis")
-    local = None if value is None else _local(site, value)
+    local = None if isinstance(value, UnknownValue) else value
     if local is None or axis is None:
         return None
     return thaw(site, map_structure(lambda part: _reduced(part, axis), freeze(site.frame, local)), "reduced")
@@ -120,7 +96,7 @@ def _reduced(part: Value, axis: Value) -> Value:
 def _gather(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
     """`strategy.gather(value, axis)`: the tensors of all replicas, one after the other along the axis."""
     value, axis = argument(arguments, 0, "value"), argument(arguments, 1, "axis")
-    local = None if value is None else _local(site, value)
+    local = None if isinstance(value, UnknownValue) else value
     if not isinstance(local, TensorValue) or not isinstance(axis, Constant) or type(axis.value) is not int:
         return None
     shape, position = local.type.shape, axis.value
@@ -133,7 +109,7 @@ def _gather(site: Site, arguments: CallArguments, receiver: Value | None) -> Val
 def _local_results(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
     """`strategy.experimental_local_results(value)`: a tuple with the value of each replica."""
     value = argument(arguments, 0, "value")
-    local = None if value is None else _local(site, value)
+    local = None if isinstance(value, UnknownValue) else value
     return None if local is None else SequenceValue(local, "tuple")
 
 
@@ -145,12 +121,18 @@ def _distribute(site: Site, arguments: CallArguments, receiver: Value | None) ->
     return DatasetValue(map_components(_part_of_batch, dataset.element), dataset.cardinality)
 
 
+def _share(size: Dim) -> Dim:
+    """The part of a batch that one replica gets: of batches of one size the same in each step."""
+    exact = divide_exactly(size, NUMBER)
+    return exact if exact is not None or not isinstance(size, int) else loaded(f"{STRATEGY}:{size}", f"{size}/replicas")
+
+
 def _part_of_batch(component: Value) -> Value:
     if not isinstance(component, TensorValue) or component.kind is not TensorKind.TENSOR:
         return UNKNOWN
     shape = component.type.shape
     if shape:
-        shape = (divide_exactly(shape[0], NUMBER), *shape[1:])
+        shape = (_share(shape[0]), *shape[1:])
     return TensorValue(TensorType(component.type.dtype, shape))
 
 

@@ -8,10 +8,11 @@ Ignores: axes that are merged or split where they end: `(batch, time, d)` to `(-
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import product
 from typing import Final
 
-from terra_refactor.domain.dim import Dim, eager
+from terra_refactor.domain.dim import Dim, SymbolicDim, at_defaults, definitely_equal, eager, multiply
 from terra_refactor.domain.shape import format_shape
 from terra_refactor.domain.value import Constant, TensorKind, TensorValue, Value, members
 from terra_refactor.facts.records import Call, Display, ItemRead, NameRead, Unpacked
@@ -22,6 +23,8 @@ from terra_refactor.tf_model.along_axes import gives_sizes
 from terra_refactor.tf_model.arguments import integer
 from terra_refactor.tf_model.spec import Trait
 
+_MAX_AXES: Final = 6
+
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
     for call, name in view.calls_with(Trait.RESHAPES):
@@ -30,7 +33,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
         data = view.library_argument(call, name, "tensor", "x")
         wanted = view.library_argument(call, name, "shape", "newshape")
         if data is not None and wanted is not None:
-            moved = _moved(view, data, wanted)
+            moved = _moved(view, data, wanted) or _merged(view, call.op, data)
             if moved is not None:
                 yield LocalHazard(call.op, moved)
                 continue
@@ -108,6 +111,69 @@ def _moved(view: ContextView, data: OpId, wanted: OpId) -> str | None:
                 "axes takes a transpose"
             )
     return None
+
+
+def _merged(view: ContextView, op: OpId, data: OpId) -> str | None:
+    """A message about a reshape that merges axes which do not stand side by side; None if the order may be meant.
+
+    Numbers may be products by chance: an axis that moves has a name, or the tensor is the result of another reshape.
+    """
+    shape, wanted = _sizes_of(view.value(data)), _sizes_of(view.value(op))
+    if shape is None or wanted is None or not 2 <= len(wanted) < len(shape) <= _MAX_AXES:
+        return None
+    if not _same(shape[0], wanted[0]) or _is_in_order(shape[1:], wanted[1:]):
+        return None
+    made = view.origin(data)
+    again = isinstance(made, Call) and made.op in dict.fromkeys(call.op for call, _ in view.calls_with(Trait.RESHAPES))
+    for order in product(range(len(wanted) - 1), repeat=len(shape) - 1):
+        parts = [
+            [size for size, place in zip(shape[1:], order, strict=True) if place == at] for at in range(len(wanted) - 1)
+        ]
+        if not all(parts) or not all(map(_is_product, parts, wanted[1:])):
+            continue
+        moved = [
+            part[0]
+            for part, size in zip(parts, wanted[1:], strict=True)
+            if len(part) == 1 and isinstance(part[0], SymbolicDim) and definitely_equal(part[0], size)
+        ]
+        if again or moved:
+            return (
+                f"reshape of shape {format_shape(shape)} to {format_shape(wanted)} merges axes that do not stand side by side, and keeps "
+                "the order of the elements: to move axes takes a transpose"
+            )
+    return None
+
+
+def _sizes_of(value: Value) -> tuple[Dim, ...] | None:
+    """The sizes of a tensor, without those of 1 behind the first; None if one is unknown."""
+    found = members(value)
+    if len(found) != 1 or not isinstance(found[0], TensorValue) or found[0].kind is not TensorKind.TENSOR:
+        return None
+    shape = tuple(map(eager, found[0].type.shape or ()))
+    return None if not shape or None in shape[1:] else (shape[0], *(size for size in shape[1:] if size != 1))
+
+
+def _same(left: Dim, right: Dim) -> bool:
+    """Whether two sizes are equal, in the run with all defaults if they are computed from options."""
+    usual = at_defaults(left)
+    return left == right or (usual is not None and usual == at_defaults(right))
+
+
+def _is_product(sizes: Sequence[Dim], wanted: Dim) -> bool:
+    count: Dim = 1
+    for size in sizes:
+        count = multiply(count, size)
+    return _same(count, wanted)
+
+
+def _is_in_order(shape: tuple[Dim, ...], wanted: tuple[Dim, ...]) -> bool:
+    """Whether each size is the product of axes that stand side by side, in order."""
+    if not wanted:
+        return not shape
+    return any(
+        _is_product(shape[:count], wanted[0]) and _is_in_order(shape[count:], wanted[1:])
+        for count in range(1, len(shape) + 1)
+    )
 
 
 def _is_permuted(shape: tuple[Dim, ...], wanted: tuple[Dim, ...]) -> bool:

@@ -385,6 +385,10 @@ def _split_dataset(call: BoundCall) -> Value:
 
 RULES: Final[Mapping[str, Rule]] = {
     **{f"keras.initializers.{name}.__call__": _initializer for name in _INITIALIZERS.split()},
+    **{
+        f"tensorflow.{name}_initializer.__call__": _initializer
+        for name in ("constant", "ones", "random_normal", "random_uniform", "zeros")
+    },
     **{f"keras.activations.{name}": _activation for name in _ACTIVATIONS.split()},
     "keras.activations.glu": _glu,
     **{f"keras.regularizers.{name}.__call__": _penalty for name in ("L1", "L2", "L1L2", "OrthogonalRegularizer")},

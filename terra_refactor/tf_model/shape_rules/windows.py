@@ -39,9 +39,9 @@ def window_output(size: Dim, window: Dim, stride: Dim, padding: str | None, dila
         return add(last, 1)
     if isinstance(last, int) and isinstance(stride, int):
         return last // stride + 1 if stride > 0 else None
-    if window == stride and dilation == 1 and floor_divide(size, stride) is not None:
+    if window == stride and dilation == 1:
         return floor_divide(size, stride)
-    return None
+    return add(floor_divide(last, stride), 1)
 
 
 def transposed_output(
