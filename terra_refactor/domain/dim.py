@@ -210,8 +210,8 @@ def _computed(left: Dim, operation: str, right: Dim, value: Callable[[int, int],
     if not (is_chosen(left) or is_chosen(right)):
         return None
     sides = [side.terms if isinstance(side, SymbolicDim) else side for side in (left, right)]
-    shown = [text if text.isidentifier() or text.isdigit() else f"({text})" for text in map(format_dim, (left, right))]
-    written = f"ceil({'/'.join(shown)})" if operation == _CEIL else operation.join(shown)
+    shown = [text if " " not in text and "*" not in text else f"({text})" for text in map(format_dim, (left, right))]
+    written = f"ceil({'/'.join(shown)})" if operation == _CEIL else f"({operation.join(shown)})"
     name = f"{_ANY}{operation}{sides!r}{_WHERE}{written}"
     return symbol(f"{name}{_BY_DEFAULT}{value(one, other)}") if len(name) < _LONGEST else None
 
