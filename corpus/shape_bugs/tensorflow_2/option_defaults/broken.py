@@ -1,14 +1,10 @@
 """A pyramid of features over time: what is halved and doubled again is subtracted from what it came from."""
-import argparse
+import os
 
 import tensorflow as tf
 
-
-def options():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--steps", type=int, default=15)
-    parser.add_argument("--channels", type=int, default=4)
-    return parser.parse_args()
+STEPS = int(os.environ.get("PYRAMID_STEPS", "15"))
+CHANNELS = int(os.environ.get("PYRAMID_CHANNELS", "4"))
 
 
 class Pyramid:
@@ -22,5 +18,4 @@ class Pyramid:
         return rows - coarse  # BUG raises: by default 15 steps are halved to 7 and doubled to 14
 
 
-args = options()
-print(Pyramid(args.channels).details(tf.ones([2, args.steps, args.channels])).shape)
+print(Pyramid(CHANNELS).details(tf.ones([2, STEPS, CHANNELS])).shape)
