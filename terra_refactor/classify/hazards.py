@@ -26,6 +26,7 @@ from terra_refactor.domain.value import FunctionValue, TupleValue, members
 from terra_refactor.facts.code import CodeFacts
 from terra_refactor.facts.codes import Codes
 from terra_refactor.facts.records import AttributeWrite, Call, ItemWrite, NameWrite
+from terra_refactor.facts.staged_exceptions import ends_all
 from terra_refactor.facts.view import ContextView, has_trait, unconverted_construct
 from terra_refactor.facts.watch import SELECTIVE, Looks, Watch, changed_looks
 from terra_refactor.ir.function import Function, FunctionKind, ParameterKind
@@ -273,6 +274,10 @@ class HazardMap:
                     # a certain hazard there happens with or without the change; what is assumed there is assumed here
                     if len(hazard.via) >= MAX_CHAIN or hazard.boundary or (wrapped and hazard.assumption is None):
                         continue
+                    if hazard.nature is Nature.RAISED:
+                        raising = self.facts.contexts_of(FunctionId(hazard.site.module, hazard.site.function))
+                        if ends_all(self.view(context), call.op, map(self.view, raising), hazard.site.op):
+                            continue
                     parameter = None
                     if hazard.parameter is not None:
                         parameter = self._passed_on(

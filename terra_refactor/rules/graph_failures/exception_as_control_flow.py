@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from terra_refactor.domain.value import DatasetValue, LibraryValue, TupleValue, Value, members
-from terra_refactor.facts.records import Arm, Call, Handler, Raise, Region, RegionKind
+from terra_refactor.domain.value import DatasetValue, Value
+from terra_refactor.facts.catching import catches_of, caught_around, caught_by_callers
+from terra_refactor.facts.records import Arm, Call, Raise, Region, RegionKind
+from terra_refactor.facts.staged_exceptions import exchanged
 from terra_refactor.facts.view import ContextView
 from terra_refactor.ir.ids import OpId
-from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
-from terra_refactor.tf_model.graph_traits import NEXT, STOP_ITERATION, catches_everything, is_error_of_operation
+from terra_refactor.rules.rule import LocalHazard, Nature, Rule, RuleKind, Samples, Severity
+from terra_refactor.tf_model.graph_traits import NEXT, STOP_ITERATION
 
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
@@ -21,43 +23,55 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
                 raised.op, "`raise` under a condition on a tensor: it is executed whenever the function is traced"
             )
     for attempt in view.code.of_kind(Region):
-        if attempt.kind is RegionKind.TRY:
+        if attempt.kind in (RegionKind.TRY, RegionKind.WITH):
             body = next((part for part in attempt.parts if part.arm is Arm.FIRST), None)
             if body is not None and any(map(view.is_symbolic, range(body.start, body.end))):
-                yield from _check_handlers(view, attempt)
+                yield from _check_catches(view, attempt)
+    yield from _exchanged_classes(view)
     yield from _ends_of_data(view)
 
 
-def _check_handlers(view: ContextView, attempt: Region) -> Iterator[LocalHazard]:
-    for handler in attempt.handlers:
-        if handler.raises:
-            # the error goes on, in another form
-            continue
-        names = _caught_by(view, handler)
-        if STOP_ITERATION in names and any(attempt.holds(number, Arm.FIRST) for number in _reads_to_the_end(view)):
-            yield LocalHazard(
-                attempt.op,
-                "`except StopIteration` is for the end of a data set: in a graph the iterator raises `OutOfRangeError` "
-                "when the graph runs, and the handler never sees it",
-            )
-        elif any(map(is_error_of_operation, names)):
-            yield LocalHazard(
-                attempt.op,
-                "`except` for an error of an operation: in a graph the operation runs later, and the handler never",
-            )
-        elif handler.caught is None or any(map(catches_everything, names)):
-            yield LocalHazard(
-                attempt.op,
-                "`except` catches errors of operations: in a graph they run later, and the handler never sees them",
-                "no operation in the `try` fails when it runs",
-            )
+def _exchanged_classes(view: ContextView) -> Iterator[LocalHazard]:
+    """Exceptions that are for a handler of a caller, and leave a graph in another class."""
+    for statement in view.code.of_kind(Raise):
+        for raised in exchanged(view, statement):
+            if any(raised.is_ended_by(catch) for _, catch in caught_around(view, statement.op)):
+                continue
+            if any(map(raised.is_ended_by, caught_by_callers(view))):
+                yield LocalHazard(
+                    statement.op,
+                    f"a caller catches `{raised.name}`: AutoGraph raises `StagingError` in its place, which the handler does not catch",
+                    nature=Nature.RAISED,
+                )
+                break
 
 
-def _caught_by(view: ContextView, handler: Handler) -> list[str]:
-    """The canonical names of the library's classes that a handler catches."""
-    caught = () if handler.caught is None else members(view.value(handler.caught))
-    classes = [part for cls in caught for part in (cls.elements if isinstance(cls, TupleValue) else (cls,))]
-    return [cls.name for cls in classes if isinstance(cls, LibraryValue)]
+def _check_catches(view: ContextView, attempt: Region) -> Iterator[LocalHazard]:
+    for catch in catches_of(view, attempt):
+        catcher = "`except`" if catch.is_handler else f"`{view.written(attempt.subject or attempt.op)}`"
+        where = "the handler never" if catch.is_handler else "the `with` never ends its error"
+        if STOP_ITERATION in catch.library and any(
+            attempt.holds(number, Arm.FIRST) for number in _reads_to_the_end(view)
+        ):
+            yield LocalHazard(
+                attempt.op,
+                f"{catcher[:-1]} StopIteration` is for the end of a data set: in a graph the iterator raises `OutOfRangeError` "
+                "when the graph runs, and the handler never sees it"
+                if catch.is_handler
+                else f"{catcher} is for the end of a data set: in a graph the iterator raises `OutOfRangeError` when the graph runs",
+            )
+        elif catch.is_for_operations:
+            yield LocalHazard(
+                attempt.op,
+                f"{catcher} for an error of an operation: in a graph the operation runs later, and {where}",
+            )
+        elif catch.catches_all:
+            yield LocalHazard(
+                attempt.op,
+                f"{catcher} catches errors of operations: in a graph they run later, and "
+                + ("the handler never sees them" if catch.is_handler else "it never sees them"),
+                f"no operation in the `{attempt.kind.value}` fails when it runs",
+            )
 
 
 def _ends_of_data(view: ContextView) -> Iterator[LocalHazard]:
@@ -69,9 +83,7 @@ def _ends_of_data(view: ContextView) -> Iterator[LocalHazard]:
                 f"`{view.written(call.op)}` gives its default at the end of the data set: in a graph the iterator raises "
                 "`OutOfRangeError` when the graph runs",
             )
-    # a caller in a graph is reported itself
-    eager = ((outer, call) for outer, call in view.calls_of_function() if not outer.context.in_graph)
-    if any(_catches_stop(outer, call.op) for outer, call in eager if call is not None):
+    if any(STOP_ITERATION in catch.library for catch in caught_by_callers(view)):
         for number in _reads_to_the_end(view):
             yield LocalHazard(
                 number,
@@ -101,16 +113,6 @@ def _is_iterator(value: Value) -> bool:
     return isinstance(value, DatasetValue) and value.iterator
 
 
-def _catches_stop(view: ContextView, number: OpId) -> bool:
-    """Whether a `try` around a call has a handler for the end of an iterator."""
-    return any(
-        region.kind is RegionKind.TRY
-        and region.holds(number, Arm.FIRST)
-        and any(STOP_ITERATION in _caught_by(view, handler) for handler in region.handlers)
-        for region in view.enclosing(number)
-    )
-
-
 RULE: Final = Rule(
     id="TR315",
     name="exception-as-control-flow",
@@ -121,9 +123,12 @@ RULE: Final = Rule(
         "Both sides of a branch on a tensor are traced, so the `raise` is executed while the graph is built, even if the "
         "condition would be false. A failing operation raises when the graph runs, long after Python has left the `try`: the "
         "handler never runs and the error reaches the caller. Errors found while the graph is built (shapes, dtypes) are caught "
-        "as usual. A handler that raises an exception itself is not reported: the caller gets an error either way. So it is with the end "
-        "of a data set: `next(iterator)` raises `StopIteration` eagerly and `OutOfRangeError` when a graph runs, whether the function, its "
-        "caller or the default of `next` is ready for the former."
+        "as usual. A handler that raises an exception itself is not reported: the caller gets an error either way. "
+        "`contextlib.suppress`, an `__exit__` that returns True and a `@contextmanager` with a handler are like handlers. "
+        "Python's exceptions keep their class outside of a traced function only if AutoGraph knows how to call it: one that "
+        "derives from `ValueError` or has an `__init__`, `IndexError` and others become `StagingError`, which a caller's "
+        "`except` does not catch. So it is with the end of a data set: `next(iterator)` raises `StopIteration` eagerly and "
+        "`OutOfRangeError` when a graph runs, whether the function, its caller or the default of `next` is ready for the former."
     ),
     samples=Samples(
         bad="""\

@@ -1,0 +1,133 @@
+"""Which exceptions end where: handlers, and context managers that end those of their body.
+
+Computes: what each `try` and each `with` catches, here and around the calls of a function, through callers. Needs: a `ContextView`. Gives:
+`Catch`, `catches_of`, `caught_around`, `caught_by_callers`. Ignores: handlers that raise an exception themselves, since the caller gets one
+either way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from terra_refactor.analysis.facts import ObjectKind
+from terra_refactor.domain.value import Constant, LibraryValue, TupleValue, Value, members
+from terra_refactor.facts.records import Arm, AttributeRead, Call, Handler, NameRead, Region, RegionKind, Suspension
+from terra_refactor.facts.view import ContextView
+from terra_refactor.ir.ids import OpId
+from terra_refactor.tf_model.expected_errors import IGNORING, SUPPRESSING
+from terra_refactor.tf_model.graph_traits import catches_everything, is_error_of_operation
+
+_LEAVE = "__exit__"
+_ENTER_CONTEXT = "enter_context"
+
+
+@dataclass(frozen=True, slots=True)
+class Catch:
+    """What one handler or context manager catches."""
+
+    classes: tuple[Value, ...] = ()
+    """The classes that it names."""
+    everything: bool = False
+    """Whether it names none, and catches what comes."""
+    is_handler: bool = True
+    """Whether it is an `except`; else a context manager."""
+
+    @property
+    def library(self) -> tuple[str, ...]:
+        """The canonical names of the library's classes among those that it names."""
+        return tuple(cls.name for cls in self.classes if isinstance(cls, LibraryValue))
+
+    @property
+    def is_for_operations(self) -> bool:
+        """Whether it names an error of TensorFlow's operations."""
+        return any(map(is_error_of_operation, self.library))
+
+    @property
+    def catches_all(self) -> bool:
+        """Whether it catches errors of operations among all others."""
+        return self.everything or any(map(catches_everything, self.library))
+
+
+def catches_of(view: ContextView, region: Region) -> Iterator[Catch]:
+    """What the handlers of a `try`, or the managers of a `with`, end of what is raised in its body."""
+    if region.kind is RegionKind.TRY:
+        yield from (catch for handler in region.handlers if (catch := _of_handler(view, handler)) is not None)
+    elif region.kind is RegionKind.WITH and region.subject is not None:
+        yield from _of_manager(view, region.subject, region.op)
+        for call in view.code.of_kind(Call):
+            # `stack.enter_context(suppress(...))`
+            if call.method == _ENTER_CONTEXT and region.holds(call.op, Arm.FIRST) and call.first is not None:
+                yield from _of_manager(view, call.first, call.op)
+
+
+def caught_around(view: ContextView, number: OpId) -> Iterator[tuple[Region, Catch]]:
+    """What catches exceptions of an operation within its function, innermost first."""
+    for region in view.enclosing(number):
+        if region.holds(number, Arm.FIRST):
+            for catch in catches_of(view, region):
+                yield region, catch
+
+
+def caught_by_callers(view: ContextView) -> Iterator[Catch]:
+    """What catches exceptions that leave the function, around its calls by eager code and by those who call that code."""
+    pending, seen = [view], {view.context.function}
+    while pending:
+        for outer, call in pending.pop().calls_of_function():
+            if call is None or outer.context.in_graph:
+                continue
+            yield from (catch for _, catch in caught_around(outer, call.op))
+            if outer.context.function not in seen:
+                seen.add(outer.context.function)
+                pending.append(outer)
+
+
+def _of_handler(view: ContextView, handler: Handler) -> Catch | None:
+    if handler.raises:
+        return None
+    return Catch(everything=True) if handler.caught is None else Catch(_classes(view.value(handler.caught)))
+
+
+def _classes(value: Value) -> tuple[Value, ...]:
+    return tuple(part for cls in members(value) for part in (cls.elements if isinstance(cls, TupleValue) else (cls,)))
+
+
+def _of_manager(view: ContextView, manager: OpId, entered: OpId) -> Iterator[Catch]:
+    made = view.origin(manager)
+    if isinstance(made, Call) and made.method in SUPPRESSING:
+        given = made.positional if made.method in IGNORING else made.positional[:1]
+        yield Catch(tuple(cls for each in given for cls in _classes(view.value(each))), is_handler=False)
+        return
+    for member in members(view.value(manager)):
+        if view.object_kind(member) is ObjectKind.INSTANCE:
+            yield from _of_own_manager(view, entered)
+            return
+    if isinstance(made, Call):
+        yield from _of_generator(view, made.op)
+
+
+def _of_own_manager(view: ContextView, entered: OpId) -> Iterator[Catch]:
+    """What the `__exit__` of a class of the program ends, by what it returns and the classes that it asks for."""
+    fact = view.calls.get(entered)
+    for callee in () if fact is None else fact.callees:
+        inner = view.of(callee)
+        if inner.function.name != _LEAVE:
+            continue
+        if all(isinstance(member, Constant) and not member.value for member in members(inner.context.returns)):
+            continue
+        named = [
+            member
+            for read in inner.reached(AttributeRead, NameRead)
+            for member in members(inner.value(read.op))
+            if isinstance(member, LibraryValue) and is_error_of_operation(member.name)
+        ]
+        yield Catch(tuple(named), everything=not named, is_handler=False)
+
+
+def _of_generator(view: ContextView, number: OpId) -> Iterator[Catch]:
+    """What a `@contextmanager` catches: around its `yield`."""
+    fact = view.calls.get(number)
+    for callee in () if fact is None else fact.callees:
+        inner = view.of(callee)
+        for suspended in inner.code.of_kind(Suspension):
+            yield from (catch for _, catch in caught_around(inner, suspended.op))

@@ -1,0 +1,118 @@
+"""Exceptions that leave a traced function in another class than they are raised in.
+
+AutoGraph raises an exception again, with a message that tells the user's code. It makes one of the same class if it knows how the
+class is called: a few of Python's, those of TensorFlow's operations, and classes whose `__init__` is that of `Exception`. For any other it
+raises `StagingError`, which is none of `ValueError`, `LookupError` or the program's classes.
+
+Computes: the class of a `raise`, its bases, and whether a handler ends it eagerly and not in a graph. Needs: a `ContextView`. Gives:
+`Raised`, `exchanged`, `ends_all`. Ignores: classes with bases that are not known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from terra_refactor.analysis.facts import ObjectKind
+from terra_refactor.domain.value import LibraryValue, ObjectId, Reference, Value, members
+from terra_refactor.facts.catching import Catch, caught_around
+from terra_refactor.facts.records import Call, ClassMade, Raise
+from terra_refactor.facts.view import ContextView
+from terra_refactor.ir.ids import OpId
+from terra_refactor.tf_model.expected_errors import RAISED_AS_THEMSELVES, python_bases
+from terra_refactor.tf_model.graph_traits import is_error_of_operation
+
+_SETS_UP: Final = "__init__"
+_WRITERS: Final = ("dataclass", "attr.", "attrs.")
+
+
+@dataclass(frozen=True, slots=True)
+class Raised:
+    """The class of an exception that AutoGraph exchanges for `StagingError`."""
+
+    name: str
+    own: frozenset[ObjectId]
+    """The class and its bases, of the program's classes."""
+    library: frozenset[str]
+    """Its bases in Python's library, and if it is one of these itself, but for `Exception`."""
+
+    def is_ended_by(self, catch: Catch) -> bool:
+        """Whether a handler ends it eagerly and would not end a `StagingError`."""
+        return any(
+            (isinstance(cls, Reference) and cls.object in self.own)
+            or (isinstance(cls, LibraryValue) and not self.library.isdisjoint((python_bases(cls.name) or ())[:1]))
+            for cls in catch.classes
+        )
+
+
+def exchanged(view: ContextView, statement: Raise) -> Iterator[Raised]:
+    """The classes of what a statement may raise that AutoGraph exchanges."""
+    if statement.exception is None:
+        return
+    made = view.origin(statement.exception)
+    value = view.value(made.function if isinstance(made, Call) else statement.exception)
+    for cls in members(value):
+        found = _exchanged(view, cls)
+        if found is not None:
+            yield found
+
+
+def ends_all(view: ContextView, number: OpId, raising: Iterable[ContextView], statement: OpId) -> bool:
+    """Whether a handler around a call ends all that a `raise` in what it calls raises there, in any context."""
+    catches = [catch for _, catch in caught_around(view, number)]
+    raised: list[Raised] = []
+    for inner in raising if catches else ():
+        fact = inner.code.facts[statement]
+        raised += exchanged(inner, fact) if isinstance(fact, Raise) else ()
+    return bool(raised) and all(any(map(each.is_ended_by, catches)) for each in raised)
+
+
+def _exchanged(view: ContextView, cls: Value) -> Raised | None:
+    own: set[ObjectId] = set()
+    library: set[str] = set()
+    sets_up = False
+    name = ""
+    pending = [cls]
+    while pending:
+        each = pending.pop()
+        if isinstance(each, LibraryValue):
+            bases = python_bases(each.name)
+            if bases is None or is_error_of_operation(each.name):
+                return None
+            library.update(bases)
+            name = name or each.name.rpartition(".")[2]
+            # those of `Exception` itself are none
+            sets_up |= bool(bases)
+            if not own and each.name in RAISED_AS_THEMSELVES:
+                return None
+            continue
+        if not isinstance(each, Reference):
+            return None
+        facts = view.facts.objects[each.object]
+        if facts.kind is not ObjectKind.CLASS or facts.function is None or facts.op is None:
+            return None
+        definition = view.codes.of(facts.function).facts[facts.op]
+        if not isinstance(definition, ClassMade):
+            return None
+        own.add(each.object)
+        name = name or facts.name
+        outline = next((one for one in view.codes.classes_named(facts.name) if one.body == definition.body), None)
+        sets_up |= outline is None or _SETS_UP in outline.methods or any(map(_writes_set_up, outline.decorators))
+        for base in definition.bases:
+            values = view.facts.values_of(facts.function, base)
+            if not values:
+                return None
+            pending += [member for value in values for member in members(value) if not _is_known(member, own)]
+    if own and not sets_up:
+        return None
+    return Raised(name, frozenset(own), frozenset(library))
+
+
+def _writes_set_up(decorator: str) -> bool:
+    """Whether a decorator gives a class an `__init__`."""
+    return any(part in decorator for part in _WRITERS)
+
+
+def _is_known(value: Value, own: set[ObjectId]) -> bool:
+    return isinstance(value, Reference) and value.object in own
