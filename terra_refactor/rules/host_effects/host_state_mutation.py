@@ -2,10 +2,59 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
 
-from terra_refactor.domain.effect import EffectKind
-from terra_refactor.rules.rule import Rule, RuleKind, Samples, Severity
+from terra_refactor.analysis.facts import BranchKind
+from terra_refactor.domain.effect import EffectKind, RootKind
+from terra_refactor.facts.records import DECISIONS, Region, RegionKind
+from terra_refactor.facts.view import ContextView, has_trait
+from terra_refactor.ir.ids import OpId
+from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
+from terra_refactor.tf_model.spec import Trait
+
+_LEAVES: Final = Trait.LEAVES_GRAPH
+
+
+def check(view: ContextView) -> Iterator[LocalHazard]:
+    """What TensorFlow's operations do outside of the graph: only while it is traced, as Python's side effects."""
+    regions = [region for region in view.code.of_kind(Region) if region.kind is RegionKind.WITH]
+    outside = [
+        region for region in regions if any(has_trait(name, _LEAVES) for name in view.library_of(region.subject))
+    ]
+    for number in sorted(number for region in outside for number in _done(view, region)):
+        first = f"`{view.written(number)}` is to run the first time only" if _is_conditional(view, number) else None
+        yield LocalHazard(
+            number,
+            f"`{view.written(number)}` under `tf.init_scope` runs only while a graph is traced, not on every call",
+            first,
+        )
+
+
+def _done(view: ContextView, region: Region) -> set[OpId]:
+    """The operations of a region that change TensorFlow's state which outlives the call, or show something, also in what they call."""
+    changing = (
+        (effect.via[0] if effect.via else effect.site).op
+        for effect in view.context.effects
+        if effect.kind is EffectKind.TENSOR_STATE and effect.target.root is not RootKind.FRESH
+    )
+    found = {number for number in changing if region.holds(number)}
+    for number, fact in view.calls.items():
+        if region.holds(number):
+            inner = [*fact.library]
+            for context in view.called_from(fact.callees):
+                inner += [name for call in context.calls for name in call.library]
+            if any(has_trait(name, Trait.GIVES_OPERATION) for name in inner):
+                found.add(number)
+    return found
+
+
+def _is_conditional(view: ContextView, number: OpId) -> bool:
+    """Whether a condition of Python decides that it runs: as a rule that nothing is there yet."""
+    return any(
+        region.kind in DECISIONS and view.kind_of(region) is not BranchKind.TENSOR for region in view.enclosing(number)
+    )
+
 
 RULE: Final = Rule(
     id="TR102",
@@ -16,7 +65,8 @@ RULE: Final = Rule(
     explanation=(
         "Counters, `list.append`, dict writes, `del`, attributes of `self`: a `tf.function` runs them once per trace, at "
         "any depth of calls. Objects created in the same call may change freely. Variables, optimizers and metrics are "
-        "TensorFlow state, which a graph updates as eager code does."
+        "TensorFlow state, which a graph updates as eager code does, unless it happens under `tf.init_scope`, which leaves the "
+        "graph: that runs once per trace, too."
     ),
     samples=Samples(
         bad="""\
@@ -66,6 +116,7 @@ step(tf.ones([3]))
     ),
     cure="Return the value and let the caller keep it; keep counts in a `tf.Variable`.",
     effects=frozenset({EffectKind.STATE_WRITE}),
+    check=check,
     cured_by_shim=True,
     wrong_in_graph=True,
     effect_message="`{done}` runs only while a graph is traced; later calls do not change `{changed}`",
