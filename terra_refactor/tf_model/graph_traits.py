@@ -43,6 +43,38 @@ _ONE_DTYPE: Final = " ".join(
         within("tensorflow.linalg", "matmul matvec"),
     )
 )
+_FAILING: Final = " ".join(
+    (
+        within(
+            "tensorflow",
+            "dynamic_partition dynamic_stitch ensure_shape gather gather_nd reshape reverse_sequence scatter_nd "
+            "slice split tensor_scatter_nd_add tensor_scatter_nd_max tensor_scatter_nd_min tensor_scatter_nd_sub "
+            "tensor_scatter_nd_update unravel_index",
+        ),
+        within("tensorflow.TensorArray", "gather read scatter split unstack write"),
+        within("tensorflow.audio", "decode_wav"),
+        within("tensorflow.image", "crop_and_resize"),
+        within(
+            "tensorflow.io",
+            "decode_and_crop_jpeg decode_base64 decode_bmp decode_csv decode_gif decode_image decode_jpeg decode_json_example "
+            "decode_png decode_raw extract_jpeg_shape parse_example parse_sequence_example parse_single_example "
+            "parse_single_sequence_example parse_tensor read_file",
+        ),
+        within("tensorflow.linalg", "inv lu solve"),
+        within(
+            "tensorflow.math",
+            "bincount floordiv floormod invert_permutation segment_max segment_mean segment_min segment_prod segment_sum top_k "
+            "unsorted_segment_max unsorted_segment_mean unsorted_segment_min unsorted_segment_prod unsorted_segment_sum",
+        ),
+        within("tensorflow.nn", "embedding_lookup sparse_softmax_cross_entropy_with_logits"),
+        within("tensorflow.sparse", "reshape to_dense"),
+        within(
+            "tensorflow.strings",
+            "regex_full_match regex_replace substr to_number unicode_decode unicode_transcode",
+        ),
+    )
+)
+"""Each was tried in `tests/conformance/test_pruned_operations.py`."""
 _RANKED_LAYERS: Final = (
     "AveragePooling2D BatchNormalization Conv1D Conv2D Conv3D Dense Flatten GRU LSTM MaxPooling2D SimpleRNN"
 )
@@ -123,6 +155,8 @@ GRAPH_TRAITS: Final[Mapping[Trait, str]] = {
     Trait.ON_FAILURE_ONLY: "tensorflow.debugging.*",
     Trait.DROPPED_BY_XLA: f"tensorflow.debugging.Assert tensorflow.debugging.check_numerics {_ASSERTIONS} {_DECIDED_BY_SHAPE}",
     Trait.CHANGES_TENSOR_ARRAY: within("tensorflow.TensorArray", "write unstack scatter split"),
+    Trait.GIVES_SIZE_OF_ARRAY: "tensorflow.TensorArray.size",
+    Trait.FAILS_ON_VALUES: _FAILING,
     Trait.LOOP_OPTIONS: "tensorflow.autograph.experimental.set_loop_options",
     Trait.LEAVES_GRAPH: "tensorflow.init_scope",
     Trait.ENTERS_OTHER_GRAPH: "tensorflow.Graph.as_default",

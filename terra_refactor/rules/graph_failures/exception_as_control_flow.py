@@ -7,6 +7,7 @@ from typing import Final
 
 from terra_refactor.domain.value import DatasetValue, Value
 from terra_refactor.facts.catching import catches_of, caught_around, caught_by_callers
+from terra_refactor.facts.dead_results import pruned
 from terra_refactor.facts.records import Arm, Call, Raise, Region, RegionKind
 from terra_refactor.facts.staged_exceptions import exchanged
 from terra_refactor.facts.view import ContextView
@@ -28,6 +29,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
             if body is not None and any(map(view.is_symbolic, range(body.start, body.end))):
                 yield from _check_catches(view, attempt)
     yield from _exchanged_classes(view)
+    yield from _never_run(view)
     yield from _ends_of_data(view)
 
 
@@ -44,6 +46,18 @@ def _exchanged_classes(view: ContextView) -> Iterator[LocalHazard]:
                     nature=Nature.RAISED,
                 )
                 break
+
+
+def _never_run(view: ContextView) -> Iterator[LocalHazard]:
+    """Operations that check something by failing: a graph leaves out what it does not need."""
+    found = dict(pruned(view))
+    is_caught = bool(found) and any(catch.is_for_operations for catch in caught_by_callers(view))
+    for number, written in found.items():
+        message = f"the result of `{written}` is not used: a graph leaves it out"
+        if is_caught:
+            yield LocalHazard(number, f"{message}, and a caller that catches its error never sees one")
+        else:
+            yield LocalHazard(number, f"{message}, and its error is not raised", f"`{written}` does not fail")
 
 
 def _check_catches(view: ContextView, attempt: Region) -> Iterator[LocalHazard]:
@@ -127,8 +141,10 @@ RULE: Final = Rule(
         "`contextlib.suppress`, an `__exit__` that returns True and a `@contextmanager` with a handler are like handlers. "
         "Python's exceptions keep their class outside of a traced function only if AutoGraph knows how to call it: one that "
         "derives from `ValueError` or has an `__init__`, `IndexError` and others become `StagingError`, which a caller's "
-        "`except` does not catch. So it is with the end of a data set: `next(iterator)` raises `StopIteration` eagerly and "
-        "`OutOfRangeError` when a graph runs, whether the function, its caller or the default of `next` is ready for the former."
+        "`except` does not catch. An operation without side effects whose result is not used (`tf.gather` or `tf.ensure_shape` "
+        "as a check) is left out of the graph, with its error; `tf.debugging.assert_*` and `tf.debugging.check_numerics` are not. "
+        "So it is with the end of a data set: `next(iterator)` raises `StopIteration` eagerly and `OutOfRangeError` when a graph "
+        "runs, whether the function, its caller or the default of `next` is ready for the former."
     ),
     samples=Samples(
         bad="""\

@@ -71,7 +71,7 @@ SAME = {
     "the other one of several": "sizes = [t.shape[0] for t in (x[x > 0], x)]\n    return x * float(sizes[1])",
     "a loop that sets the shape": "y = x\n    for i in tf.range(k):\n        y = tf.numpy_function(lambda t: t, [y], tf.float32)\n"
     "        y.set_shape(x.shape)\n    return y",
-    "what is fixed": "y = tf.ensure_shape(x[x > -9], [3])\n    return x * float(y.shape[0])",
+    "what is fixed": "y = tf.ensure_shape(x[x > -9], [3])\n    return y * float(y.shape[0])",
 }
 
 

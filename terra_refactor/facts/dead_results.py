@@ -1,0 +1,171 @@
+"""Operations that run eagerly and that a graph leaves out, since nothing that leaves the graph is computed from them.
+
+A graph keeps what its results need and what has side effects; TensorFlow prunes the rest when the function is called. An operation without
+side effects whose result is not used is not executed, and whatever it would have raised is not raised.
+
+Computes: the operations that may fail for what their arguments hold, and whose results are dead: not read, or only by operations that
+are dead themselves, or returned to a call whose result is dead, or that part of it. Needs: a `ContextView`. Gives: `pruned`.
+Approximates: what a function of the program is given counts as used, and so does what a nested function reads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final, TypeAlias
+
+from terra_refactor.domain.value import Constant, DTypeValue, ShapeValue
+from terra_refactor.facts.records import (
+    AttributeRead,
+    Call,
+    Container,
+    Display,
+    ItemRead,
+    NameWrite,
+    Operation,
+    Return,
+    Slice,
+    Unpacked,
+)
+from terra_refactor.facts.view import ContextView, has_trait
+from terra_refactor.ir.ids import OpId
+from terra_refactor.tf_model.spec import Trait
+
+MAX_DEPTH: Final = 6
+_STATEFUL: Final = (
+    Trait.GIVES_OPERATION,
+    Trait.DROPPED_BY_XLA,
+    Trait.HOST_CALLBACK,
+    Trait.CREATES_STATE,
+    Trait.TENSOR_STATE,
+    Trait.RUNS_BODY,
+    Trait.RUNS_BRANCHES,
+)
+
+
+_Used: TypeAlias = "frozenset[int] | None"
+"""The members of the tuple that a call returns of which its caller makes use; () if it does not use the result, None if all of it."""
+
+
+def pruned(view: ContextView) -> Iterator[tuple[OpId, str]]:
+    """The operations that a graph leaves out although they may fail, each with its spelling.
+
+    One in a function that is called here counts at the call if it is this call that does not use it.
+    """
+    for number in view.calls:
+        yield from _pruned_at(view, number, None, 0)
+
+
+def _pruned_at(view: ContextView, number: OpId, used: _Used, depth: int) -> Iterator[tuple[OpId, str]]:
+    fact = view.calls[number]
+    if any(has_trait(name, Trait.FAILS_ON_VALUES) for name in fact.library) and not fact.callees:
+        if _is_dead(view, number, used):
+            yield number, view.written(number)
+    if not fact.callees or fact.library or depth >= MAX_DEPTH or not isinstance(view.code.facts[number], Call):
+        return
+    inside = _used_of(view, number, used)
+    if inside is None:
+        return
+    for callee in fact.callees:
+        inner = view.of(callee)
+        for each in inner.calls:
+            for place, written in _pruned_at(inner, each, inside, depth + 1):
+                if used is not None or not _is_dead(inner, place, None):
+                    yield number, written
+
+
+def _used_of(view: ContextView, number: OpId, used: _Used) -> _Used:
+    """What is used of the result of a call."""
+    if _is_dead(view, number, used):
+        return frozenset()
+    positions: dict[int, list[OpId]] = {}
+    for source, reader in _readers(view, number):
+        match view.code.facts[reader]:
+            case Unpacked(position=position):
+                positions.setdefault(position, []).append(reader)
+            case ItemRead(index=index, owner=owner) if owner == source:
+                value = view.value(index)
+                if not isinstance(value, Constant) or not isinstance(value.value, int) or value.value < 0:
+                    return None
+                positions.setdefault(value.value, []).append(reader)
+            case _:
+                return None
+    return frozenset(
+        position for position, parts in positions.items() if not all(_is_dead(view, part, used) for part in parts)
+    )
+
+
+def _readers(view: ContextView, number: OpId) -> Iterator[tuple[OpId, OpId]]:
+    """What uses a result, through a local variable, each with what it reads."""
+    for reader in view.code.readers(number, results=True):
+        fact = view.code.facts[reader]
+        if isinstance(fact, NameWrite) and fact.is_own:
+            for read in view.code.reads_of(fact.name):
+                if fact in view.code.given_to(read):
+                    yield from ((read.op, user) for user in view.code.readers(read.op, results=True))
+        else:
+            yield number, reader
+
+
+def _is_dead(view: ContextView, number: OpId, used: _Used) -> bool:
+    """Whether nothing that a graph keeps is computed from a result."""
+    waiting, seen = [number], {number}
+    while waiting:
+        each = waiting.pop()
+        for reader in view.code.readers(each, results=True):
+            further = _handed_on(view, each, reader, used)
+            if further is None:
+                return False
+            waiting += [other for other in further if other not in seen]
+            seen.update(further)
+    return True
+
+
+def _handed_on(view: ContextView, number: OpId, reader: OpId, used: _Used) -> tuple[OpId, ...] | None:
+    """The results that have a result in them by what reads it; None if that is kept."""
+    match view.code.facts[reader]:
+        case NameWrite(name=name, is_own=True) as write:
+            return tuple(read.op for read in view.code.reads_of(name) if write in view.code.given_to(read))
+        case Operation() | ItemRead() | Unpacked() | Slice():
+            return (reader,)
+        case AttributeRead():
+            is_static = view.all_are(reader, ShapeValue, DTypeValue)
+            return () if is_static else (reader,)
+        case Call() as call:
+            return _after_call(view, call)
+        case Return():
+            return None if used is None or used else ()
+        case Display(kind=Container.TUPLE, is_comprehension=False, items=items) if used:
+            returned = all(
+                isinstance(view.code.facts[each], Return) for each in view.code.readers(reader, results=True)
+            )
+            places = {place for place, item in enumerate(items) if item.value == number}
+            is_plain = not any(item.starred for item in items)
+            return () if returned and is_plain and used.isdisjoint(places) else (reader,)
+        case Display(is_comprehension=False):
+            return (reader,)
+        case _:
+            return None
+
+
+def _after_call(view: ContextView, call: Call) -> tuple[OpId, ...] | None:
+    """The result of a call if a graph leaves it out where that is not used."""
+    fact = view.calls.get(call.op)
+    if fact is None or fact.callees or fact.unknown is not None or not fact.library:
+        return None
+    if any(effect.site.op == call.op and not effect.via for effect in view.context.effects):
+        return None
+    for name in fact.library:
+        if has_trait(name, Trait.GIVES_SIZE_OF_ARRAY):
+            # the size that the array was made with
+            return None if _grows(view) else ()
+        if any(has_trait(name, trait) for trait in _STATEFUL):
+            return None
+        if not (has_trait(name, Trait.TENSOR_OPERATION) or has_trait(name, Trait.CHANGES_TENSOR_ARRAY)):
+            return None
+    return (call.op,)
+
+
+def _grows(view: ContextView) -> bool:
+    """Whether a `TensorArray` that is made here may grow, so that its size is that of what was written."""
+    made = [call for call, _ in view.library_calls()]
+    return any(argument.keyword == "dynamic_size" or argument.spread for call in made for argument in call.arguments)
