@@ -69,14 +69,18 @@ def caught_around(view: ContextView, number: OpId) -> Iterator[tuple[Region, Cat
                 yield region, catch
 
 
-def caught_by_callers(view: ContextView) -> Iterator[Catch]:
-    """What catches exceptions that leave the function, around its calls by eager code and by those who call that code."""
+def caught_by_callers(view: ContextView, *, through_graphs: bool = False) -> Iterator[Catch]:
+    """What catches exceptions that leave the function, around its calls by eager code and by those who call that code.
+
+    With `through_graphs` also what is around the calls of graphs that call it.
+    """
     pending, seen = [view], {view.context.function}
     while pending:
         for outer, call in pending.pop().calls_of_function():
-            if call is None or outer.context.in_graph:
+            if call is None or (outer.context.in_graph and not through_graphs):
                 continue
-            yield from (catch for _, catch in caught_around(outer, call.op))
+            if not outer.context.in_graph:
+                yield from (catch for _, catch in caught_around(outer, call.op))
             if outer.context.function not in seen:
                 seen.add(outer.context.function)
                 pending.append(outer)

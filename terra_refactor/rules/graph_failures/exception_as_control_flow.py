@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from terra_refactor.domain.effect import EffectKind, RootKind
 from terra_refactor.domain.value import DatasetValue, Value
 from terra_refactor.facts.catching import catches_of, caught_around, caught_by_callers
 from terra_refactor.facts.dead_results import pruned
 from terra_refactor.facts.records import Arm, Call, Raise, Region, RegionKind
 from terra_refactor.facts.staged_exceptions import exchanged
-from terra_refactor.facts.view import ContextView
+from terra_refactor.facts.view import ContextView, has_trait
+from terra_refactor.facts.whole_program import calls_anywhere
 from terra_refactor.ir.ids import OpId
 from terra_refactor.rules.rule import LocalHazard, Nature, Rule, RuleKind, Samples, Severity
 from terra_refactor.tf_model.graph_traits import NEXT, STOP_ITERATION
+from terra_refactor.tf_model.spec import Trait
 
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
@@ -30,6 +33,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
                 yield from _check_catches(view, attempt)
     yield from _exchanged_classes(view)
     yield from _never_run(view)
+    yield from _unordered(view)
     yield from _ends_of_data(view)
 
 
@@ -39,7 +43,7 @@ def _exchanged_classes(view: ContextView) -> Iterator[LocalHazard]:
         for raised in exchanged(view, statement):
             if any(raised.is_ended_by(catch) for _, catch in caught_around(view, statement.op)):
                 continue
-            if any(map(raised.is_ended_by, caught_by_callers(view))):
+            if any(map(raised.is_ended_by, caught_by_callers(view, through_graphs=True))):
                 yield LocalHazard(
                     statement.op,
                     f"a caller catches `{raised.name}`: AutoGraph raises `StagingError` in its place, which the handler does not catch",
@@ -51,13 +55,48 @@ def _exchanged_classes(view: ContextView) -> Iterator[LocalHazard]:
 def _never_run(view: ContextView) -> Iterator[LocalHazard]:
     """Operations that check something by failing: a graph leaves out what it does not need."""
     found = dict(pruned(view))
-    is_caught = bool(found) and any(catch.is_for_operations for catch in caught_by_callers(view))
+    is_caught = bool(found) and any(catch.is_for_operations for catch in caught_by_callers(view, through_graphs=True))
     for number, written in found.items():
         message = f"the result of `{written}` is not used: a graph leaves it out"
         if is_caught:
             yield LocalHazard(number, f"{message}, and a caller that catches its error never sees one")
         else:
             yield LocalHazard(number, f"{message}, and its error is not raised", f"`{written}` does not fail")
+
+
+def _unordered(view: ContextView) -> Iterator[LocalHazard]:
+    """Assertions before the change of a variable: a graph has no order between them, and changes it although the assertion fails."""
+    changes = {
+        (effect.via[0] if effect.via else effect.site).op
+        for effect in view.context.effects
+        if effect.kind is EffectKind.TENSOR_STATE and effect.target.root is not RootKind.FRESH
+    }
+    if not changes or not calls_anywhere(view.facts, Trait.DROPPED_BY_XLA):
+        return
+    for number in view.calls:
+        later = min((change for change in changes if change > number), default=None)
+        if later is None or not _asserts(view, number):
+            continue
+        if any(catch.is_for_operations for catch in caught_by_callers(view, through_graphs=True)):
+            yield LocalHazard(
+                number,
+                f"a caller catches the error of `{view.written(number)}`: a graph runs `{view.written(later)}` although it fails, since "
+                "there is no order between the two",
+            )
+
+
+def _asserts(view: ContextView, number: OpId) -> bool:
+    """Whether a call asserts something of tensors, itself or in what it calls, and nothing waits for that."""
+    if view.code.readers(number, results=True):
+        return False
+    fact, call = view.calls[number], view.made(number)
+    if any(has_trait(name, Trait.DROPPED_BY_XLA) for name in fact.library):
+        return isinstance(call, Call) and any(view.is_symbolic(argument.value) for argument in call.arguments)
+    inner = [callee for callee in fact.callees if view.facts.functions[view.facts.function_of(callee)].hybrid is None]
+    return any(
+        any(_asserts(view.of(context.id), call.op) for call in context.calls if call.library and not call.callees)
+        for context in view.called_from(inner)
+    )
 
 
 def _check_catches(view: ContextView, attempt: Region) -> Iterator[LocalHazard]:
@@ -142,7 +181,8 @@ RULE: Final = Rule(
         "Python's exceptions keep their class outside of a traced function only if AutoGraph knows how to call it: one that "
         "derives from `ValueError` or has an `__init__`, `IndexError` and others become `StagingError`, which a caller's "
         "`except` does not catch. An operation without side effects whose result is not used (`tf.gather` or `tf.ensure_shape` "
-        "as a check) is left out of the graph, with its error; `tf.debugging.assert_*` and `tf.debugging.check_numerics` are not. "
+        "as a check) is left out of the graph, with its error; `tf.debugging.assert_*` and `tf.debugging.check_numerics` are not, "
+        "but a variable that is assigned after them is assigned although they fail. "
         "So it is with the end of a data set: `next(iterator)` raises `StopIteration` eagerly and `OutOfRangeError` when a graph "
         "runs, whether the function, its caller or the default of `next` is ready for the former."
     ),
