@@ -88,7 +88,12 @@ GRAPH_TRAITS: Final[Mapping[Trait, str]] = {
     Trait.ITERATES_DATASETS: within("builtins", "all any enumerate filter iter map zip"),
     Trait.MAKES_ITERATOR: within("builtins", "map zip filter enumerate reversed iter"),
     Trait.COMPARES_ELEMENTS: within("builtins", "all any max min sorted"),
-    Trait.COMPARES_RESULTS: "builtins.filter builtins.list.sort heapq.nlargest heapq.nsmallest",
+    Trait.COMPARES_RESULTS: "builtins.filter builtins.list.sort "
+    + within("heapq", "heapify heappop heappush heappushpop heapreplace merge nlargest nsmallest")
+    + " "
+    + within("itertools", "compress dropwhile filterfalse groupby takewhile")
+    + " "
+    + within("operator", "contains not_ truth"),
     Trait.COMPARES_ARGUMENTS: "builtins.max builtins.min",
     Trait.ORDER_FREE: within("builtins", "all any dict frozenset len max min set sorted sum")
     + " tensorflow.math.add_n",

@@ -30,7 +30,7 @@ from terra_refactor.analysis.transfer.loaded_numbers import is_loaded
 from terra_refactor.analysis.transfer.makers import MAKERS
 from terra_refactor.analysis.transfer.mappings import dict_content, new_dict, with_item
 from terra_refactor.analysis.transfer.operators import added
-from terra_refactor.analysis.transfer.ordering import ORDERING
+from terra_refactor.analysis.transfer.ordering import ORDERING, note_decision, note_truth
 from terra_refactor.analysis.truth import truth_of
 from terra_refactor.domain.dim import Dim
 from terra_refactor.domain.effect import Effect, EffectKind, RootKind, Target
@@ -115,6 +115,7 @@ def any_all(site: Site, arguments: CallArguments, receiver: Value | None) -> Val
     if not arguments.positional:
         return None
     found = iterate(site, arguments.positional[0])
+    note_truth(site, *(found.elements if found.elements is not None else (found.element,)))
     if found.elements is None:
         return UNKNOWN_BOOL
     truths = [truth_of(site, element).value for element in found.elements]
@@ -122,6 +123,21 @@ def any_all(site: Site, arguments: CallArguments, receiver: Value | None) -> Val
     if is_any:
         return Constant(True) if True in truths else UNKNOWN_BOOL if None in truths else FALSE
     return FALSE if False in truths else UNKNOWN_BOOL if None in truths else Constant(True)
+
+
+def asked_truth(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
+    """`operator.truth` and `operator.not_`, of which the result comes from elsewhere."""
+    note_truth(site, *arguments.positional[:1])
+    return None
+
+
+def asked_membership(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
+    """`operator.contains(values, value)`, which compares."""
+    if len(arguments.positional) == 2:
+        found = iterate(site, arguments.positional[0])
+        if found.element != BOTTOM:
+            note_truth(site, arguments.positional[1], *(found.elements or (found.element,)))
+    return None
 
 
 # --- attributes by name -------------------------------------------------------------------------------------------------------------
@@ -366,8 +382,8 @@ def filter_(site: Site, arguments: CallArguments, receiver: Value | None) -> Val
         return None
     function, source = arguments.positional
     element = iterate(site, source).element
-    if function != NONE and element != BOTTOM:
-        site.call(function, CallArguments((element,)))
+    if element != BOTTOM:
+        note_decision(site, element if function == NONE else site.call(function, CallArguments((element,))))
     return SequenceValue(element, "filter")
 
 
@@ -562,6 +578,9 @@ BUILTINS: Final[dict[str, BuiltinHandler]] = {
     "builtins.globals": module_globals,
     "builtins.vars": vars_,
     "functools.reduce": reduce_,
+    "operator.truth": asked_truth,
+    "operator.not_": asked_truth,
+    "operator.contains": asked_membership,
     "typing.cast": cast,
     "importlib.import_module": import_by_name,
     "builtins.object.__init__": object_init,

@@ -15,6 +15,7 @@ from terra_refactor.analysis.engine import Site
 from terra_refactor.analysis.frames import CallArguments
 from terra_refactor.analysis.transfer.container_methods import BuiltinHandler, argument
 from terra_refactor.analysis.transfer.iteration import iterate
+from terra_refactor.analysis.transfer.ordering import note_comparison, note_decision
 from terra_refactor.domain.lattice import join, join_all
 from terra_refactor.domain.value import (
     BOTTOM,
@@ -98,8 +99,23 @@ def _same_elements(site: Site, arguments: CallArguments, receiver: Value | None)
     source = arguments.positional[0 if is_compress else -1]
     element = iterate(site, source).element
     if len(arguments.positional) > 1 and not is_compress and arguments.positional[0] != NONE and element != BOTTOM:
-        site.call(arguments.positional[0], CallArguments((element,)))
+        note_decision(site, site.call(arguments.positional[0], CallArguments((element,))))
+    elif len(arguments.positional) > 1:
+        # `compress` asks for the truth of its selectors, `filterfalse(None, ...)` of the elements
+        note_decision(site, iterate(site, arguments.positional[1]).element)
     return SequenceValue(element, "iterator")
+
+
+def _groups(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
+    """What `groupby` gives comes from elsewhere: it compares keys, of several elements."""
+    key = argument(arguments, 1, "key")
+    if arguments.positional:
+        found = iterate(site, arguments.positional[0])
+        if key is None or key == NONE:
+            note_comparison(site, found)
+        elif found.element != BOTTOM and (found.elements is None or len(found.elements) > 1):
+            note_decision(site, site.call(key, CallArguments((found.element,))))
+    return None
 
 
 def _repeat(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
@@ -181,6 +197,7 @@ ITERATORS: Final[dict[str, BuiltinHandler]] = {
     "itertools.dropwhile": _same_elements,
     "itertools.filterfalse": _same_elements,
     "itertools.compress": _same_elements,
+    "itertools.groupby": _groups,
     "itertools.repeat": _repeat,
     "itertools.count": _count,
     "itertools.starmap": _starmap,

@@ -60,6 +60,56 @@ def partial(site: Site, arguments: CallArguments, receiver: Value | None) -> Val
     return PartialValue(function, tuple(rest), arguments.keywords)
 
 
+METHOD_CALLER: Final = LibraryValue("operator.methodcaller()")
+ATTRIBUTE_GETTER: Final = LibraryValue("operator.attrgetter()")
+
+
+def _operator(kind: LibraryValue) -> BuiltinHandler:
+    """`operator.methodcaller(name, ...)` and its kin: a function of an object that is called with what was given here before it."""
+
+    def handler(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
+        known = bool(arguments.positional) and arguments.open_positional is None and arguments.open_keywords is None
+        return PartialValue(kind, arguments.positional, arguments.keywords) if known else UNKNOWN
+
+    return handler
+
+
+def _names(value: Value) -> list[str] | None:
+    names = [member.value if isinstance(member, Constant) else None for member in members(value)]
+    texts = [name for name in names if isinstance(name, str)]
+    return texts if texts and len(texts) == len(names) else None
+
+
+def call_method(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
+    """`operator.methodcaller(name, *rest)(object)`: an unresolved call if the name is not known."""
+    if len(arguments.positional) < 2:
+        return UNKNOWN
+    name, *rest, target = arguments.positional
+    names = _names(name)
+    if names is None:
+        return site.call(UNKNOWN, CallArguments((target, *rest), arguments.keywords))
+    given = CallArguments(tuple(rest), arguments.keywords)
+    return join_all(site.call(site.attribute(member, each), given) for member in members(target) for each in names)
+
+
+def get_attributes(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
+    """`operator.attrgetter("a", "b.c")(object)`."""
+    *given, target = arguments.positional
+    results: list[Value] = []
+    for each in given:
+        names = _names(each)
+        if names is None:
+            return UNKNOWN
+        found: list[Value] = []
+        for name in names:
+            value = target
+            for part in name.split("."):
+                value = join_all(site.attribute(member, part) for member in members(value))
+            found.append(value)
+        results.append(join_all(found))
+    return results[0] if len(results) == 1 else TupleValue(tuple(results))
+
+
 def wraps(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
     return LibraryValue("functools.wraps()")
 
@@ -284,6 +334,10 @@ MAKERS: Final[dict[str, BuiltinHandler]] = {
     "functools.partialmethod": partial,
     "functools.wraps": wraps,
     "functools.wraps()": unchanged,
+    "operator.methodcaller": _operator(METHOD_CALLER),
+    METHOD_CALLER.name: call_method,
+    "operator.attrgetter": _operator(ATTRIBUTE_GETTER),
+    ATTRIBUTE_GETTER.name: get_attributes,
     "abc.abstractmethod": unchanged,
     "typing.overload": unchanged,
     "tensorflow.function": tf_function,

@@ -1,7 +1,7 @@
-"""`sorted`, `min`, `max` and `list.sort`.
+"""`sorted`, `min`, `max`, `list.sort` and the functions of `heapq`.
 
-Computes: what they give, and whether a `key` gives tensors that the call makes, which they compare. Needs: iteration. Gives: `ORDERING`,
-by canonical name.
+Computes: what they give, and whether they compare tensors that the call makes, among their elements or by what a `key` gives. Needs:
+iteration. Gives: `ORDERING`, by canonical name, `note_decision` for other functions of Python that ask for the truth of values.
 """
 
 from __future__ import annotations
@@ -15,22 +15,49 @@ from terra_refactor.analysis.facts import BranchFact, BranchKind
 from terra_refactor.analysis.frames import CallArguments
 from terra_refactor.analysis.transfer.allocation import new_list
 from terra_refactor.analysis.transfer.container_methods import CONTAINER_METHODS, BuiltinHandler
-from terra_refactor.analysis.transfer.iteration import iterate
+from terra_refactor.analysis.transfer.iteration import Iteration, iterate
 from terra_refactor.analysis.transfer.kept_tensors import has_new_tensor
 from terra_refactor.analysis.transfer.staged import note_branch
 from terra_refactor.domain.lattice import join, join_all
-from terra_refactor.domain.value import BOTTOM, NONE, Constant, FrozenList, Value
+from terra_refactor.domain.value import BOTTOM, NONE, Constant, FrozenList, TensorValue, TupleValue, Value, members
 
 
 def _call_key(site: Site, element: Value, arguments: CallArguments) -> Value | None:
     """Calls the `key` with an element, and notes if tensors are compared; the key, None if there is none."""
-    frame = site.frame
     key = dict(arguments.keywords).get("key")
     if key is None or key == NONE or element == BOTTOM:
         return None if key == NONE else key
-    if has_new_tensor(frame, site.call(key, CallArguments((element,)))):
-        note_branch(frame, BranchFact(site.op, BranchKind.TENSOR, (True, True), (True, True)))
+    note_decision(site, site.call(key, CallArguments((element,))))
     return key
+
+
+def note_decision(site: Site, *values: Value) -> None:
+    """Notes that a tensor decides if one of the values, or what is compared first in it, is one that the call makes."""
+    if any(_is_new_tensor(site, value) for value in values):
+        note_branch(site.frame, BranchFact(site.op, BranchKind.TENSOR, (True, True), (True, True)))
+
+
+def note_truth(site: Site, *values: Value) -> None:
+    """Notes that a tensor decides if one of the values is one that the call makes: a container is true by its length."""
+    note_decision(
+        site, *(value for value in values if all(isinstance(member, TensorValue) for member in members(value)))
+    )
+
+
+def _is_new_tensor(site: Site, value: Value) -> bool:
+    alternatives = [
+        member.elements[0] if isinstance(member, TupleValue) and member.elements else member
+        for member in members(value)
+    ]
+    return bool(alternatives) and all(has_new_tensor(site.frame, member) for member in alternatives)
+
+
+def note_comparison(site: Site, found: Iteration) -> None:
+    """Notes that a tensor decides if several elements are compared and one is a tensor that the call makes."""
+    if found.elements is None:
+        note_decision(site, found.element)
+    elif len(found.elements) > 1:
+        note_decision(site, *found.elements)
 
 
 def sorted_(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
@@ -38,6 +65,9 @@ def sorted_(site: Site, arguments: CallArguments, receiver: Value | None) -> Val
         return None
     found = iterate(site, arguments.positional[0])
     key = _call_key(site, found.element, arguments)
+    if key is None and not isinstance(arguments.positional[0], TensorValue):
+        # AutoGraph sorts a tensor
+        note_comparison(site, found)
     if found.elements is not None:
         ordered = _in_order(found.elements, dict(arguments.keywords).get("reverse")) if key is None else None
         return new_list(site, FrozenList(ordered or (found.element,) * len(found.elements)))
@@ -61,8 +91,13 @@ def _in_order(elements: Sequence[Value], reverse: Value | None) -> tuple[Value, 
 
 def _extreme(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
     """The results of `min` and `max` come from the declarations; with a key it is one of the elements."""
+    given = arguments.positional
+    if dict(arguments.keywords).get("key", NONE) == NONE:
+        if len(given) > 1:
+            note_decision(site, *given)
+        elif given:
+            note_comparison(site, iterate(site, given[0]))
     if any(name == "key" for name, _ in arguments.keywords):
-        given = arguments.positional
         element = given[0] if len(given) > 1 else iterate(site, given[0]).element if given else BOTTOM
         _call_key(site, element, arguments)
         found = join_all(given) if len(given) > 1 else element
@@ -79,9 +114,34 @@ def _of_second(site: Site, arguments: CallArguments, receiver: Value | None) -> 
 
 
 def _sort(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
-    if receiver is not None and arguments.keywords:
-        _call_key(site, iterate(site, receiver).element, arguments)
+    if receiver is not None:
+        found = iterate(site, receiver)
+        if _call_key(site, found.element, arguments) is None:
+            note_comparison(site, found)
     return CONTAINER_METHODS["builtins.list.sort"](site, arguments, receiver)
+
+
+def _pushed(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
+    """`heapq.heappush(heap, item)` and its kin, which compare an item with those that are there."""
+    if len(arguments.positional) > 1:
+        there = iterate(site, arguments.positional[0]).element
+        if there != BOTTOM:
+            note_decision(site, there, arguments.positional[1])
+    return None
+
+
+def _merged(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
+    elements = [iterate(site, source).element for source in arguments.positional]
+    keys = [_call_key(site, element, arguments) for element in elements]
+    if len(elements) > 1 and all(key is None for key in keys):
+        note_decision(site, *elements)
+    return None
+
+
+def _heap(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
+    if arguments.positional:
+        note_comparison(site, iterate(site, arguments.positional[0]))
+    return None
 
 
 ORDERING: Final[dict[str, BuiltinHandler]] = {
@@ -91,4 +151,10 @@ ORDERING: Final[dict[str, BuiltinHandler]] = {
     "builtins.list.sort": _sort,
     "heapq.nlargest": _of_second,
     "heapq.nsmallest": _of_second,
+    "heapq.heappush": _pushed,
+    "heapq.heappushpop": _pushed,
+    "heapq.heapreplace": _pushed,
+    "heapq.heapify": _heap,
+    "heapq.heappop": _heap,
+    "heapq.merge": _merged,
 }
