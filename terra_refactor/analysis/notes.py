@@ -41,6 +41,8 @@ class Notes:
         self.definitions: dict[FunctionId, dict[FunctionValue, None]] = {}
         """The function objects that were made of each function, as first made (before decorators)."""
         self.subclasses: dict[ObjectId, dict[ObjectId, None]] = {}
+        self.registered: dict[FunctionId, dict[tuple[Value, Value], None]] = {}
+        """For each function with `functools.singledispatch`: the classes and their implementations."""
         self.class_of_body: dict[FunctionId, Value] = {}
         """The class object that a class body made last: for `super()` and `__class__`."""
         self.recursive: dict[FunctionId, None] = {}
@@ -132,6 +134,19 @@ class Notes:
         found = tuple(self.subclasses.get(base, ()))
         if self.log is not None:
             self.log.ask(found, Notes.subclasses_of, base)
+        return found
+
+    def note_registered(self, dispatcher: FunctionId, cls: Value, implementation: Value) -> None:
+        """Records the implementation of a function with `functools.singledispatch` for a class."""
+        self.journal.put_inside(self.registered, dispatcher, (cls, implementation), None)
+        if self.log is not None:
+            self.log.tell(Notes.note_registered, dispatcher, cls, implementation)
+
+    def registered_with(self, dispatcher: FunctionId) -> tuple[tuple[Value, Value], ...]:
+        """The classes and implementations of such a function, in order."""
+        found = tuple(self.registered.get(dispatcher, ()))
+        if self.log is not None:
+            self.log.ask(found, Notes.registered_with, dispatcher)
         return found
 
     def note_class_of_body(self, body: FunctionId, cls: Value) -> None:

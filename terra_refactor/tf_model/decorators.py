@@ -144,6 +144,7 @@ _ROWS: Final[Mapping[tuple[Decoration, Form], str]] = {
         pydantic.dataclasses.dataclass chex.dataclass flax.struct.dataclass
     """,
     (Decoration.DISPATCHES, Form.BARE): "functools.singledispatch functools.singledispatchmethod",
+    (Decoration.DISPATCHES, Form.EITHER): "functools.singledispatch.register",
     (
         Decoration.DISPATCHES,
         Form.CALLED,

@@ -169,7 +169,7 @@ GRAPH_TRAITS: Final[Mapping[Trait, str]] = {
     Trait.FED_BY_SESSION: within("tensorflow.compat.v1", "placeholder sparse_placeholder"),
     Trait.ASSIGNS_REFERENCE: within("tensorflow.compat.v1", "assign assign_add assign_sub"),
     Trait.READS_VARIABLE: within("keras.backend", "eval get_value"),
-    Trait.ASKS_FOR_CLASS: "builtins.isinstance tensorflow.is_tensor",
+    Trait.ASKS_FOR_CLASS: "builtins.isinstance functools.singledispatch tensorflow.is_tensor",
     Trait.READS_FILE: "tensorflow.io.read_file tensorflow.io.matching_files",
     Trait.WRITES_FILE: "tensorflow.io.write_file",
     Trait.TAKES_VARIABLES: within("keras.optimizers.Optimizer", "apply_gradients apply build minimize")
@@ -181,7 +181,7 @@ GRAPH_TRAITS: Final[Mapping[Trait, str]] = {
     Trait.HANDS_BACK: "tensorflow.nest.* tensorflow.identity_n",
     Trait.CALLS_UNCONVERTED: "tensorflow.nest.* tensorflow.custom_gradient tensorflow.recompute_grad "
     "tensorflow.compat.v1.train.Optimizer.*",
-    Trait.CALLS_CONVERTED: "functools.partial functools.wraps",
+    Trait.CALLS_CONVERTED: "functools.partial functools.singledispatch functools.wraps",
     Trait.CONVERTS_SOURCE: "tensorflow.autograph.to_graph tensorflow.autograph.to_code",
     Trait.RESHAPES: "tensorflow.reshape keras.ops.reshape",
     Trait.RUNS_GRAPHS_EAGERLY: "tensorflow.config.run_functions_eagerly "

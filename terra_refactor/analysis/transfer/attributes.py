@@ -25,6 +25,7 @@ from terra_refactor.analysis.frames import CallArguments, Frame
 from terra_refactor.analysis.transfer.allocation import thaw
 from terra_refactor.analysis.transfer.arrays import array_given_form
 from terra_refactor.analysis.transfer.command_line import flag_value
+from terra_refactor.analysis.transfer.dispatch import is_dispatcher, register_of
 from terra_refactor.analysis.transfer.iteration import size_value
 from terra_refactor.analysis.transfer.kept_tensors import holds_new_tensor
 from terra_refactor.analysis.transfer.layer_weights import layer_setting, trainable_weights, weight_attribute
@@ -117,6 +118,8 @@ def attribute_of(site: Site, value: Value, name: str) -> Value:
             return value.elements[value.fields.index(name)]
         case TupleValue() if value.fields:
             return _record_attribute(site, value, name)
+        case FunctionValue() if name == "register" and is_dispatcher(value):
+            return register_of(value)
         case FunctionValue():
             found = _function_attribute(value, name)
             if found == UNKNOWN and not value.wrappers and value.hybrid is None and not name.startswith("__"):

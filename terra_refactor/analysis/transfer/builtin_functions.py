@@ -24,6 +24,7 @@ from terra_refactor.analysis.transfer.allocation import new_list, new_set, thaw
 from terra_refactor.analysis.transfer.attribute_dicts import set_named
 from terra_refactor.analysis.transfer.attributes import attribute_of
 from terra_refactor.analysis.transfer.container_methods import CONTAINER_METHODS, BuiltinHandler, argument
+from terra_refactor.analysis.transfer.dispatch import REGISTRATIONS
 from terra_refactor.analysis.transfer.iteration import iterate, length_of
 from terra_refactor.analysis.transfer.iterators import ITERATORS
 from terra_refactor.analysis.transfer.loaded_numbers import is_loaded
@@ -545,6 +546,7 @@ def import_by_name(site: Site, arguments: CallArguments, receiver: Value | None)
 BUILTINS: Final[dict[str, BuiltinHandler]] = {
     **CONTAINER_METHODS,
     **MAKERS,
+    **REGISTRATIONS,
     **ITERATORS,
     **ORDERING,
     "builtins.isinstance": _isinstance,

@@ -17,6 +17,7 @@ from terra_refactor.analysis.freezing import freeze
 from terra_refactor.analysis.refine import replace_value
 from terra_refactor.analysis.transfer.contents import note_arguments, note_contents
 from terra_refactor.analysis.transfer.definitions import instantiate
+from terra_refactor.analysis.transfer.dispatch import dispatched, is_dispatcher
 from terra_refactor.analysis.transfer.feeding import check_feeds
 from terra_refactor.analysis.transfer.iteration import iterate
 from terra_refactor.analysis.transfer.library import call_library
@@ -175,6 +176,9 @@ def call_value(site: Site, callee: Value, arguments: CallArguments, graph: bool)
 def _call_one(site: Site, callee: Value, arguments: CallArguments, graph: bool) -> Value:
     match callee:
         case FunctionValue():
+            found = dispatched(site, callee, arguments, graph=graph) if is_dispatcher(callee) else None
+            if found is not None:
+                return found
             result = site.engine.call_function(site, callee, arguments, graph=graph)
             decorations = {decoration(name)[0] for name in callee.wrappers}
             if Decoration.DISPATCHES in decorations:
