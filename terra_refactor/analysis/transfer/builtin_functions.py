@@ -17,7 +17,7 @@ from terra_refactor.analysis.classes import (
 )
 from terra_refactor.analysis.effects import external_effect
 from terra_refactor.analysis.engine import Site
-from terra_refactor.analysis.facts import ObjectKind
+from terra_refactor.analysis.facts import BranchKind, ObjectKind
 from terra_refactor.analysis.frames import CallArguments, Frame
 from terra_refactor.analysis.instances import is_instance
 from terra_refactor.analysis.transfer.allocation import new_list, new_set, thaw
@@ -116,7 +116,8 @@ def any_all(site: Site, arguments: CallArguments, receiver: Value | None) -> Val
     if not arguments.positional:
         return None
     found = iterate(site, arguments.positional[0])
-    note_truth(site, *(found.elements if found.elements is not None else (found.element,)))
+    if found.kind is not BranchKind.TENSOR:
+        note_truth(site, *(found.elements if found.elements is not None else (found.element,)))
     if found.elements is None:
         return UNKNOWN_BOOL
     truths = [truth_of(site, element).value for element in found.elements]

@@ -53,7 +53,12 @@ def _is_new_tensor(site: Site, value: Value) -> bool:
 
 
 def note_comparison(site: Site, found: Iteration) -> None:
-    """Notes that a tensor decides if several elements are compared and one is a tensor that the call makes."""
+    """Notes that a tensor decides if several elements are compared and one is a tensor that the call makes.
+
+    Elements of a tensor are none: to go through it is what a graph cannot do.
+    """
+    if found.kind is BranchKind.TENSOR:
+        return
     if found.elements is None:
         note_decision(site, found.element)
     elif len(found.elements) > 1:
@@ -65,8 +70,7 @@ def sorted_(site: Site, arguments: CallArguments, receiver: Value | None) -> Val
         return None
     found = iterate(site, arguments.positional[0])
     key = _call_key(site, found.element, arguments)
-    if key is None and not isinstance(arguments.positional[0], TensorValue):
-        # AutoGraph sorts a tensor
+    if key is None:
         note_comparison(site, found)
     if found.elements is not None:
         ordered = _in_order(found.elements, dict(arguments.keywords).get("reverse")) if key is None else None
