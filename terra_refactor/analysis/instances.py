@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from terra_refactor.analysis.classes import class_of_instance, definitely_subclass
+from terra_refactor.analysis.classes import class_of_instance, definitely_subclass, resolution_order
 from terra_refactor.analysis.engine import Heap, Site
 from terra_refactor.domain.lattice import python_type
 from terra_refactor.domain.tensor import TensorType
@@ -114,8 +114,12 @@ def is_instance(site: Site, value: Value, cls: Value) -> bool | None:
     kind = python_type(value)
     if kind is not None:
         if isinstance(cls, Reference):
-            return False
+            # a member of an enumeration is its value here
+            bases = resolution_order(frame, cls)
+            return None if any(isinstance(base, LibraryValue) and _is_of_enum(base.name) for base in bases) else False
         name = cls.name if isinstance(cls, LibraryValue) else ""
+        if _is_of_enum(name):
+            return None
         if name in _NUMBER_CLASSES[kind]:
             return True
         if name == "builtins.object" or (kind is PythonType.STR and name in _SEQUENCE_CLASSES):
@@ -159,6 +163,10 @@ def is_instance(site: Site, value: Value, cls: Value) -> bool | None:
     if _overlapping(owner, cls.name):
         return None
     return False
+
+
+def _is_of_enum(name: str) -> bool:
+    return name.startswith("enum.")
 
 
 def _overlapping(owner: str, cls: str) -> bool:

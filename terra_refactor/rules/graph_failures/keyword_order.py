@@ -1,20 +1,24 @@
-"""TR327: the order of `**kwargs`, which a traced function does not keep."""
+"""TR327: the order of `**kwargs` and dicts, which a traced function does not keep, or does not look at."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from typing import Final
 
+from terra_refactor.domain.value import members
 from terra_refactor.facts.records import Call, Container, Display, ItemRead, NameRead, Return
 from terra_refactor.facts.view import ContextView, has_trait
 from terra_refactor.ir.function import ParameterKind
 from terra_refactor.ir.ids import OpId
+from terra_refactor.rules.argument_uses import is_part_of, uses_of
+from terra_refactor.rules.dict_keys import orders_of_keys
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
 from terra_refactor.tf_model.graph_traits import POPITEM
 from terra_refactor.tf_model.spec import Trait
 
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
+    yield from _dicts(view)
     name = next((p.name for p in view.function.parameters if p.kind is ParameterKind.VAR_KEYWORD), None)
     place = None if name is None else next(_looks_at_order(view, name), None)
     if place is None:
@@ -27,6 +31,22 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
     elif None in given or not given or view.function_facts.open_callers:
         assumption = f"the order of the arguments in `**{name}` does not matter, or callers give them sorted by name"
         yield LocalHazard(place, message, assumption, boundary=True)
+
+
+def _dicts(view: ContextView) -> Iterator[LocalHazard]:
+    """Dicts that calls bring with the same keys in different orders: they share a graph."""
+    if view.context.in_graph and view.function_facts.hybrid is None:
+        return
+    for parameter in view.function_facts.parameters:
+        orders = orders_of_keys(member for value in parameter.values for member in members(value))
+        place = next(uses_of(view, parameter.name, _looks_at_order, is_part_of), None) if orders else None
+        if place is not None:
+            yield LocalHazard(
+                place,
+                f"`{view.written(place)}` follows the order of `{parameter.name}`, and calls bring the same keys in different orders: "
+                "a traced function has one graph for them",
+                boundary=True,
+            )
 
 
 def _looks_at_order(view: ContextView, name: str) -> Iterator[OpId]:
@@ -83,11 +103,12 @@ RULE: Final = Rule(
     name="keyword-order",
     kind=RuleKind.HAZARD,
     severity=Severity.ERROR,
-    summary="A traced function gets its `**kwargs` sorted by name, not in the order of the call.",
+    summary="A traced function gets its `**kwargs` sorted by name, and has one graph for dicts with the same keys in any order.",
     explanation=(
         "A function keeps the order in which its caller wrote the keyword arguments (PEP 468). A traced function sorts them, so that calls "
         "which differ in nothing else share a graph: `list(kwargs.values())`, a loop over `kwargs.items()` and `*kwargs.values()` then "
-        "see another order. Nothing raises."
+        "see another order. A dict that is an argument keeps its order while the graph is traced, but a later call with the same keys in "
+        "another order gets the same graph. Nothing raises."
     ),
     samples=Samples(
         bad="""\

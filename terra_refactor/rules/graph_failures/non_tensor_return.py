@@ -30,6 +30,7 @@ from terra_refactor.domain.value import (
 from terra_refactor.facts.records import Call, Container, Display, Return
 from terra_refactor.facts.view import ContextView, has_trait, is_tensorflow_tensor, is_variable
 from terra_refactor.ir.ids import OpId
+from terra_refactor.rules.dict_keys import kinds_of_keys
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
 from terra_refactor.rules.tensor_choices import is_opaque
 from terra_refactor.tf_model.decorators import Decoration, decoration
@@ -58,6 +59,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
         if _is_iterator(view, number):
             yield LocalHazard(place, "it returns an iterator: a traced function can only return tensors and None")
             return
+    yield from _containers(view, places)
     for place, number in places:
         if _is_operation(view, number, 0):
             message = (
@@ -87,6 +89,36 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
     else:
         message = f"it may return {text}: a traced function can only return tensors and None"
         yield LocalHazard(place, message, f"it never returns {text}")
+
+
+def _containers(view: ContextView, places: list[tuple[OpId, OpId]]) -> Iterator[LocalHazard]:
+    """Containers that a graph cannot return, or returns as others: it sorts the keys of dicts, and makes plain ones."""
+    for place, number in places:
+        kinds = frozenset().union(*(kinds_of_keys(member) for member in members(view.context.returns)))
+        if len(kinds) > 1:
+            text = f"it returns a dict with keys of several types ({', '.join(sorted(kinds))}), which a traced function sorts"
+            yield LocalHazard(place, text, boundary=True)
+            return
+        for part in _returned(view, number):
+            alternatives = members(view.value(part))
+            facts = [view.facts.objects[each.object] for each in alternatives if isinstance(each, Reference)]
+            if any(each.kind is ObjectKind.DICT and each.name == "defaultdict" for each in facts):
+                yield LocalHazard(
+                    place,
+                    "it returns a defaultdict, which a graph returns as a dict without its factory",
+                    "callers look up only keys that are in the dict that it returns",
+                    boundary=True,
+                )
+                return
+
+
+def _returned(view: ContextView, number: OpId) -> Iterator[OpId]:
+    """A result, and the elements of a display that it is."""
+    yield number
+    made = view.origin(number)
+    if isinstance(made, Display) and not made.is_comprehension:
+        for item in made.items:
+            yield from _returned(view, item.value)
 
 
 def _raises(view: ContextView, number: OpId) -> bool:
@@ -233,7 +265,8 @@ RULE: Final = Rule(
     ),
     explanation=(
         "`TypeError: To be compatible with tf.function, Python functions must return zero or more Tensors or ExtensionTypes or None "
-        "values`. Numbers, bools and strings come back as tensors, which callers that use them as Python values may not expect."
+        "values`. Numbers, bools and strings come back as tensors, which callers that use them as Python values may not "
+        "expect. The keys of a dict are sorted, which fails if they are of several types; a defaultdict comes back as a plain dict."
     ),
     samples=Samples(
         bad="""\

@@ -6,12 +6,13 @@ from collections.abc import Iterator
 from typing import Final
 
 from terra_refactor.analysis.facts import ObjectKind, ParameterFacts
-from terra_refactor.domain.value import Constant, FrozenDict, Reference, TupleValue, Value, members
+from terra_refactor.domain.value import Constant, Reference, TupleValue, Value, members
 from terra_refactor.facts.codes import ClassOutline
 from terra_refactor.facts.records import AttributeRead, Call, Imported, ItemRead
 from terra_refactor.facts.view import ContextView
 from terra_refactor.ir.function import FunctionKind
 from terra_refactor.ir.ids import OpId
+from terra_refactor.rules.dict_keys import kinds_of_keys
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
 
 _FRAMES: Final = frozenset({"DataFrame", "Series", "DataArray"})
@@ -37,7 +38,7 @@ def _obstacle(view: ContextView, parameter: ParameterFacts) -> tuple[str, str | 
     """The problem with the arguments of calls, and the assumption under which there is none."""
     assumed: tuple[str, str | None] | None = None
     for value in (member for each in parameter.values for member in members(each)):
-        kinds = _kinds_of_keys(value)
+        kinds = kinds_of_keys(value)
         if len(kinds) > 1:
             return (
                 f"`{parameter.name}` has keys of several types ({', '.join(sorted(kinds))}): a traced function sorts them",
@@ -114,12 +115,6 @@ def _options(view: ContextView, outline: ClassOutline) -> frozenset[str]:
     if any("kw_only=True" in decorator.replace(" ", "") for decorator in outline.decorators):
         found.add("kw_only")
     return frozenset(found)
-
-
-def _kinds_of_keys(value: Value) -> frozenset[str]:
-    """The types of a dict's keys, of which those that are different cannot be sorted together."""
-    keys = [key.value for key, _ in value.items if isinstance(key, Constant)] if isinstance(value, FrozenDict) else []
-    return frozenset("number" if isinstance(key, int | float) else type(key).__name__ for key in keys)
 
 
 RULE: Final = Rule(

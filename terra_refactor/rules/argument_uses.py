@@ -1,0 +1,102 @@
+"""Uses of an argument in a function and in all that it passes the argument, or a part of it, to.
+
+Computes: nothing. Needs: a `ContextView`. Gives: `uses_of`, `is_computed_from`, `is_part_of`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final, TypeAlias
+
+from terra_refactor.facts.records import (
+    AttributeRead,
+    Call,
+    Choice,
+    Display,
+    Fact,
+    ItemRead,
+    NameRead,
+    NextItem,
+    Operation,
+    Unpacked,
+)
+from terra_refactor.facts.view import ContextView
+from terra_refactor.ir.ids import OpId
+
+Finder: TypeAlias = Callable[[ContextView, str], Iterator[OpId]]
+"""The operations of a function that use a parameter in some way."""
+Passing: TypeAlias = Callable[[ContextView, OpId, str], bool]
+"""Whether a result has something of a parameter that counts."""
+_MAX_DEPTH: Final = 4
+
+
+def is_computed_from(view: ContextView, number: OpId, name: str) -> bool:
+    """Whether a result is, or is computed from, a parameter or its parts."""
+    return _reads(view, number, name, _operands)
+
+
+def is_part_of(view: ContextView, number: OpId, name: str) -> bool:
+    """Whether a result is a parameter, or taken out of it: by items, loops, methods of containers and functions like `zip`."""
+    return _reads(view, number, name, _containers)
+
+
+def uses_of(view: ContextView, name: str, find: Finder, passes: Passing) -> Iterator[OpId]:
+    """The operations that use a parameter, and the calls that lead to such operations."""
+    yield from _uses(view, name, find, passes, 0)
+
+
+def _uses(view: ContextView, name: str, find: Finder, passes: Passing, depth: int) -> Iterator[OpId]:
+    yield from find(view, name)
+    if depth == _MAX_DEPTH:
+        return
+    for number, fact in view.calls.items():
+        call = view.made(number)
+        if not isinstance(call, Call):
+            continue
+        for callee in fact.callees:
+            inner = view.of(callee)
+            for parameter in inner.function.parameters:
+                given = view.given_for(call, inner.function, parameter.name)
+                if given is None or not passes(view, given, name):
+                    continue
+                if any(True for _ in _uses(inner, parameter.name, find, passes, depth + 1)):
+                    yield number
+                    break
+
+
+def _reads(view: ContextView, number: OpId, name: str, follow: Callable[[Fact], Iterable[OpId]]) -> bool:
+    return any(
+        isinstance(fact, NameRead) and fact.is_local and fact.name == name for fact in view.behind(number, follow)
+    )
+
+
+def _operands(fact: Fact) -> Iterable[OpId]:
+    match fact:
+        case Operation(sides=sides):
+            return sides
+        case AttributeRead(owner=owner):
+            return (owner,)
+        case Choice(results=results):
+            return results
+        case Call(arguments=arguments):
+            return (*_containers(fact), *(argument.value for argument in arguments))
+        case _:
+            return _containers(fact)
+
+
+def _containers(fact: Fact) -> Iterable[OpId]:
+    match fact:
+        case ItemRead(owner=owner):
+            return (owner,)
+        case Unpacked(source=source):
+            return (source,)
+        case NextItem(source=int() as source):
+            return (source,)
+        case Display(items=items, iterable=iterable):
+            return (*(item.value for item in items), *(() if iterable is None else (iterable,)))
+        case Call(owner=owner, method=method, arguments=arguments):
+            if method in ("items", "values", "get", "pop"):
+                return () if owner is None else (owner,)
+            return tuple(each.value for each in arguments) if method in ("zip", "enumerate", "list", "reversed") else ()
+        case _:
+            return ()

@@ -1,0 +1,47 @@
+"""The keys of dicts that go into a graph or come out of one: TensorFlow sorts them.
+
+Computes: nothing. Gives: `kinds_of_keys`, `orders_of_keys`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from terra_refactor.domain.value import Constant, FrozenDict, FrozenList, TupleValue, Value, members
+
+_MAX_DEPTH: Final = 4
+
+
+def kinds_of_keys(value: Value) -> frozenset[str]:
+    """The types of a dict's keys, of which those that are different cannot be sorted together."""
+    keys = [key.value for key, _ in value.items if isinstance(key, Constant)] if isinstance(value, FrozenDict) else []
+    return frozenset("number" if isinstance(key, int | float) else type(key).__name__ for key in keys)
+
+
+def orders_of_keys(values: Iterable[Value]) -> frozenset[tuple[Value, ...]]:
+    """The keys of dicts that have the same ones in different orders, as they are in each; empty if there are no such dicts."""
+    by_keys: dict[frozenset[Value], set[tuple[Value, ...]]] = {}
+    for value in values:
+        for found in _dicts(value, 0):
+            keys = tuple(key for key, _ in found.items)
+            by_keys.setdefault(frozenset(keys), set()).add(keys)
+    return frozenset().union(*(orders for orders in by_keys.values() if len(orders) > 1))
+
+
+def _dicts(value: Value, depth: int) -> Iterator[FrozenDict]:
+    """The dicts in an argument of which all keys are known."""
+    parts: tuple[Value, ...] = ()
+    match value:
+        case FrozenDict(items, rest):
+            parts = tuple(item for _, item in items)
+            if rest is None:
+                yield value
+        case FrozenList(elements, element):
+            parts = elements if elements is not None else () if element is None else (element,)
+        case TupleValue(elements):
+            parts = elements
+    if depth < _MAX_DEPTH:
+        for part in parts:
+            for member in members(part):
+                yield from _dicts(member, depth + 1)

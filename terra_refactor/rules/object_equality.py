@@ -1,0 +1,95 @@
+"""What `==` leaves out when it compares the objects of a class.
+
+Computes: attributes that an equal object may have with another value. Needs: the code of the class. Gives: `ignored_attributes`,
+`is_number_class`, `is_enumeration`. Ignores: what base classes compare.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from terra_refactor.facts.codes import ClassOutline
+from terra_refactor.facts.records import AttributeRead, AttributeWrite, Call, Literal, NameWrite
+from terra_refactor.facts.view import ContextView
+from terra_refactor.ir.ids import FunctionId
+
+_VALUES: Final = frozenset({"int", "float", "complex", "str", "bytes"})
+"""Built-in classes whose objects compare by content."""
+_ENUMERATIONS: Final = frozenset({"IntEnum", "IntFlag"})
+_EVERYTHING: Final = frozenset({"__dict__", "astuple", "asdict", "__slots__", "__getstate__"})
+
+
+def is_number_class(view: ContextView, name: str) -> bool:
+    """Whether objects of a class of that name may be equal to plain numbers or texts, or to those of another such class."""
+    return any(_bases(view, outline) & (_VALUES | _ENUMERATIONS) for outline in view.codes.classes_named(name))
+
+
+def is_enumeration(view: ContextView, name: str) -> bool:
+    """Whether members of a class of that name are numbers, and equal to those of other such classes."""
+    return any(_bases(view, outline) & _ENUMERATIONS for outline in view.codes.classes_named(name))
+
+
+def ignored_attributes(view: ContextView, name: str) -> frozenset[str]:
+    """The attributes that `==` does not compare for objects of the classes of that name."""
+    return frozenset().union(*(_ignored(view, outline) for outline in view.codes.classes_named(name)))
+
+
+def _ignored(view: ContextView, outline: ClassOutline) -> frozenset[str]:
+    if "__eq__" in outline.methods:
+        if "__hash__" not in outline.methods:
+            return frozenset()  # a traced function cannot take it: TR324
+        methods = tuple(_methods(view, outline))
+        compared = _read_by(view, methods, "__eq__")
+        return frozenset() if compared & _EVERYTHING else _written(view, methods) - compared
+    if _bases(view, outline) & _VALUES:
+        return _written(view, tuple(_methods(view, outline)))
+    return frozenset(_not_compared(view, outline))
+
+
+def _bases(view: ContextView, outline: ClassOutline) -> frozenset[str]:
+    parent = view.program.function(outline.body).parent
+    made = None if parent is None else view.codes.class_made_of(parent, outline.body)
+    if parent is None or made is None:
+        return frozenset()
+    return frozenset(filter(None, view.codes.of(parent).names_of_bases(made)))
+
+
+def _methods(view: ContextView, outline: ClassOutline) -> Iterator[FunctionId]:
+    for function in view.program.modules[outline.body.module].functions:
+        if function.parent == outline.body:
+            yield function.id
+
+
+def _written(view: ContextView, methods: tuple[FunctionId, ...]) -> frozenset[str]:
+    return frozenset(write.name for method in methods for write in view.codes.of(method).of_kind(AttributeWrite))
+
+
+def _read_by(view: ContextView, methods: tuple[FunctionId, ...], name: str) -> frozenset[str]:
+    """The attributes that a method reads, and those that further methods read that it names."""
+    by_name: dict[str, list[FunctionId]] = {}
+    for method in methods:
+        by_name.setdefault(view.program.function(method).name, []).append(method)
+    pending, seen = [name], {name}
+    while pending:
+        for method in by_name.get(pending.pop(), ()):
+            code = view.codes.of(method)
+            names = {read.name for read in code.of_kind(AttributeRead)}
+            names |= {call.called_name for call in code.of_kind(Call) if call.called_name in _EVERYTHING}
+            pending += sorted(names - seen)
+            seen |= names
+    return frozenset(seen)
+
+
+def _not_compared(view: ContextView, outline: ClassOutline) -> Iterator[str]:
+    """The fields of a dataclass, or attrs class, that are declared so that they are not compared."""
+    code = view.codes.of(outline.body)
+    for write in code.of_kind(NameWrite):
+        made = code.facts[write.value]
+        if isinstance(made, Call) and any(
+            argument.keyword in ("compare", "eq", "cmp")
+            and isinstance(literal := code.facts[argument.value], Literal)
+            and literal.value is False
+            for argument in made.arguments
+        ):
+            yield write.name

@@ -1,0 +1,104 @@
+"""What a function asks of a variable that it is given, besides its value: a trace for one variable serves all like it.
+
+Computes: nothing. Needs: a `ContextView`. Gives: `identity_uses`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from terra_refactor.domain.value import (
+    FrozenDict,
+    FrozenList,
+    SequenceValue,
+    TensorKind,
+    TensorValue,
+    TupleValue,
+    UnknownValue,
+    Value,
+    members,
+)
+from terra_refactor.facts.records import AttributeRead, Literal, Operation
+from terra_refactor.facts.view import ContextView, is_variable
+from terra_refactor.ir.ids import OpId
+from terra_refactor.rules.argument_uses import is_part_of, uses_of
+from terra_refactor.rules.rule import LocalHazard
+from terra_refactor.tf_model.types_of_numbers import IDENTITY_KEYS
+
+_REFERENCES: Final = frozenset({"ref", "experimental_ref"})
+_NAMES: Final = frozenset({"name", "path", "_shared_name", "_unique_id"})
+_MAX_DEPTH: Final = 4
+
+
+def identity_uses(view: ContextView, name: str, given: tuple[Value, ...]) -> Iterator[LocalHazard]:
+    """The place at which a function asks which variable it was given, where calls bring several or may bring several."""
+    variables = [each for value in given for each in _variables(value, 0)]
+    several = any(
+        one.variable != other.variable and one.type == other.type
+        for position, one in enumerate(variables)
+        for other in variables[position + 1 :]
+    )
+    is_known = len(variables) == 1 and variables[0].variable is not None and not view.function_facts.open_callers
+    if is_known or not (variables or _may_be_variable(given)):
+        return
+    place = next(uses_of(view, name, _asks_for_identity, is_part_of), None)
+    if place is not None:
+        yield LocalHazard(
+            place,
+            f"`{view.written(place)}` asks which variable `{name}` is: a traced function has one graph for all variables of one shape, "
+            "made for the first of them",
+            None if several else f"calls bring one variable as `{name}`, or variables of different shapes",
+            boundary=True,
+        )
+
+
+def _asks_for_identity(view: ContextView, name: str) -> Iterator[OpId]:
+    for call, function in view.library_calls():
+        if function in IDENTITY_KEYS and call.first is not None and _is_variable_of(view, call.first, name):
+            yield call.op
+    for read in view.reached(AttributeRead):
+        # a method that is called is an attribute that is read
+        if read.name in _REFERENCES | _NAMES and _is_variable_of(view, read.owner, name, read.name in _REFERENCES):
+            yield read.op
+    for operation in view.reached(Operation):
+        if operation.symbol in ("is", "is not") and any(
+            _is_variable_of(view, side, name)
+            and not isinstance(view.made(other), Literal)
+            and not is_part_of(view, other, name)
+            for side, other in operation.pairs
+        ):
+            yield operation.op
+
+
+def _is_variable_of(view: ContextView, number: OpId, name: str, or_unknown: bool = False) -> bool:
+    is_it = view.any_of(number, is_variable) or (
+        or_unknown and view.any_of(number, lambda each: isinstance(each, UnknownValue))
+    )
+    return is_it and is_part_of(view, number, name)
+
+
+def _may_be_variable(given: tuple[Value, ...]) -> bool:
+    return any(isinstance(each, UnknownValue) and each.may_be_tensor for each in given)
+
+
+def _variables(value: Value, depth: int) -> Iterator[TensorValue]:
+    """The variables in an argument."""
+    if isinstance(value, TensorValue) and value.kind is TensorKind.VARIABLE:
+        yield value
+    if depth == _MAX_DEPTH:
+        return
+    match value:
+        case TupleValue(elements):
+            parts = elements
+        case FrozenList(elements, element):
+            parts = elements if elements is not None else () if element is None else (element,)
+        case FrozenDict(items, rest):
+            parts = (*(item for _, item in items), *(() if rest is None else (rest,)))
+        case SequenceValue(element):
+            parts = (element,)
+        case _:
+            return
+    for part in parts:
+        for member in members(part):
+            yield from _variables(member, depth + 1)

@@ -1,0 +1,33 @@
+"""Functions that ask for the type or identity of a value, and the types of numbers that a class stands for in `isinstance`.
+
+Computes: nothing. Gives: `TYPE`, `IDENTITY_KEYS`, `NUMBERS`, `accepted_numbers`.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from terra_refactor.domain.value import PythonType
+
+TYPE: Final = "builtins.type"
+IDENTITY_KEYS: Final = frozenset({"builtins.id", "builtins.hash"})
+"""Functions whose result stands for the object itself."""
+NUMBERS: Final = frozenset({PythonType.INT, PythonType.FLOAT, PythonType.BOOL, PythonType.COMPLEX})
+
+_ACCEPTED: Final = {
+    "builtins.bool": frozenset({PythonType.BOOL}),
+    "builtins.int": frozenset({PythonType.INT, PythonType.BOOL}),
+    "builtins.float": frozenset({PythonType.FLOAT}),
+    "builtins.complex": frozenset({PythonType.COMPLEX}),
+    "numbers.Integral": frozenset({PythonType.INT, PythonType.BOOL}),
+    "numbers.Rational": frozenset({PythonType.INT, PythonType.BOOL}),
+    "numbers.Real": frozenset({PythonType.INT, PythonType.BOOL, PythonType.FLOAT}),
+    "numbers.Complex": NUMBERS,
+    "numbers.Number": NUMBERS,
+    "builtins.object": NUMBERS,
+}
+
+
+def accepted_numbers(name: str) -> frozenset[PythonType] | None:
+    """The types of numbers that are instances of a library class; None of an enumeration, of whose members each may be one or not."""
+    return None if name.startswith("enum.") else _ACCEPTED.get(name, frozenset())
