@@ -14,6 +14,7 @@ from terra_refactor.classify.decision import ParameterDecision, ParameterValueKi
 from terra_refactor.classify.fresh_arguments import AskFresh, Freshness, freshness
 from terra_refactor.classify.hazards import ReachedHazard
 from terra_refactor.classify.recorded import assumption_of
+from terra_refactor.classify.weak_references import lacks_weak_references
 from terra_refactor.domain.evidence import Evidence
 from terra_refactor.domain.value import (
     DTypeValue,
@@ -204,6 +205,11 @@ def gather_assumptions(
         return Assumptions((), failed)
     if not found.contexts:
         return Assumptions((), "the analysis never reached it: the code around it does not run, as far as it can tell")
+    if lacks_weak_references(codes, facts, code):
+        return Assumptions(
+            (),
+            "objects of its class have `__slots__` without `__weakref__` (or are named tuples): a traced method of them raises",
+        )
     for parameter_facts in found.parameters:
         if _is_tape(facts, parameter_facts):
             return Assumptions(

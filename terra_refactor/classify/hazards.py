@@ -27,7 +27,8 @@ from terra_refactor.facts.code import CodeFacts
 from terra_refactor.facts.codes import Codes
 from terra_refactor.facts.records import AttributeWrite, Call, ItemWrite, NameWrite
 from terra_refactor.facts.staged_exceptions import ends_all
-from terra_refactor.facts.view import ContextView, has_trait, unconverted_construct
+from terra_refactor.facts.unconverted import unconverted_construct
+from terra_refactor.facts.view import ContextView, has_trait
 from terra_refactor.facts.watch import SELECTIVE, Looks, Watch, changed_looks
 from terra_refactor.ir.function import Function, FunctionKind, ParameterKind
 from terra_refactor.ir.ids import FunctionId, OpId

@@ -48,7 +48,6 @@ from terra_refactor.facts.records import (
     Fact,
     ItemRead,
     NameRead,
-    NameWrite,
     NextItem,
     Operation,
     Region,
@@ -314,6 +313,10 @@ class ContextView:
                 sources: tuple[OpId, ...] = () if value is None else (value,)
             case Operation(symbol=symbol, sides=sides, is_comparison=is_comparison):
                 sources = sides if not is_comparison or symbol in _ORDER else ()
+            case Unpacked(source=container, position=position) if isinstance(display := self.made(container), Display):
+                # `x, y = a, b`: only what stands in its place
+                plain = not any(item.starred for item in display.items)
+                sources = (display.items[position].value,) if plain and 0 <= position < len(display.items) else ()
             case ItemRead(owner=container) | Unpacked(source=container):
                 sources = (container,)
             case AttributeRead(owner=container) if self.all_are(container, TupleValue):
@@ -549,17 +552,6 @@ class ContextView:
                 return self.is_captured(owner)
             case _:
                 return False
-
-
-def unconverted_construct(view: ContextView) -> str | None:
-    """The construct that AutoGraph cannot convert, so that it leaves the function as it is; None if there is none."""
-    code = view.code
-    found = [
-        *((region.op, "`match`") for region in code.of_kind(Region) if region.is_case),
-        *((region.op, "`else` of a loop") for region in code.of_kind(Region) if region.is_loop and region.has_else),
-        *((write.op, "`:=`") for write in code.of_kind(NameWrite) if write.is_expression),
-    ]
-    return min(found)[1] if found else None  # the first
 
 
 def _is_array(value: Value) -> bool:

@@ -7,7 +7,8 @@ from typing import Final
 
 from terra_refactor.analysis.facts import BranchKind
 from terra_refactor.facts.records import Region, RegionKind, Suspension
-from terra_refactor.facts.view import ContextView, unconverted_construct
+from terra_refactor.facts.unconverted import unconverted_construct
+from terra_refactor.facts.view import ContextView
 from terra_refactor.ir.function import FunctionKind
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
 

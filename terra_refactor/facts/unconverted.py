@@ -1,0 +1,40 @@
+"""Python that AutoGraph does not convert: it warns, and runs the function as it is.
+
+Computes: the first such construct of a function. Needs: a `ContextView`. Gives: `unconverted_construct`. Source: AutoGraph's
+`unsupported_features_checker`, and the constructs that its parser does not know.
+"""
+
+from __future__ import annotations
+
+from terra_refactor.facts.records import AttributeRead, AttributeWrite, NameWrite, Region
+from terra_refactor.facts.view import ContextView
+from terra_refactor.ir.function import FunctionKind
+
+
+def unconverted_construct(view: ContextView) -> str | None:
+    """The construct that AutoGraph cannot convert, so that it leaves the function as it is; None if there is none."""
+    code = view.code
+    found = [
+        *((region.op, "`match`") for region in code.of_kind(Region) if region.is_case),
+        *((region.op, "`else` of a loop") for region in code.of_kind(Region) if region.is_loop and region.has_else),
+        *((write.op, "`:=`") for write in code.of_kind(NameWrite) if write.is_expression),
+    ]
+    if (prefix := _prefix_of_private_names(view)) is not None:
+        attributes: list[AttributeRead | AttributeWrite] = [*code.of_kind(AttributeRead), *code.of_kind(AttributeWrite)]
+        found += [
+            (each.op, f"the private name `{each.name.removeprefix(prefix)}`")
+            for each in attributes
+            if each.name.startswith(f"{prefix}__") and not each.name.endswith("__")
+        ]
+    return min(found)[1] if found else None  # the first
+
+
+def _prefix_of_private_names(view: ContextView) -> str | None:
+    """What Python puts before a name like `__bound` in the class around a function: `_Policy`; None outside of classes."""
+    around = view.function.parent
+    while around is not None:
+        outer = view.codes.of(around).function
+        if outer.kind is FunctionKind.CLASS_BODY:
+            return f"_{outer.name.lstrip('_')}"
+        around = outer.parent
+    return None
