@@ -16,11 +16,12 @@ from terra_refactor.facts.codes import Codes
 from terra_refactor.facts.records import Display, Literal
 from terra_refactor.ir.function import Function, FunctionKind
 from terra_refactor.ir.ids import FunctionId
+from terra_refactor.tf_model.graph_traits import built_in
 
 _SLOTS: Final = "__slots__"
 _WEAK: Final = "__weakref__"
 _HAVE_NONE: Final = frozenset(
-    {"builtins.object", "builtins.tuple", "typing.NamedTuple", "typing.Generic", "typing.Protocol"}
+    {built_in("object"), built_in("tuple"), "typing.NamedTuple", "typing.Generic", "typing.Protocol"}
 )
 _SLOTTED_DATACLASS: Final = re.compile(r"dataclass\(.*\bslots=True\b(?!.*\bweakref_slot=True\b)")
 
