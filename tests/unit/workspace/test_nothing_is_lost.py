@@ -452,7 +452,7 @@ def test_the_editor_answers_for_a_file_whose_analysis_has_no_end(
 
 TRACED_AFTERWARDS = """
 import sys
-from terra_refactor.workspace.watchdog import Limits, OverLimitError, watched
+from terra_refactor.workspace.watchdog import OverLimitError, ProcessLimits, watched
 
 def endless():
     while True:
@@ -468,10 +468,10 @@ def traced():
     finally:
         sys.setprofile(None)
 
-assert watched(lambda: 1, Limits(100.0, 1 << 50)) == 1
+assert watched(lambda: 1, ProcessLimits(100.0, 1 << 50)) == 1
 assert traced() == 1
 try:
-    watched(endless, Limits(0.1, 1 << 50))
+    watched(endless, ProcessLimits(0.1, 1 << 50))
 except OverLimitError:
     assert traced() == 1
     print("done")
