@@ -49,8 +49,8 @@ def real_push(tape: Any) -> None:
         tape._tape = None
     if thread.generation != hooks.generation and pywrap_tfe.TFE_Py_TapeSetIsEmpty():
         know_tapes()
-    thread.tapes.append(tape)  # before it is entered: an interruption must leave no tape that nobody knows
     try:
+        thread.tapes.append(tape)  # before it is entered: an interruption must leave no tape that nobody knows
         original_push(tape)
     except BaseException:
         drop(tape)
