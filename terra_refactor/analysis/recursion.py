@@ -38,7 +38,7 @@ class Running:
     fixed: dict[HeapKey, None] = field(default_factory=dict)
     """The settled fields that earlier rounds read."""
     last: Summary | None = None
-    """What its last round gave: the result of the recursive calls in it."""
+    """Result of its last round: that of the recursive calls in it."""
     recursed: bool = False
     rests: dict[Running, None] = field(default_factory=dict)
     """The contexts further out of which it uses what their last rounds gave."""
@@ -110,7 +110,7 @@ class Recursions:
             self._rest_on(rests)
 
     def recurse(self, running: Running) -> Summary | None:
-        """What a call of a running context in its own state gives; None if nothing."""
+        """Result of a call of a running context in its own state; None if there is none."""
         running.recursed = True
         self._rest_on((running,))
         return running.last

@@ -71,7 +71,7 @@ class SummaryStore:
         self.settled: SettledHeap | None = None
         self.functions: dict[FunctionId, Function] = {}
         self.code: CodeTable | None = None
-        """What was asked about the code of these."""
+        """Queries about the code of these."""
         self.modules: object = None
         """The modules that the last run was about, with its input about them."""
         self.taken_over = 0

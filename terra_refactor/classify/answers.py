@@ -192,7 +192,7 @@ class Answers(Generic[ProgramT]):
         return cast(AnswerT, value)
 
     def _meet(self, root: _Answer) -> None:
-        """What is being answered inside of a question rests on what is said of it meanwhile."""
+        """Records that the open questions inside of a question depend on its provisional answer."""
         for running in self._running[root.depth :]:
             running.recursive = True
             known = running.root

@@ -1,4 +1,4 @@
-"""What is made the first time that a key comes, in a cache of variables, layers or optimizers, and whether later calls bring new keys.
+"""Objects created once per key in a cache of variables, layers or optimizers, and whether later calls bring new keys.
 
 Computes: what the tested key is computed from, up the calls that lead there. Needs: the facts of the program. Gives: `is_made_for_each`.
 """
@@ -61,7 +61,7 @@ def _given_from(code: CodeFacts, names: AbstractSet[str], callers: Sequence[Cont
 
 
 def _arguments(view: ContextView, code: CodeFacts, names: AbstractSet[str], at: OpId) -> list[OpId]:
-    """What a call, or the reading of an item that calls `__getitem__`, passes for these parameters."""
+    """The arguments that a call, or an item read that calls `__getitem__`, passes for these parameters."""
     match view.code.facts[at]:
         case Call() as call if at in view.calls:
             given = (view.given_for(call, code.function, name) for name in names if code.has_parameter(name))

@@ -203,7 +203,7 @@ def at_defaults(dim: Dim) -> int | None:
 
 
 def _computed(left: Dim, operation: str, right: Dim, value: Callable[[int, int], int]) -> SymbolicDim | None:
-    """What is computed from options and is no polynomial, if all of them have defaults."""
+    """A non-polynomial function of options, if all of them have defaults."""
     one, other = at_defaults(left), at_defaults(right)
     if one is None or other is None or one < 0 or other <= 0:
         return None

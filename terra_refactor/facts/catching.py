@@ -24,7 +24,7 @@ _ENTER_CONTEXT = "enter_context"
 
 @dataclass(frozen=True, slots=True)
 class Catch:
-    """What one handler or context manager catches."""
+    """The exceptions that one handler or context manager catches."""
 
     classes: tuple[Value, ...] = ()
     """The classes that it names."""
@@ -50,7 +50,7 @@ class Catch:
 
 
 def catches_of(view: ContextView, region: Region) -> Iterator[Catch]:
-    """What the handlers of a `try`, or the managers of a `with`, end of what is raised in its body."""
+    """The exceptions from its body that the handlers of a `try`, or the managers of a `with`, catch."""
     if region.kind is RegionKind.TRY:
         yield from (catch for handler in region.handlers if (catch := _of_handler(view, handler)) is not None)
     elif region.kind is RegionKind.WITH and region.subject is not None:
@@ -62,7 +62,7 @@ def catches_of(view: ContextView, region: Region) -> Iterator[Catch]:
 
 
 def caught_around(view: ContextView, number: OpId) -> Iterator[tuple[Region, Catch]]:
-    """What catches exceptions of an operation within its function, innermost first."""
+    """The handlers around an operation within its function, innermost first."""
     for region in view.enclosing(number):
         if region.holds(number, Arm.FIRST):
             for catch in catches_of(view, region):
@@ -70,7 +70,7 @@ def caught_around(view: ContextView, number: OpId) -> Iterator[tuple[Region, Cat
 
 
 def caught_by_callers(view: ContextView, *, through_graphs: bool = False) -> Iterator[Catch]:
-    """What catches exceptions that leave the function, around its calls by eager code and by those who call that code.
+    """The handlers of exceptions that leave the function, around its calls by eager code and by the callers of that code.
 
     With `through_graphs` also what is around the calls of graphs that call it.
     """
@@ -111,7 +111,7 @@ def _of_manager(view: ContextView, manager: OpId, entered: OpId) -> Iterator[Cat
 
 
 def _of_own_manager(view: ContextView, entered: OpId) -> Iterator[Catch]:
-    """What the `__exit__` of a class of the program ends, by what it returns and the classes that it asks for."""
+    """The exceptions that the `__exit__` of a class of the program suppresses, by its result and the classes that it tests."""
     fact = view.calls.get(entered)
     for callee in () if fact is None else fact.callees:
         inner = view.of(callee)
@@ -129,7 +129,7 @@ def _of_own_manager(view: ContextView, entered: OpId) -> Iterator[Catch]:
 
 
 def _of_generator(view: ContextView, number: OpId) -> Iterator[Catch]:
-    """What a `@contextmanager` catches: around its `yield`."""
+    """The exceptions that a `@contextmanager` catches around its `yield`."""
     fact = view.calls.get(number)
     for callee in () if fact is None else fact.callees:
         inner = view.of(callee)

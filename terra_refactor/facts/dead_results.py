@@ -74,7 +74,7 @@ def _pruned_at(view: ContextView, number: OpId, used: _Used, depth: int) -> Iter
 
 
 def _used_of(view: ContextView, number: OpId, used: _Used) -> _Used:
-    """What is used of the result of a call."""
+    """The used parts of the result of a call."""
     if _is_dead(view, number, used):
         return frozenset()
     positions: dict[int, list[OpId]] = {}
@@ -95,7 +95,7 @@ def _used_of(view: ContextView, number: OpId, used: _Used) -> _Used:
 
 
 def _readers(view: ContextView, number: OpId) -> Iterator[tuple[OpId, OpId]]:
-    """What uses a result, through a local variable, each with what it reads."""
+    """The readers of a result, also through a local variable, each with the operation that it reads."""
     for reader in view.code.readers(number, results=True):
         fact = view.code.facts[reader]
         if isinstance(fact, NameWrite) and fact.is_own:

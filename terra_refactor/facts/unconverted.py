@@ -30,7 +30,7 @@ def unconverted_construct(view: ContextView) -> str | None:
 
 
 def _prefix_of_private_names(view: ContextView) -> str | None:
-    """What Python puts before a name like `__bound` in the class around a function: `_Policy`; None outside of classes."""
+    """Python's mangling prefix for names like `__bound` in the class around a function: `_Policy`; None outside of classes."""
     around = view.function.parent
     while around is not None:
         outer = view.codes.of(around).function

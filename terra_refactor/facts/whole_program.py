@@ -1,4 +1,4 @@
-"""What a rule asks about all of a program, found without going through all of its contexts for each place that asks.
+"""Whole-program questions of rules, answered without a walk over all contexts for each place that asks.
 
 Computes: whether a library function is called anywhere; who leads to some contexts. Needs: the facts. Gives: `calls_anywhere`,
 `with_all_callers`.

@@ -1,6 +1,6 @@
 """Uses of an argument in a function and in all that it passes the argument, or a part of it, to.
 
-Computes: nothing. Needs: a `ContextView`. Gives: `uses_of`, `is_computed_from`, `is_part_of`.
+Computes: nothing. Needs: a `ContextView`. Gives: `uses_of`, `is_computed_from`, `is_part_of`, `taken_out_of`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def is_computed_from(view: ContextView, number: OpId, name: str) -> bool:
 
 def is_part_of(view: ContextView, number: OpId, name: str) -> bool:
     """Whether a result is a parameter, or taken out of it: by items, loops, methods of containers and functions like `zip`."""
-    return _reads(view, number, name, _containers)
+    return _reads(view, number, name, taken_out_of)
 
 
 def uses_of(view: ContextView, name: str, find: Finder, passes: Passing) -> Iterator[OpId]:
@@ -79,12 +79,13 @@ def _operands(fact: Fact) -> Iterable[OpId]:
         case Choice(results=results):
             return results
         case Call(arguments=arguments):
-            return (*_containers(fact), *(argument.value for argument in arguments))
+            return (*taken_out_of(fact), *(argument.value for argument in arguments))
         case _:
-            return _containers(fact)
+            return taken_out_of(fact)
 
 
-def _containers(fact: Fact) -> Iterable[OpId]:
+def taken_out_of(fact: Fact) -> Iterable[OpId]:
+    """The results of which a result is an element, or an element of an element."""
     match fact:
         case ItemRead(owner=owner):
             return (owner,)

@@ -1,4 +1,4 @@
-"""What `==` leaves out when it compares the objects of a class.
+"""Attributes that `==` ignores when it compares objects of a class.
 
 Computes: attributes that an equal object may have with another value. Needs: the code of the class. Gives: `ignored_attributes`,
 `is_number_class`, `is_enumeration`. Ignores: what base classes compare.

@@ -1,4 +1,4 @@
-"""What a function asks of a variable that it is given, besides its value: a trace for one variable serves all like it.
+"""Questions about the identity of a variable that is an argument: a trace for one variable serves all variables of its type.
 
 Computes: nothing. Needs: a `ContextView`. Gives: `identity_uses`.
 """

@@ -104,7 +104,7 @@ def dispatched(site: Site, callee: FunctionValue, arguments: CallArguments, *, g
 
 
 def _as_in_graph(value: Value) -> Value:
-    """What a traced function gets for an argument: a tensor for an array."""
+    """The value that a traced function gets for an argument: a tensor for an array."""
     is_array = isinstance(value, TensorValue) and value.kind in _ARRAYS
     return TensorValue(TensorType()) if is_array else value
 

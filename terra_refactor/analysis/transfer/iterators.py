@@ -107,7 +107,7 @@ def _same_elements(site: Site, arguments: CallArguments, receiver: Value | None)
 
 
 def _groups(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
-    """What `groupby` gives comes from elsewhere: it compares keys, of several elements."""
+    """Notes that `groupby` compares the keys of several elements; its result comes from elsewhere."""
     key = argument(arguments, 1, "key")
     if arguments.positional:
         found = iterate(site, arguments.positional[0])

@@ -203,7 +203,7 @@ def _set_floats(site: Site, arguments: CallArguments) -> None:
 
 
 def _losses_with(floats: DType | None, given: Value) -> FrozenList:
-    """What `layer.losses` has after `layer.add_loss(given)`: numbers of Keras's dtype, as far as nothing else is seen."""
+    """Content of `layer.losses` after `layer.add_loss(given)`: numbers of Keras's dtype, as far as nothing else is seen."""
     others = [
         member
         for member in members(given)

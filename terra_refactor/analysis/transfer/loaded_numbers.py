@@ -315,7 +315,7 @@ def _load_text(read: Callable[[str], object]) -> Callable[[Site, CallArguments, 
 
 
 def _frozen(value: object, left: list[int]) -> Value | None:
-    """What a known text holds; None if that has too many parts."""
+    """Content of a known text; None if it has too many parts."""
     left[0] -= 1
     if left[0] < 0:
         return None

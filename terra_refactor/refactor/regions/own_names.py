@@ -24,7 +24,7 @@ _STEADY: Final = (
     *(ast.Name, ast.Constant, ast.Attribute, ast.Compare, ast.BoolOp, ast.UnaryOp, ast.BinOp, ast.Tuple, ast.List),
     *(ast.expr_context, ast.cmpop, ast.boolop, ast.unaryop, ast.operator),
 )
-"""What a condition may be made of that is the same as long as its names are."""
+"""Operations that keep a condition the same as long as its names are."""
 
 
 def bound_by_each_pass(candidate: Candidate) -> frozenset[str]:

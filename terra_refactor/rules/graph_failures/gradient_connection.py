@@ -16,7 +16,6 @@ from terra_refactor.facts.records import (
     ItemRead,
     Literal,
     NameRead,
-    NextItem,
     Operation,
     Region,
     RegionKind,
@@ -24,6 +23,7 @@ from terra_refactor.facts.records import (
 )
 from terra_refactor.facts.view import ContextView, has_trait
 from terra_refactor.ir.ids import FunctionId, OpId
+from terra_refactor.rules.argument_uses import taken_out_of
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
 from terra_refactor.tf_model.spec import Trait
 
@@ -87,24 +87,8 @@ def _may_be_none(view: ContextView, call: Call) -> bool:
 
 
 def _parts(fact: Fact) -> Iterable[OpId]:
-    """What a result is, or is an element of."""
-    match fact:
-        case ItemRead(owner=owner):
-            return (owner,)
-        case Unpacked(source=source):
-            return (source,)
-        case NextItem(source=int() as source):
-            return (source,)
-        case Choice(results=results):
-            return results
-        case Display(items=items):
-            return [item.value for item in items]
-        case Call(owner=int() as owner, method="values" | "items", arguments=()):
-            return (owner,)
-        case Call(owner=None, method=method, arguments=arguments) if method in ("zip", "enumerate", "list", "reversed"):
-            return [argument.value for argument in arguments]
-        case _:
-            return ()
+    """The results that a result is equal to, or an element of."""
+    return fact.results if isinstance(fact, Choice) else taken_out_of(fact)
 
 
 def _chooses_variables(view: ContextView, around: Region | None, depth: int = 0) -> bool:
@@ -143,7 +127,7 @@ def _used(view: ContextView, region: Region, arm: Arm, depth: int) -> frozenset[
 
 
 def _used_behind(view: ContextView, region: Region, depth: int) -> frozenset[str]:
-    """What is used behind a branch in whose first arm the function returns; nothing if it does not."""
+    """The variables used behind a branch in whose first arm the function returns; none if it does not."""
     fact = view.branches.get(region.op)
     if fact is None or fact.falls_through[0]:
         return frozenset()

@@ -17,7 +17,7 @@ _LEAVES: Final = Trait.LEAVES_GRAPH
 
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
-    """What TensorFlow's operations do outside of the graph: only while it is traced, as Python's side effects."""
+    """Effects of TensorFlow operations outside of the graph: they happen only during tracing, as Python's side effects do."""
     regions = [region for region in view.code.of_kind(Region) if region.kind is RegionKind.WITH]
     outside = [
         region for region in regions if any(has_trait(name, _LEAVES) for name in view.library_of(region.subject))
