@@ -17,8 +17,8 @@ from lsprotocol import types
 
 from lsp_server.server import TerraServer
 from terra_refactor.errors import TerraError
-from terra_refactor.ide.session import Progress as Told
 from terra_refactor.ide.session import Session, StaleError
+from terra_refactor.workspace.workspace import ProgressCallback
 
 _SLOW: Final = 1.0
 """Seconds after which an analysis shows how far it is."""
@@ -82,7 +82,7 @@ async def progress_bar(server: TerraServer, title: str, *, cancellable: bool = T
 
 
 @contextlib.asynccontextmanager
-async def slow_analysis(server: TerraServer, session: Session) -> AsyncIterator[Told]:
+async def slow_analysis(server: TerraServer, session: Session) -> AsyncIterator[ProgressCallback]:
     """Shows a progress bar for a background analysis that takes longer than a moment."""
     ended = asyncio.Event()
     shown: list[Progress] = []

@@ -23,8 +23,9 @@ from typing import Final, TypeVar
 
 from lsp_server.documents import Documents
 from terra_refactor.errors import SourceError
-from terra_refactor.ide.session import Progress, Session, StaleError
+from terra_refactor.ide.session import Session, StaleError
 from terra_refactor.ide.snapshot import Snapshot
+from terra_refactor.workspace.workspace import ProgressCallback
 
 LOGGER = logging.getLogger(__name__)
 _T = TypeVar("_T")
@@ -76,7 +77,7 @@ class Scheduler:
         self._running = 0
         self._first = 0
         """First answers that somebody waits for: a whole analysis makes room for them."""
-        self.watcher: Callable[[Session], AbstractAsyncContextManager[Progress]] = _unwatched
+        self.watcher: Callable[[Session], AbstractAsyncContextManager[ProgressCallback]] = _unwatched
         """Receives the progress of an analysis."""
         self._unkept: dict[int, Session] = {}
         """The sessions in which something was analysed since it was kept."""
@@ -256,7 +257,7 @@ def _kept(session: Session, cancelled: Callable[[], bool]) -> None:
 
 
 @asynccontextmanager
-async def _unwatched(_: Session) -> AsyncIterator[Progress]:
+async def _unwatched(_: Session) -> AsyncIterator[ProgressCallback]:
     yield lambda *_: None
 
 

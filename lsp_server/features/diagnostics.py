@@ -38,7 +38,7 @@ def register(server: TerraServer) -> None:
             return types.RelatedFullDocumentDiagnosticReport(items=[])
         snapshot = await server.first(path)
         items = [] if snapshot is None else problems_of(server, snapshot, path).get(uri, [])
-        result_id = result_of(items)
+        result_id = result_id_of(items)
         related = _related(server, snapshot, path) if snapshot is not None and server.client.related_documents else None
         if result_id == params.previous_result_id:
             return types.RelatedUnchangedDocumentDiagnosticReport(result_id=result_id, related_documents=related)
@@ -54,14 +54,14 @@ def _related(
         if other == path or other not in snapshot.sources or server.documents.is_notebook(other):
             continue
         for uri, items in problems_of(server, snapshot, other).items():
-            result_id = result_of(items)
+            result_id = result_id_of(items)
             if server.told.get(uri) != result_id:
                 server.told[uri] = result_id
                 reports[uri] = types.FullDocumentDiagnosticReport(items=items, result_id=result_id)
     return reports or None
 
 
-def result_of(items: Iterable[types.Diagnostic]) -> str:
+def result_id_of(items: Iterable[types.Diagnostic]) -> str:
     """The identity of a list of diagnostics."""
     text = "\n".join(map(repr, items))
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
@@ -174,7 +174,7 @@ async def _publish(server: TerraServer) -> None:
 def publish(server: TerraServer, uri: str, items: list[types.Diagnostic]) -> None:
     """Publishes, if the client was not told the same before."""
     version = server.documents.version_of(uri)
-    result_id = f"{version} {result_of(items)}"
+    result_id = f"{version} {result_id_of(items)}"
     if server.told.get(uri) != result_id:
         server.told[uri] = result_id
         server.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, items, version))
@@ -189,7 +189,7 @@ def publish_closed(server: TerraServer, snapshot: Snapshot) -> None:
                 server.pushed_closed.add(uri)
 
 
-def opened(server: TerraServer, uri: str) -> None:
+def text_opened(server: TerraServer, uri: str) -> None:
     """A text or notebook was opened: its published diagnostics are from now on reported as for every open text."""
     if uri in server.pushed_closed:
         server.pushed_closed.discard(uri)

@@ -11,7 +11,7 @@ from lsprotocol import types
 from pygls import uris
 
 from lsp_server.features import workspace_diagnostics
-from lsp_server.features.diagnostics import forget, opened, publish_soon
+from lsp_server.features.diagnostics import forget, publish_soon, text_opened
 from lsp_server.progress import slow_analysis
 from lsp_server.server import TerraServer
 from lsp_server.settings import SECTION, parse_settings
@@ -59,7 +59,7 @@ def register(server: TerraServer) -> None:
     @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
     def did_open(params: types.DidOpenTextDocumentParams) -> None:
         documents.open_text(params.text_document)
-        opened(server, params.text_document.uri)
+        text_opened(server, params.text_document.uri)
         changed()
 
     @server.feature(types.TEXT_DOCUMENT_DID_CHANGE)
@@ -84,7 +84,7 @@ def register(server: TerraServer) -> None:
     @server.feature(types.NOTEBOOK_DOCUMENT_DID_OPEN)
     def notebook_did_open(params: types.DidOpenNotebookDocumentParams) -> None:
         documents.open_notebook(params.notebook_document, params.cell_text_documents)
-        opened(server, params.notebook_document.uri)
+        text_opened(server, params.notebook_document.uri)
         changed()
 
     @server.feature(types.NOTEBOOK_DOCUMENT_DID_CHANGE)

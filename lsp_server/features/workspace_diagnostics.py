@@ -16,7 +16,7 @@ from typing import Final
 
 from lsprotocol import types
 
-from lsp_server.features.diagnostics import problems_of, result_of
+from lsp_server.features.diagnostics import problems_of, result_id_of
 from lsp_server.server import TerraServer
 from terra_refactor.errors import SourceError
 from terra_refactor.ide.session import Session, StaleError
@@ -25,7 +25,7 @@ from terra_refactor.ide.snapshot import Snapshot
 LOGGER = logging.getLogger(__name__)
 _PAUSE: Final = 0.5
 """Seconds without a change before the workspace is looked at."""
-_NOTHING: Final = result_of([])
+_NOTHING: Final = result_id_of([])
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +146,7 @@ def _reports(
     found: list[types.WorkspaceFullDocumentDiagnosticReport] = []
     for uri, problems in items.items():
         listed = list(problems)
-        identity = result_of(listed)
+        identity = result_id_of(listed)
         if known.get(uri, _NOTHING) != identity:
             version = server.documents.version_of(uri)
             found.append(types.WorkspaceFullDocumentDiagnosticReport(uri, listed, version=version, result_id=identity))

@@ -14,7 +14,7 @@ from typing import Final, Protocol
 from terra_refactor.analysis.engine import Engine
 from terra_refactor.analysis.facts import EntryKind
 from terra_refactor.analysis.frames import Summary
-from terra_refactor.analysis.log import Key
+from terra_refactor.analysis.log import ContextKey
 from terra_refactor.domain.dtype import DType
 from terra_refactor.domain.state import EXISTS, HeapKey, LevelNames, Naming, SettledHeap, State
 from terra_refactor.domain.value import UnknownValue, Value
@@ -75,7 +75,7 @@ class Runner(Engine, Protocol):
 
     def run_context(
         self,
-        key: Key,
+        key: ContextKey,
         state: State,
         parameters: dict[str, Value],
         entry: EntryKind,

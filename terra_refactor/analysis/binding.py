@@ -94,7 +94,7 @@ def bind_arguments(
     return {name: UNKNOWN if value == UNBOUND else value for name, value in bound.items()}
 
 
-FORMER_NAMES: Final = {
+FORMER_PARAMETERS: Final = {
     "keep_dims": "keepdims",
     **dict.fromkeys(("reduction_indices", "concat_dim", "split_dim", "squeeze_dims", "dimension", "dim"), "axis"),
 }
@@ -112,8 +112,8 @@ def bind_library_arguments(
         return {}, tuple(positional), keywords, incomplete
     if entity.name.startswith("tensorflow."):
         names = {parameter.name for parameter in parameters}
-        for former in keywords.keys() & FORMER_NAMES.keys() - names:
-            if (now := FORMER_NAMES[former]) in names and now not in keywords:
+        for former in keywords.keys() & FORMER_PARAMETERS.keys() - names:
+            if (now := FORMER_PARAMETERS[former]) in names and now not in keywords:
                 keywords[now] = keywords.pop(former)
     bound: dict[str, Value] = {}
     extra: tuple[Value, ...] = ()

@@ -17,8 +17,8 @@ from terra_refactor.analysis.frames import Frame
 from terra_refactor.domain.lattice import filter_members, join, join_all
 from terra_refactor.domain.state import CLASS
 from terra_refactor.domain.value import (
-    ATTRIBUTES,
     BOTTOM,
+    OBJECT_DICT,
     UNBOUND,
     BoundMethod,
     Constant,
@@ -186,7 +186,7 @@ def bind(site: Site, attribute: Value, receiver: Value, cls: Value) -> Value:
 
 def owner_of_attributes(value: Value | None) -> Reference | ModuleValue | None:
     """The instance or module of which a value is the `__dict__`; None for anything else."""
-    if isinstance(value, PartialValue) and value.function == ATTRIBUTES:
+    if isinstance(value, PartialValue) and value.function == OBJECT_DICT:
         owner = value.arguments[0]
         return owner if isinstance(owner, Reference | ModuleValue) else None
     return None

@@ -15,7 +15,7 @@ from terra_refactor.ir.function import Function
 from terra_refactor.ir.ids import OpId
 from terra_refactor.ir.ops import Op
 
-MAX_DEPTH: Final = 8
+_MAX_DEPTH: Final = 8
 
 
 class Operations(Protocol):
@@ -37,7 +37,7 @@ def _speaks(operations: Operations, function: Function, number: OpId, depth: int
     op = operations.op(function, number)
     if op is None:
         return False
-    if depth > MAX_DEPTH:
+    if depth > _MAX_DEPTH:
         return True
     inner: tuple[OpId, ...]
     match op:

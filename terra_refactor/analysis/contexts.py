@@ -13,7 +13,7 @@ from typing import Final
 from terra_refactor.analysis.facts import EntryKind
 from terra_refactor.analysis.frames import Summary
 from terra_refactor.analysis.journal import Journal
-from terra_refactor.analysis.log import Closure, Key
+from terra_refactor.analysis.log import Closure, ContextKey
 from terra_refactor.domain.lattice import widen
 from terra_refactor.domain.state import HeapKey, Naming, SettledHeap, State, marks_of, same_reads
 from terra_refactor.domain.traced import without_marks
@@ -44,7 +44,7 @@ class SummaryTable:
         """Those of the summaries that do not hold, since what they rest on has changed."""
         self.round = 0
         """Of the driver: what is not reached in its last one is not part of the facts."""
-        self._by_key: dict[Key, list[Summary]] = {}
+        self._by_key: dict[ContextKey, list[Summary]] = {}
         self._of: dict[FunctionId, list[Summary]] = {}
         self._of_closure: dict[tuple[FunctionId, Closure], list[Summary]] = {}
         """The contexts of one function object: a decorator's wrapper is another one for each function that it wraps."""
@@ -52,7 +52,7 @@ class SummaryTable:
 
     # --- looking for one --------------------------------------------------------------------------------------------------------
 
-    def find(self, key: Key, state: State, naming: Naming | None) -> Summary | None:
+    def find(self, key: ContextKey, state: State, naming: Naming | None) -> Summary | None:
         """The summary of that key whose reads hold in a state."""
         candidates = self._by_key.get(key, ())
         marks = marks_of(state) if len(candidates) > 1 else None
@@ -62,30 +62,30 @@ class SummaryTable:
                 return summary
         return None
 
-    def has_another(self, key: Key, summary: Summary) -> bool:
+    def has_another(self, key: ContextKey, summary: Summary) -> bool:
         """Whether there are contexts of that key beside this one."""
         return any(other is not summary for other in self._by_key.get(key, ()))
 
-    def known(self, key: Key) -> tuple[int, ...]:
+    def known(self, key: ContextKey) -> tuple[int, ...]:
         """The contexts of that key, in whatever state: their identities, the latest first."""
         return tuple(summary.identity for summary in self._by_key.get(key, ()))
 
-    def is_told_apart(self, key: Key) -> bool:
+    def is_told_apart(self, key: ContextKey) -> bool:
         """Whether another context of the same function object would be one of its own, and not joined with the others."""
         return self._is_below(key, MAX_TOLD_APART)
 
-    def has_room(self, key: Key) -> bool:
+    def has_room(self, key: ContextKey) -> bool:
         """Whether another context of the same function object is analysed at all."""
         return self._is_below(key, MAX_CONTEXTS)
 
-    def _is_below(self, key: Key, most: int) -> bool:
+    def _is_below(self, key: ContextKey, most: int) -> bool:
         """Whether there are fewer contexts of the same function object; those count once that are the same for eager code."""
         alike = self._alike(key)
         if len(alike) < most:
             return True
         return len(alike) < MOST_VIEWS * most and len({_seen_eagerly(summary) for summary in alike}) < most
 
-    def joined(self, key: Key, parameters: Mapping[str, Value]) -> dict[str, Value]:
+    def joined(self, key: ContextKey, parameters: Mapping[str, Value]) -> dict[str, Value]:
         """The arguments of a call that is joined with the others of its function object: never more precise than those before it."""
         identity, _, closure, in_graph = key
         kept: dict[str, Value] = {}
@@ -105,13 +105,13 @@ class SummaryTable:
         self._journal.put(self._general, place, general)
         return {**general, **kept}
 
-    def _alike(self, key: Key) -> Sequence[Summary]:
+    def _alike(self, key: ContextKey) -> Sequence[Summary]:
         identity, _, closure, _ = key
         return self._of_closure.get((identity, closure), ())
 
     # --- entering them ----------------------------------------------------------------------------------------------------------
 
-    def add(self, key: Key, summary: Summary) -> None:
+    def add(self, key: ContextKey, summary: Summary) -> None:
         """Enters a summary; one without an identity of an earlier run gets the next. Can be undone."""
         if summary.identity < 0:
             summary.identity = self.next_identity
@@ -130,7 +130,7 @@ class SummaryTable:
 
         self._journal.done(undo)
 
-    def add_again(self, key: Key, summary: Summary) -> None:
+    def add_again(self, key: ContextKey, summary: Summary) -> None:
         """Enters a summary of an earlier run; can be undone."""
         self._renew(summary)
         self.add(key, summary)
@@ -181,7 +181,7 @@ class SummaryTable:
         before, summary.round = summary.round, -1
         self._journal.done(partial(setattr, summary, "round", before))
 
-    def drop(self, dropped: Sequence[tuple[Key, Summary]]) -> None:
+    def drop(self, dropped: Sequence[tuple[ContextKey, Summary]]) -> None:
         """Takes out contexts that do not hold: none is found again, or part of the facts. Can be undone."""
         gone = {summary.identity for _, summary in dropped}
         places: list[list[Summary]] = []

@@ -40,7 +40,7 @@ from terra_refactor.syntax.deep_stack import call_with_deep_stack
 from terra_refactor.tf_model import registry
 from terra_refactor.tf_model.environment import for_release
 
-MAX_ROUNDS = 3
+_MAX_ROUNDS = 3
 """The state of the program is followed through so many rounds; what changes after that is not followed any further."""
 STEPS_PER_OPERATION = 80
 """The budget of a run, for each operation of the program: five times what any project takes that was looked at."""
@@ -62,7 +62,7 @@ HANDLERS = {
 class AnalysisOptions:
     """Limits of the analysis, and its input besides the program."""
 
-    max_rounds: int = MAX_ROUNDS
+    max_rounds: int = _MAX_ROUNDS
     steps_per_operation: int = STEPS_PER_OPERATION
     models: Mapping[str, ProjectModel] = field(default_factory=dict)
     tf_version: str | None = None

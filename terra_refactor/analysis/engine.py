@@ -39,7 +39,7 @@ class Terminated:
 
 TERMINATED: Final = Terminated()
 
-Handler: TypeAlias = "Callable[[Site, Op], Value | Terminated | None]"
+OpHandler: TypeAlias = "Callable[[Site, Op], Value | Terminated | None]"
 """Runs one kind of operation: the value of its result, None if it has none, or `TERMINATED`."""
 
 CallTransfer: TypeAlias = "Callable[[Site, Value, CallArguments, bool], Value]"

@@ -22,7 +22,7 @@ from terra_refactor.ir.function import Function
 from terra_refactor.ir.ids import FunctionId, OpId
 from terra_refactor.ir.ops import Op
 
-MAX_STEPS: Final = 60_000
+MAX_STEPS_OF_A_FRAME: Final = 60_000
 """Maximum number of operations per context; the result is unknown beyond it."""
 STEPS_OF_LONG_CODE: Final = 4
 """But so many for each operation of its code: a long function is not a costly one."""
@@ -298,7 +298,7 @@ class Frame:
         self.sites: dict[OpId, EffectSite] = {}
         """The places of operations, as far as they were asked for."""
         self.steps = 0
-        self.max_steps = max(MAX_STEPS, STEPS_OF_LONG_CODE * function.op_count)
+        self.max_steps = max(MAX_STEPS_OF_A_FRAME, STEPS_OF_LONG_CODE * function.op_count)
 
     def note_made(self, op: OpId, number: ObjectId) -> None:
         """Records that an operation of this call has made an object."""

@@ -41,8 +41,8 @@ from terra_refactor.analysis.engine import (
     TERMINATED,
     AttributeTransfer,
     CallTransfer,
-    Handler,
     Modules,
+    OpHandler,
     Site,
     Terminated,
 )
@@ -50,7 +50,7 @@ from terra_refactor.analysis.entries import as_evidence_says
 from terra_refactor.analysis.facts import EntryKind, ObjectKind
 from terra_refactor.analysis.frames import CallArguments, Frame, Summary
 from terra_refactor.analysis.freezing import freeze_in
-from terra_refactor.analysis.log import Called, Closure, Flags, Joined, Key, Log
+from terra_refactor.analysis.log import Called, Closure, ContextKey, Flags, Joined, Log
 from terra_refactor.analysis.notes import Notes
 from terra_refactor.analysis.recursion import Recursions, Running
 from terra_refactor.analysis.reuse import Adoption
@@ -92,7 +92,7 @@ LOGGER: Final = logging.getLogger(__name__)
 MAX_ACTIVE: Final = 3
 """Maximum recursion depth per function before its arguments are widened."""
 _RUN_EAGERLY: Final = "run_functions_eagerly"
-MAX_DEPTH: Final = 80
+MAX_CALL_DEPTH: Final = 80
 """Calls nest at most this deep."""
 MAX_NAMESAKES: Final = 24
 """And so many of them may be methods of one name: each that hands on to its base class is another context for every class below."""
@@ -106,7 +106,7 @@ class Interpreter(AbstractHeap, Notes):
         self,
         program: Program,
         loader: Modules,
-        handlers: Mapping[type[Op], Handler],
+        handlers: Mapping[type[Op], OpHandler],
         calls: CallTransfer,
         attributes: AttributeTransfer,
         step_budget: int,
@@ -386,7 +386,7 @@ class Interpreter(AbstractHeap, Notes):
 
     def run_context(
         self,
-        key: Key,
+        key: ContextKey,
         state: State,
         parameters: dict[str, Value],
         entry: EntryKind,
@@ -433,14 +433,14 @@ class Interpreter(AbstractHeap, Notes):
         """Context, besides the arguments, that decides which failures are recorded."""
         return bool(self.expecting_errors), bool(self.one_of_several), self.floats, self.default_weights, general
 
-    def _note_recursion(self, identity: FunctionId, key: Key) -> None:
+    def _note_recursion(self, identity: FunctionId, key: ContextKey) -> None:
         """Records that what is running has met a context of that function that is running further out, and none that is finished fits."""
         if self.log is not None:
             self.log.recursive.add(identity)
             self.log.functions.add(identity)
             self.log.ask(self.known(key), Interpreter.known, key)
 
-    def known(self, key: Key) -> tuple[int, ...]:
+    def known(self, key: ContextKey) -> tuple[int, ...]:
         """The finished contexts of that key."""
         return self.contexts.known(key)
 
@@ -477,12 +477,12 @@ class Interpreter(AbstractHeap, Notes):
             return False
         namesakes = Counter(self._methods_running)
         namesakes.update(filter(None, map(self._name_of_method, log.functions)))
-        return height >= MAX_DEPTH or max(namesakes.values(), default=0) > MAX_NAMESAKES
+        return height >= MAX_CALL_DEPTH or max(namesakes.values(), default=0) > MAX_NAMESAKES
 
     def _is_too_deep(self, identity: FunctionId) -> bool:
         """Whether calls nest as deep as they may."""
         return (
-            self._depth >= MAX_DEPTH
+            self._depth >= MAX_CALL_DEPTH
             or self._methods_running.get(self._name_of_method(identity) or "", 0) >= MAX_NAMESAKES
         )
 
@@ -498,7 +498,9 @@ class Interpreter(AbstractHeap, Notes):
         self.steps.left -= log.steps
         self.contexts.add_again(log.key, summary)
 
-    def _recursion(self, key: Key, identity: FunctionId, state: State, naming: Naming | None) -> Summary | Value | None:
+    def _recursion(
+        self, key: ContextKey, identity: FunctionId, state: State, naming: Naming | None
+    ) -> Summary | Value | None:
         """Result of a recursive call; None if the call is not recursive.
 
         It is one only in the same state: another object under the same name (the child of a tree's node) is another context, up to a depth.
@@ -522,7 +524,7 @@ class Interpreter(AbstractHeap, Notes):
 
     def _make_summary(
         self,
-        key: Key,
+        key: ContextKey,
         state: State,
         parameters: dict[str, Value],
         entry: EntryKind,
@@ -574,7 +576,7 @@ class Interpreter(AbstractHeap, Notes):
 
     def _run(
         self,
-        key: Key,
+        key: ContextKey,
         state: State,
         parameters: dict[str, Value],
         entry: EntryKind,

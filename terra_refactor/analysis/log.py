@@ -17,7 +17,7 @@ from terra_refactor.domain.value import ObjectId, Value
 from terra_refactor.ir.ids import FunctionId
 
 Closure: TypeAlias = "tuple[tuple[str, ObjectId], ...]"
-Key: TypeAlias = "tuple[FunctionId, tuple[Value, ...], Closure, bool]"
+ContextKey: TypeAlias = "tuple[FunctionId, tuple[Value, ...], Closure, bool]"
 """A function, its arguments, the cells of its closure, and whether it runs in a graph."""
 Flags: TypeAlias = "tuple[bool, bool, DType | None, bool, bool]"
 """Context, besides the arguments, that decides which failures are recorded; the last says whether those are joined from several calls."""
@@ -46,7 +46,7 @@ class Asked:
 class Joined:
     """A call that was joined with others, because there are too many contexts to tell apart."""
 
-    key: Key
+    key: ContextKey
     parameters: Mapping[str, Value]
     known: tuple[int, ...]
     """The contexts of that key, none of which holds in the state of the call."""
@@ -90,7 +90,7 @@ class Log:
         "within",
     )
 
-    def __init__(self, key: Key, flags: Flags, *, after_settling: bool) -> None:
+    def __init__(self, key: ContextKey, flags: Flags, *, after_settling: bool) -> None:
         function = key[0]
         self.key = key
         self.flags = flags

@@ -16,12 +16,12 @@ from typing import Final
 from terra_refactor.analysis.boundary import less_known
 from terra_refactor.analysis.contexts import SummaryTable
 from terra_refactor.analysis.frames import Summary
-from terra_refactor.analysis.log import Called, Event, Key, Log
+from terra_refactor.analysis.log import Called, ContextKey, Event, Log
 from terra_refactor.domain.lattice import widen
 from terra_refactor.domain.state import CLASS, EXISTS, HeapKey, Naming, State, same_reads
 from terra_refactor.domain.value import Bottom, UnknownValue, Value
 
-MAX_ROUNDS: Final = 5
+_MAX_ROUNDS: Final = 5
 """A recursion whose result still changes after these rounds returns an unknown value."""
 
 
@@ -42,7 +42,7 @@ class Running:
     recursed: bool = False
     rests: dict[Running, None] = field(default_factory=dict)
     """The contexts further out of which it uses what their last rounds gave."""
-    pending: list[tuple[Key, Summary]] = field(default_factory=list)
+    pending: list[tuple[ContextKey, Summary]] = field(default_factory=list)
     """Finished contexts that rest on this one, and on no other further in."""
 
     def runs_in(self, state: State, naming: Naming | None) -> bool:
@@ -68,19 +68,19 @@ class Recursions:
     def __init__(self, contexts: SummaryTable) -> None:
         self._contexts = contexts
         self._stack: list[Running] = []
-        self._of: dict[Key, list[Running]] = {}
+        self._of: dict[ContextKey, list[Running]] = {}
         """Of one key there may be several, in different states; the innermost is last."""
         self._rests: dict[int, dict[Running, None]] = {}
         """On what finished contexts rest."""
 
-    def enter(self, key: Key) -> Running:
+    def enter(self, key: ContextKey) -> Running:
         """A context begins."""
         running = Running(len(self._stack))
         self._stack.append(running)
         self._of.setdefault(key, []).append(running)
         return running
 
-    def leave(self, key: Key, running: Running) -> None:
+    def leave(self, key: ContextKey, running: Running) -> None:
         """It ends, in whatever way."""
         self._stack.pop()
         same_key = self._of[key]
@@ -93,11 +93,11 @@ class Recursions:
             on.pop(running, None)
             self._note(each, summary, on)
 
-    def of(self, key: Key) -> list[Running]:
+    def of(self, key: ContextKey) -> list[Running]:
         """The contexts of that key that are being interpreted."""
         return self._of.get(key, [])
 
-    def finish(self, key: Key, running: Running, summary: Summary) -> None:
+    def finish(self, key: ContextKey, running: Running, summary: Summary) -> None:
         """Add the summary of a context that has ended to the contexts."""
         if running.rests:
             self._note(key, summary, running.rests)
@@ -117,7 +117,7 @@ class Recursions:
 
     def run_in_rounds(self, running: Running, log: Log | None, run: Callable[[], Summary]) -> Summary:
         """Runs a context until what it gives, also to its own recursive calls, does not change."""
-        for rounds in range(MAX_ROUNDS + 1):
+        for rounds in range(_MAX_ROUNDS + 1):
             self._begin_round(running, log)
             last = running.last
             summary = run()
@@ -126,14 +126,14 @@ class Recursions:
             grown = running.note_reads()
             if not running.recursed:
                 break
-            if rounds == MAX_ROUNDS:
+            if rounds == _MAX_ROUNDS:
                 # what was analysed in this round rests on what was given up in the one before
                 _give_up(summary, last)
                 break
             if last is not None and _is_no_more_than(summary, last) and not grown:
                 break
             _see_no_end(summary)
-            if rounds == MAX_ROUNDS - 1:
+            if rounds == _MAX_ROUNDS - 1:
                 _give_up(summary, last)
             running.last = summary
         summary.reads, summary.absent = running.reads, frozenset(running.absent)
@@ -155,7 +155,7 @@ class Recursions:
             innermost = self._stack[-1]
             innermost.rests.update((each, None) for each in rests if each is not innermost)
 
-    def _note(self, key: Key, summary: Summary, rests: Mapping[Running, None]) -> None:
+    def _note(self, key: ContextKey, summary: Summary, rests: Mapping[Running, None]) -> None:
         if rests:
             self._rests[summary.identity] = dict(rests)
             max(rests, key=lambda each: each.depth).pending.append((key, summary))

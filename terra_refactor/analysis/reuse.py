@@ -32,7 +32,7 @@ from terra_refactor.analysis.code_table import CodeTable
 from terra_refactor.analysis.engine import Engine
 from terra_refactor.analysis.facts import EntryKind
 from terra_refactor.analysis.frames import Summary
-from terra_refactor.analysis.log import Asked, Called, Event, Flags, Joined, Key, Log, Told
+from terra_refactor.analysis.log import Asked, Called, ContextKey, Event, Flags, Joined, Log, Told
 from terra_refactor.analysis.objects import ObjectTable
 from terra_refactor.analysis.renumbering import Moves, Renumbering, moved_operations
 from terra_refactor.config import ProjectModel
@@ -66,7 +66,7 @@ class SummaryStore:
         self.names = CodeNamesTable()
         self.next_identity = 0
         self.first_size = 0
-        self.by_key: dict[Key, list[Summary]] = {}
+        self.by_key: dict[ContextKey, list[Summary]] = {}
         self.by_identity: dict[int, Summary] = {}
         self.settled: SettledHeap | None = None
         self.functions: dict[FunctionId, Function] = {}
@@ -193,7 +193,9 @@ class Adoption:
         self.changed_fields = different
         self._unsettled_objects = known - settled.objects
 
-    def adopt(self, key: Key, state: State, naming: Naming | None, entry: EntryKind, flags: Flags) -> Summary | None:
+    def adopt(
+        self, key: ContextKey, state: State, naming: Naming | None, entry: EntryKind, flags: Flags
+    ) -> Summary | None:
         """The summary of an earlier run for a call that no summary of this run fits; None if there is none."""
         for summary in self.store.by_key.get(key, ()):
             log = summary.log

@@ -18,9 +18,9 @@ from terra_refactor.analysis.frames import CallRecord, RecordedCall, Summary
 from terra_refactor.domain.state import HeapKey
 from terra_refactor.ir.ids import FunctionId, OpId
 
-Key = TypeVar("Key")
-Part = TypeVar("Part")
-Element = TypeVar("Element", bound="Hashable")
+_Key = TypeVar("_Key")
+_Part = TypeVar("_Part")
+_Element = TypeVar("_Element", bound="Hashable")
 
 
 class Sharing:
@@ -35,9 +35,9 @@ class Sharing:
         self._sets: dict[frozenset[object], frozenset[object]] = {}
         self._calls: dict[RecordedCall, RecordedCall] = {}
 
-    def shared_set(self, elements: frozenset[Element]) -> frozenset[Element]:
+    def shared_set(self, elements: frozenset[_Element]) -> frozenset[_Element]:
         """The set that was seen first of all that are equal."""
-        known: frozenset[Element] = self._sets.setdefault(elements, elements)  # type: ignore[assignment]
+        known: frozenset[_Element] = self._sets.setdefault(elements, elements)  # type: ignore[assignment]
         return known
 
     def absent(self, keys: Iterable[HeapKey]) -> frozenset[HeapKey]:
@@ -75,7 +75,7 @@ class Sharing:
         if summary.contents == before.contents:
             summary.contents = before.contents
 
-    def _keyed(self, fields: Mapping[HeapKey, Part]) -> Mapping[HeapKey, Part]:
+    def _keyed(self, fields: Mapping[HeapKey, _Part]) -> Mapping[HeapKey, _Part]:
         if not fields:
             return _NOTHING
         keep = self._keys.setdefault
@@ -85,13 +85,13 @@ class Sharing:
 _NOTHING: Final[Mapping[Any, Any]] = {}
 
 
-def _like(new: Mapping[Key, Part], old: Mapping[Key, Part]) -> Mapping[Key, Part]:
+def _like(new: Mapping[_Key, _Part], old: Mapping[_Key, _Part]) -> Mapping[_Key, _Part]:
     """The mapping, with parts of the old one where they are equal; the old one itself if it has the same parts in the same order."""
     if not new:
         return _NOTHING
     if not old:
         return new
-    result: dict[Key, Part] = {}
+    result: dict[_Key, _Part] = {}
     same = len(new) == len(old)
     for key, part in new.items():
         known = old.get(key, part)
@@ -105,7 +105,7 @@ def _like(new: Mapping[Key, Part], old: Mapping[Key, Part]) -> Mapping[Key, Part
     return old if same and list(result) == list(old) else result
 
 
-def _alike(new: tuple[Part, ...], old: tuple[Part, ...]) -> tuple[Part, ...]:
+def _alike(new: tuple[_Part, ...], old: tuple[_Part, ...]) -> tuple[_Part, ...]:
     """The tuple, with elements of the old one where they are equal at the same place; the old one itself if it is equal."""
     if not new or not old:
         return new

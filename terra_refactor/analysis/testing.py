@@ -14,7 +14,7 @@ from typing import Final
 
 from terra_refactor.analysis.engine import Engine, Site
 from terra_refactor.analysis.frames import CallArguments
-from terra_refactor.analysis.transfer.container_methods import BuiltinHandler, argument
+from terra_refactor.analysis.transfer.container_methods import BuiltinHandler, argument_at
 from terra_refactor.analysis.transfer.iteration import iterate
 from terra_refactor.domain.lattice import join, join_all
 from terra_refactor.domain.value import (
@@ -32,7 +32,7 @@ from terra_refactor.ir.function import Function, FunctionKind, ParameterKind
 from terra_refactor.ir.program import Program
 from terra_refactor.tf_model.decorators import Decoration, decoration
 
-MAX_DEPTH: Final = 6
+_MAX_DEPTH: Final = 6
 """Fixtures that ask for fixtures are followed so far."""
 _PARAMETER_SET: Final = "pytest.param"
 
@@ -71,7 +71,7 @@ def test_arguments(site: Site, code: Function) -> dict[str, Value]:
 
 def _fixture_value(site: Site, asking: Function, name: str, depth: int) -> Value | None:
     fixture = _fixture(site.engine, asking, name)
-    if fixture is None or depth > MAX_DEPTH:
+    if fixture is None or depth > _MAX_DEPTH:
         return None
     code, function = fixture
     arguments: list[tuple[str, Value]] = []
@@ -105,7 +105,7 @@ def _fixture(engine: Engine, asking: Function, name: str) -> tuple[Function, Fun
 
 def _parametrize(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
     """`pytest.mark.parametrize(names, values)`: a decorator."""
-    names, values = argument(arguments, 0, "argnames"), argument(arguments, 1, "argvalues")
+    names, values = argument_at(arguments, 0, "argnames"), argument_at(arguments, 1, "argvalues")
     if names is None or values is None:
         return None
     return PartialValue(LibraryValue("pytest.mark.parametrize()"), (names, values), ())

@@ -21,7 +21,7 @@ from typing_extensions import assert_never
 from terra_refactor.batch.manifest import ManifestEntry, SourceKind
 from terra_refactor.isolation import find_program
 
-LARGEST: Final = 4 << 30
+MAX_REPOSITORY_BYTES: Final = 4 << 30
 """Bytes that an archive may unpack to."""
 
 
@@ -87,8 +87,8 @@ def _check_size(archive: str, sizes: Iterable[int]) -> None:
     total = 0
     for size in sizes:
         total += size
-        if total > LARGEST:
-            raise FetchError(f"{archive}: unpacks to more than {LARGEST >> 30} GB")
+        if total > MAX_REPOSITORY_BYTES:
+            raise FetchError(f"{archive}: unpacks to more than {MAX_REPOSITORY_BYTES >> 30} GB")
 
 
 def _check_out(entry: ManifestEntry, folder: str, timeout: float) -> None:

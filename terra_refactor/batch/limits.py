@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
-SCHEMA: Final = "terra-refactor/batch/1"
+BATCH_SCHEMA: Final = "terra-refactor/batch/1"
 
 
 class RepositoryStatus(Enum):

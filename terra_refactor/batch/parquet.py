@@ -17,7 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final
 
-from terra_refactor.batch.limits import SCHEMA
+from terra_refactor.batch.limits import BATCH_SCHEMA
 from terra_refactor.batch.results import ResultFile
 from terra_refactor.errors import UsageError
 
@@ -98,8 +98,8 @@ def _read(file: Path) -> dict[str, Mapping[str, Any]]:
         raise UsageError(f"{file}: is no result of this program")
     lines = [_line(row) for row in table.to_pylist()]
     for line in lines:
-        if line["schema"] != SCHEMA:
-            raise UsageError(f"{file}: is of the form {line['schema']}, not {SCHEMA}")
+        if line["schema"] != BATCH_SCHEMA:
+            raise UsageError(f"{file}: is of the form {line['schema']}, not {BATCH_SCHEMA}")
     return {str(line["identity"]): line for line in lines}
 
 

@@ -17,7 +17,7 @@ from types import TracebackType
 from typing import IO, Any
 
 from terra_refactor import __version__
-from terra_refactor.batch.limits import SCHEMA, RepositoryStatus
+from terra_refactor.batch.limits import BATCH_SCHEMA, RepositoryStatus
 from terra_refactor.batch.manifest import ManifestEntry
 from terra_refactor.errors import UsageError
 
@@ -58,12 +58,12 @@ class ResultFile:
                 break
             try:
                 data = json.loads(line)
-                is_ours = data["schema"] == SCHEMA
+                is_ours = data["schema"] == BATCH_SCHEMA
                 identity = str(data["identity"])
             except (ValueError, KeyError, TypeError) as error:
                 raise UsageError(f"{self._file}:{number}: is no line of a result of this program") from error
             if not is_ours:
-                raise UsageError(f"{self._file}:{number}: is of the form {data['schema']}, not {SCHEMA}")
+                raise UsageError(f"{self._file}:{number}: is of the form {data['schema']}, not {BATCH_SCHEMA}")
             self.lines[identity] = data
             whole += len(line)
         stream.seek(whole)

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from terra_refactor import __version__
 from terra_refactor.batch.fetch import FetchError, fetched
-from terra_refactor.batch.limits import SCHEMA, RepositoryLimits, RepositoryStatus
+from terra_refactor.batch.limits import BATCH_SCHEMA, RepositoryLimits, RepositoryStatus
 from terra_refactor.batch.manifest import ManifestEntry
 from terra_refactor.isolation import isolated_command
 
@@ -47,7 +47,7 @@ def run_entry(entry: ManifestEntry, limits: RepositoryLimits) -> dict[str, Any]:
 def line_of(entry: ManifestEntry, seconds: float, outcome: Mapping[str, Any]) -> dict[str, Any]:
     """A result line: the entry, and what came of it (`status`, `error` and, if that was analysed, the numbers)."""
     return {
-        "schema": SCHEMA,
+        "schema": BATCH_SCHEMA,
         "name": entry.name,
         "kind": entry.kind.value,
         "location": entry.location,

@@ -31,7 +31,7 @@ from terra_refactor.facts.codes import Codes
 from terra_refactor.facts.records import AttributeRead, Call, NameRead
 from terra_refactor.facts.view import TAPES, ContextView
 from terra_refactor.ir.function import Function, FunctionKind, ParameterKind
-from terra_refactor.rules.graph_failures.numpy_on_tensor import CONVERTED
+from terra_refactor.rules.graph_failures.numpy_on_tensor import ARRAY_IS_CONVERTED
 from terra_refactor.rules.rule import Nature
 from terra_refactor.tf_model.decorators import Decoration, decoration
 from terra_refactor.tf_model.probability import DEFERRED_CLASSES
@@ -251,7 +251,7 @@ def gather_assumptions(
     for name, is_certain in _converted(codes, facts, found).items():
         if is_certain:
             return Assumptions((), f"`{name}` is converted to another dtype, which a graph does to Python values only")
-        sentences[f"`{name}` {CONVERTED}"] = None
+        sentences[f"`{name}` {ARRAY_IS_CONVERTED}"] = None
     fresh = freshness(code, ask)
     if fresh.how is Freshness.REFUSED:
         return Assumptions((), f"`{fresh.parameter}` is a view of a dict, which a traced function cannot take")

@@ -41,7 +41,7 @@ from terra_refactor.classify.frequency import CallFrequency, Frequency, imports_
 from terra_refactor.classify.generation import programs_of_tensorflow_1, tensorflow_1_modules
 from terra_refactor.classify.graph_contexts import of_libraries, run_eagerly_all_the_same, without
 from terra_refactor.classify.hazards import DecidedBefore, HazardMap, ReachedHazard
-from terra_refactor.classify.judgement import Judgement, Names, has_own_decorator
+from terra_refactor.classify.judgement import FunctionNames, Judgement, has_own_decorator
 from terra_refactor.classify.pipelines import given_to_pipelines, synchronized_in_replicas
 from terra_refactor.classify.proof import Proof
 from terra_refactor.classify.reach import has_unresolved_calls
@@ -84,7 +84,7 @@ class DecisionOptions:
 _NONE_WANTED: Final[Mapping[FunctionId, Judgement]] = {}
 
 
-def decide(hazards: HazardMap, options: DecisionOptions, names: Names | None = None) -> tuple[Decision, ...]:
+def decide(hazards: HazardMap, options: DecisionOptions, names: FunctionNames | None = None) -> tuple[Decision, ...]:
     """The decision about every `def` and `lambda`, sorted by path and line; with `names`, about those with such a path and name."""
     decider = _Decider(hazards, options, names)
     try:
@@ -95,7 +95,7 @@ def decide(hazards: HazardMap, options: DecisionOptions, names: Names | None = N
 
 
 class _Decider:
-    def __init__(self, hazards: HazardMap, options: DecisionOptions, names: Names | None) -> None:
+    def __init__(self, hazards: HazardMap, options: DecisionOptions, names: FunctionNames | None) -> None:
         self.names = names
         self.program = hazards.whole_program
         self.facts = facts = hazards.whole_facts

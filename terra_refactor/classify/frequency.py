@@ -27,7 +27,7 @@ CONSTRUCTORS: Final = frozenset({"__init__", "__new__", "__post_init__", "__init
 _SHORT: Final = 8
 """A loop of so many iterations is a short list of parts (layers, levels, heads), and no repetition."""
 
-IsGraph: TypeAlias = Callable[[FunctionId], bool]
+_IsGraph: TypeAlias = Callable[[FunctionId], bool]
 _Place: TypeAlias = tuple[FunctionId, OpId]
 """A caller, and its call."""
 
@@ -53,7 +53,7 @@ class CallFrequency:
     def __init__(self, hazards: HazardMap) -> None:
         self.hazards = hazards
 
-    def of(self, identity: FunctionId, is_graph: IsGraph) -> Frequency:
+    def of(self, identity: FunctionId, is_graph: _IsGraph) -> Frequency:
         """The number of calls of the function from code outside graphs, direct or through others."""
         facts, program = self.hazards.whole_facts, self.hazards.whole_program
         pending, seen, ends = [identity], {identity}, set[Frequency]()

@@ -1,6 +1,6 @@
 """One function while the decisions about a set of functions are made.
 
-Computes: nothing. Gives: `Judgement`, which `decide` fills in, and `Names`.
+Computes: nothing. Gives: `Judgement`, which `decide` fills in, and `FunctionNames`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from terra_refactor.domain.effect import EffectKind
 from terra_refactor.domain.value import NONE, FrozenDict, FrozenList, TensorValue, TupleValue, Value, members
 from terra_refactor.ir.function import Function
 
-Names: TypeAlias = AbstractSet[tuple[str, str]]
+FunctionNames: TypeAlias = AbstractSet[tuple[str, str]]
 """Paths of files with names of functions in them."""
 
 

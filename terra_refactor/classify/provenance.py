@@ -52,9 +52,9 @@ from terra_refactor.ir.ids import FunctionId, OpId
 from terra_refactor.tf_model.graph_traits import LOSS, gives_integers, is_of_keras, makes_arrays
 from terra_refactor.tf_model.spec import Trait
 
-MAX_DEPTH: Final = 60
+_MAX_DEPTH: Final = 60
 """Maximum number of data-flow steps back; values from farther away are not proven."""
-MAX_DEPTH_OF_WHOLE: Final = 400
+_MAX_DEPTH_OF_WHOLE: Final = 400
 """The same where all that a value was made from counts, layer after layer of a model."""
 _LOSSES: Final = frozenset({LOSS})
 _HOLDERS: Final = (ObjectKind.LIST, ObjectKind.DICT, ObjectKind.SET)
@@ -83,7 +83,7 @@ class Provenance:
         known = self._known.get(key)
         if known is not None:
             return known
-        if self._depth >= (MAX_DEPTH_OF_WHOLE if self.whole else MAX_DEPTH):
+        if self._depth >= (_MAX_DEPTH_OF_WHOLE if self.whole else _MAX_DEPTH):
             return False
         # what a loop carries is proven if all else that it is made from is
         self._known[key] = True

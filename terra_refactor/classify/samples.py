@@ -42,7 +42,7 @@ from terra_refactor.facts.records import ClassMade
 from terra_refactor.ir.ids import FunctionId
 
 MAX_SAMPLES: Final = 3
-MAX_DEPTH: Final = 4
+_MAX_DEPTH: Final = 4
 
 
 _USUAL: Final = {
@@ -64,7 +64,7 @@ def samples_of(hazards: HazardMap, values: tuple[Value, ...]) -> tuple[Sample, .
 
 
 def _sample(hazards: HazardMap, value: Value, depth: int) -> Sample | None:
-    if depth > MAX_DEPTH:
+    if depth > _MAX_DEPTH:
         return None
     match value:
         case TensorValue(type, kind):

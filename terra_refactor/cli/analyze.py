@@ -6,7 +6,7 @@ from terra_refactor.cli.errors import guarded
 from terra_refactor.cli.exit_codes import DONE, UNREADABLE
 from terra_refactor.cli.groups import grouped
 from terra_refactor.cli.options import (
-    Baseline,
+    BaselineOption,
     DiffBase,
     EveryFunction,
     Format,
@@ -34,7 +34,7 @@ def analyze_command(
     output: Output = None,
     select: Select = None,
     ignore: Ignore = None,
-    baseline: Baseline = None,
+    baseline: BaselineOption = None,
     diff_base: DiffBase = None,
     min_ops: MinOps = None,
     every_function: EveryFunction = False,

@@ -36,12 +36,14 @@ Results = Annotated[
     ),
 ]
 Executor = Annotated[str, typer.Option("--executor", metavar="NAME", help="local (the default) or dask.")]
-Scheduler = Annotated[
+SchedulerOption = Annotated[
     str | None,
     typer.Option("--scheduler", metavar="ADDRESS", help="With --executor dask: the scheduler of the cluster."),
 ]
-Timeout = Annotated[float, typer.Option("--timeout", metavar="SECONDS", help="Time limit per repository.")]
-Memory = Annotated[int, typer.Option("--memory", metavar="MB", help="Memory limit per repository; 0 for no limit.")]
+RepositoryTimeout = Annotated[float, typer.Option("--timeout", metavar="SECONDS", help="Time limit per repository.")]
+RepositoryMemory = Annotated[
+    int, typer.Option("--memory", metavar="MB", help="Memory limit per repository; 0 for no limit.")
+]
 Retry = Annotated[bool, typer.Option("--retry", help="Retry repositories that failed.")]
 
 
@@ -54,10 +56,10 @@ def batch_command(
     *,
     output: Results = "terra-refactor-batch.jsonl",
     executor: Executor = "local",
-    scheduler: Scheduler = None,
+    scheduler: SchedulerOption = None,
     jobs: Jobs = None,
-    timeout: Timeout = _LIMITS.seconds,
-    memory: Memory = _LIMITS.memory_mb,
+    timeout: RepositoryTimeout = _LIMITS.seconds,
+    memory: RepositoryMemory = _LIMITS.memory_mb,
     retry: Retry = False,
     quiet: Quiet = False,
 ) -> int:

@@ -16,7 +16,7 @@ from terra_refactor.cli.options import (
     Format,
     Functions,
     Ignore,
-    Level,
+    LevelOption,
     MinOps,
     Output,
     Paths,
@@ -36,9 +36,9 @@ from terra_refactor.workspace.project import STDIN
 from terra_refactor.workspace.results import FileError, FixReport
 from terra_refactor.workspace.workspace import MAX_ROUNDS, fix, fix_verified
 
-Write = Annotated[bool, typer.Option("--write", help="Write the files.")]
+WriteOption = Annotated[bool, typer.Option("--write", help="Write the files.")]
 Diff = Annotated[bool, typer.Option("--diff", help="Print a unified diff and write nothing (the default).")]
-Check = Annotated[bool, typer.Option("--check", help="Write nothing; exit with 1 if something would change.")]
+CheckOnly = Annotated[bool, typer.Option("--check", help="Write nothing; exit with 1 if something would change.")]
 
 Verify = Annotated[
     bool, typer.Option("--verify", help="Run both versions first; make only changes with the same results.")
@@ -54,13 +54,13 @@ Interactive = Annotated[
 def fix_command(
     paths: Paths,
     *,
-    level: Level = None,
+    level: LevelOption = None,
     function: Functions = None,
     select: Select = None,
     ignore: Ignore = None,
-    write: Write = False,
+    write: WriteOption = False,
     diff: Diff = False,
-    check: Check = False,
+    check: CheckOnly = False,
     interactive: Interactive = False,
     verify: Verify = False,
     how: VerifyOptions,

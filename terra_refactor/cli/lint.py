@@ -15,7 +15,7 @@ from terra_refactor.cli.errors import guarded
 from terra_refactor.cli.exit_codes import DONE, FINDINGS, UNREADABLE
 from terra_refactor.cli.groups import grouped
 from terra_refactor.cli.options import (
-    Baseline,
+    BaselineOption,
     DiffBase,
     Format,
     Ignore,
@@ -58,7 +58,7 @@ Reason = Annotated[
 Statistics = Annotated[
     bool, typer.Option("--statistics", help="Print the number of findings per rule instead of the findings.")
 ]
-Watch = Annotated[bool, typer.Option("--watch", help="Lint again whenever a file changes, until Ctrl-C.")]
+WatchOption = Annotated[bool, typer.Option("--watch", help="Lint again whenever a file changes, until Ctrl-C.")]
 FailOn = Annotated[
     str | None,
     typer.Option(
@@ -80,14 +80,14 @@ def lint_command(
     output: Output = None,
     select: Select = None,
     ignore: Ignore = None,
-    baseline: Baseline = None,
+    baseline: BaselineOption = None,
     write_baseline: WriteBaseline = False,
     shrink_baseline: ShrinkBaseline = False,
     diff_base: DiffBase = None,
     add_ignore_comments: AddIgnores = False,
     reason: Reason = None,
     statistics: Statistics = False,
-    watch: Watch = False,
+    watch: WatchOption = False,
     fail_on: FailOn = None,
     exit_zero: ExitZero = False,
     run: RunOptions,

@@ -28,7 +28,7 @@ from terra_refactor.workspace.components import AnalysedFiles
 from terra_refactor.workspace.loading import StandardInput
 from terra_refactor.workspace.printable import printable
 from terra_refactor.workspace.project import STDIN
-from terra_refactor.workspace.workspace import Options, Progress
+from terra_refactor.workspace.workspace import Options, ProgressCallback
 
 if TYPE_CHECKING:
     from terra_refactor.verify.session import Setting
@@ -79,7 +79,7 @@ ConfigFile: TypeAlias = Annotated[
 Exclude: TypeAlias = Annotated[
     list[str] | None, typer.Option("--exclude", metavar="GLOB", help="Skip matching paths (as in .gitignore).")
 ]
-Baseline: TypeAlias = Annotated[
+BaselineOption: TypeAlias = Annotated[
     str | None,
     typer.Option("--baseline", metavar="FILE", help="Do not report findings in this file (see --write-baseline)."),
 ]
@@ -144,7 +144,7 @@ TfVersion: TypeAlias = Annotated[
     str | None, typer.Option("--tf-version", metavar="X.Y", help="The TensorFlow release that the code targets.")
 ]
 
-Level: TypeAlias = Annotated[
+LevelOption: TypeAlias = Annotated[
     str | None,
     typer.Option(
         "--level",
@@ -288,7 +288,7 @@ class RunOptions:
         self,
         paths: Sequence[str],
         config: Config,
-        progress: Progress | None,
+        progress: ProgressCallback | None,
         *,
         diff_base: str | None = None,
         coverage: AnalysedFiles = AnalysedFiles.EVERY,

@@ -12,7 +12,7 @@ from terra_refactor.cli.errors import guarded
 from terra_refactor.cli.output import emit, err
 from terra_refactor.errors import UsageError
 from terra_refactor.record.launch import run_recorded
-from terra_refactor.record.record_file import FunctionSeen, Record, to_json
+from terra_refactor.record.record_file import FunctionSeen, Record, record_to_json
 from terra_refactor.workspace.printable import printable
 
 _SHOWN = 5
@@ -43,7 +43,7 @@ def record_command(
         err().print("note: recording runs the program, with your permissions", soft_wrap=True)
     recorded = run_recorded(command or [], root, output)
     sys.stdout.flush()
-    emit(to_json(recorded.record), output)
+    emit(record_to_json(recorded.record), output)
     if not quiet:
         for line in summary(recorded.record, output):
             err().print(printable(line), soft_wrap=True)

@@ -13,7 +13,7 @@ from terra_refactor.errors import UsageError
 from terra_refactor.report.catalogue import print_rules, rules_json, rules_markdown, rules_text
 from terra_refactor.rules.registry import all_rules
 
-FORMATS = ("text", "json", "markdown")
+_RULE_FORMATS = ("text", "json", "markdown")
 RulesFormat = Annotated[str, typer.Option("--format", metavar="FORMAT", help="text (the default), json or markdown.")]
 RulesOutput = Annotated[
     str | None, typer.Option("--output", metavar="FILE", help="Write to this file instead of printing.")
@@ -34,5 +34,5 @@ def rules_command(format: RulesFormat = "text", output: RulesOutput = None) -> i
         case "text":
             print_rules(out(), rules)
         case _:
-            raise UsageError(f"--format: there is no format `{format}` here, only {', '.join(FORMATS)}")
+            raise UsageError(f"--format: there is no format `{format}` here, only {', '.join(_RULE_FORMATS)}")
     return DONE

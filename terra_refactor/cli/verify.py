@@ -9,7 +9,7 @@ import typer
 from terra_refactor.cli.errors import guarded
 from terra_refactor.cli.exit_codes import DONE, FINDINGS, UNREADABLE
 from terra_refactor.cli.groups import grouped
-from terra_refactor.cli.options import Functions, Level, MinOps, Paths, RunOptions, VerifyOptions, show_settings
+from terra_refactor.cli.options import Functions, LevelOption, MinOps, Paths, RunOptions, VerifyOptions, show_settings
 from terra_refactor.cli.output import emit, err, out, progress_callback, say_that_code_runs, to_string
 from terra_refactor.errors import UsageError
 from terra_refactor.report.to_text import print_errors
@@ -18,8 +18,8 @@ from terra_refactor.workspace.project import STDIN
 from terra_refactor.workspace.workspace import verify
 
 _FORMATS = ("text", "json")
-Format = Annotated[str, typer.Option("--format", metavar="FORMAT", help="text (the default) or json.")]
-Output = Annotated[
+VerifyFormat = Annotated[str, typer.Option("--format", metavar="FORMAT", help="text (the default) or json.")]
+VerifyOutput = Annotated[
     str | None, typer.Option("--output", metavar="FILE", help="Write the report to this file instead of printing it.")
 ]
 
@@ -29,11 +29,11 @@ Output = Annotated[
 def verify_command(
     paths: Paths,
     *,
-    level: Level = None,
+    level: LevelOption = None,
     function: Functions = None,
     how: VerifyOptions,
-    format: Format = "text",  # noqa: A002 - the option's name
-    output: Output = None,
+    format: VerifyFormat = "text",  # noqa: A002 - the option's name
+    output: VerifyOutput = None,
     min_ops: MinOps = None,
     run: RunOptions,
 ) -> int:

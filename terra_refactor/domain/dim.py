@@ -155,14 +155,14 @@ def loaded_name(dim: Dim) -> tuple[str, str] | None:
             return None
 
 
-KEPT: Final = "\r="
+KEPT_MARK: Final = "\r="
 """In the source of a loaded number: before the text of the number that stays where none is loaded."""
 
 
 def is_kept_by(dim: Dim, number: object) -> bool:
     """Whether a loaded number is `number` where none is loaded, so that it is one of the two in any case."""
     known = loaded_name(dim)
-    return known is not None and type(number) is int and known[0].endswith(f"{KEPT}{number!r}")
+    return known is not None and type(number) is int and known[0].endswith(f"{KEPT_MARK}{number!r}")
 
 
 def is_chosen(dim: Dim) -> bool:

@@ -58,7 +58,7 @@ MAX_CONSTANTS = 4
 """Of these, at most so many constants of one type; more become a `Scalar`."""
 MAX_TENSORS = 4
 """And at most so many tensors of one kind; more become one with the joined type."""
-MAX_DEPTH = 8
+MAX_VALUE_DEPTH = 8
 """Values nested deeper than this become unknown under widening."""
 
 _PYTHON_TYPES = {
@@ -375,7 +375,7 @@ def widen(old: Value, new: Value) -> Value:
 
 
 def _widened(value: Value, depth: int) -> Value:
-    if depth > MAX_DEPTH:
+    if depth > MAX_VALUE_DEPTH:
         return UnknownValue()
     match value:
         case UnionValue():

@@ -12,7 +12,7 @@ from typing import Final
 
 HERE: Final = 1
 EVERYWHERE: Final = 0b1111
-LEVELS: Final = 4
+MAX_ROOTS: Final = 4
 _LAST: Final = 0b1000
 
 

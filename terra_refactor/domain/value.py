@@ -238,7 +238,7 @@ class LibraryValue:
     name: str
 
 
-ATTRIBUTES = LibraryValue("builtins.object.__dict__")
+OBJECT_DICT = LibraryValue("builtins.object.__dict__")
 """Applied to an instance (`PartialValue`): its attributes as a dict."""
 
 

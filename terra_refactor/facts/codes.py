@@ -14,7 +14,7 @@ from terra_refactor.facts.class_families import ClassFamilies
 from terra_refactor.facts.code import CodeFacts, code_facts
 from terra_refactor.facts.records import AttributeRead, AttributeWrite, Call, ClassMade, Literal, NameRead
 from terra_refactor.ir.control import Flow, flow_of
-from terra_refactor.ir.dataflow import Names, live_names
+from terra_refactor.ir.dataflow import NameSet, live_names
 from terra_refactor.ir.function import Function, FunctionKind
 from terra_refactor.ir.ids import FunctionId
 from terra_refactor.ir.program import Program
@@ -28,7 +28,7 @@ class StaticFlow:
     nested: tuple[tuple[FunctionKind, tuple[str, ...]], ...]
     """The kinds of the functions that are written in it, and which of its variables they read."""
     flow: Flow
-    live: tuple[Names, ...]
+    live: tuple[NameSet, ...]
 
 
 @dataclass(frozen=True, slots=True)

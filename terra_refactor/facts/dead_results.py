@@ -30,7 +30,7 @@ from terra_refactor.facts.view import ContextView, has_trait
 from terra_refactor.ir.ids import OpId
 from terra_refactor.tf_model.spec import Trait
 
-MAX_DEPTH: Final = 6
+_MAX_DEPTH: Final = 6
 _STATEFUL: Final = (
     Trait.GIVES_OPERATION,
     Trait.DROPPED_BY_XLA,
@@ -60,7 +60,7 @@ def _pruned_at(view: ContextView, number: OpId, used: _Used, depth: int) -> Iter
     if any(has_trait(name, Trait.FAILS_ON_VALUES) for name in fact.library) and not fact.callees:
         if _is_dead(view, number, used):
             yield number, view.written(number)
-    if not fact.callees or fact.library or depth >= MAX_DEPTH or not isinstance(view.code.facts[number], Call):
+    if not fact.callees or fact.library or depth >= _MAX_DEPTH or not isinstance(view.code.facts[number], Call):
         return
     inside = _used_of(view, number, used)
     if inside is None:

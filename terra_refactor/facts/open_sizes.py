@@ -12,7 +12,7 @@ from typing import Final
 
 from terra_refactor.domain.dim import OpenDim, Why
 from terra_refactor.domain.dtype import FLOATING
-from terra_refactor.domain.roots import HERE, LEVELS
+from terra_refactor.domain.roots import HERE, MAX_ROOTS
 from terra_refactor.domain.traced import has_open_size
 from terra_refactor.domain.value import Constant, PythonType, Scalar, ShapeValue, TensorValue, Value, members
 from terra_refactor.facts.records import (
@@ -141,7 +141,7 @@ def uses_of_open_sizes(view: ContextView, wanted: Set[Why], level: int = 0) -> I
             one = fact.open_size
             if not found and one is not None and _is_open(one, roots) and one.why in wanted:
                 yield SizeUse(call.op, _of_several(view, call.op, call.op, one.why), one.why, (view, call.op))
-        if level + 1 < LEVELS:
+        if level + 1 < MAX_ROOTS:
             yield from _uses_in_callees(view, wanted, call.op, level)
 
 

@@ -7,7 +7,7 @@ to what it is made from ends, since what is looked at once is not looked at agai
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Final, TypeVar
+from typing import Final
 
 from terra_refactor.analysis.facts import (
     BranchFact,
@@ -38,7 +38,7 @@ from terra_refactor.domain.value import (
     is_symbolic_number,
     members,
 )
-from terra_refactor.facts.code import CodeFacts
+from terra_refactor.facts.code import CodeFacts, FactType
 from terra_refactor.facts.codes import Codes
 from terra_refactor.facts.records import (
     DECISIONS,
@@ -64,15 +64,13 @@ from terra_refactor.tf_model import registry
 from terra_refactor.tf_model.graph_traits import made_by_autograph, method_of_tensor
 from terra_refactor.tf_model.spec import ParameterPassing, Trait
 
-FactType = TypeVar("FactType", bound=Fact)
-
 TAPES = frozenset({"GradientTape", "ForwardAccumulator"})
 _PARTS_OF_DICT = frozenset({"items", "values", "get", "pop"})
 _COPIES = frozenset({"dict", "list", "tuple", "sorted", "reversed", "enumerate", "zip"})
 _NOT_SYMBOLIC = (TensorKind.NDARRAY, TensorKind.NUMPY_SCALAR, TensorKind.KERAS)
 _ORDER: Final = frozenset({"<", "<=", ">", ">=", "==", "!="})
 _BY_PLACE: Final = (ParameterPassing.POSITIONAL, ParameterPassing.POSITIONAL_ONLY)
-MAX_STEPS: Final = 8
+_MAX_STEPS: Final = 8
 
 
 class ContextView:
@@ -303,7 +301,7 @@ class ContextView:
         return next(iter(found)) if len(found) == 1 else None
 
     def _parameters_behind(self, number: OpId, depth: int) -> frozenset[str]:
-        if depth > MAX_STEPS:
+        if depth > _MAX_STEPS:
             return frozenset()
         match self.made(number):
             case NameRead(name=name, is_local=True) as read:

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from terra_refactor.classify.decision import Decision
-from terra_refactor.classify.judgement import Names
+from terra_refactor.classify.judgement import FunctionNames
 from terra_refactor.ide.snapshot import Snapshot
 from terra_refactor.ir.program import Program
 from terra_refactor.refactor.regions.candidates import find_candidates
@@ -61,7 +61,7 @@ def _regions(snapshot: Snapshot, path: str) -> tuple[FoundRegion, ...]:
 
     judge = RepeatedJudge()
 
-    def decide(program: Program, names: Names) -> Sequence[Decision]:
+    def decide(program: Program, names: FunctionNames) -> Sequence[Decision]:
         return judge.decided_about(program, snapshot.config, names)
 
     decisions = [decision for here in snapshot.decisions.values() for decision in here]

@@ -44,6 +44,7 @@ from terra_refactor.workspace.project import DiscoveredFiles, discover_files
 from terra_refactor.workspace.results import FileError
 from terra_refactor.workspace.selection import check_selection, select_findings, without_known
 from terra_refactor.workspace.watchdog import OverLimitError, ProcessLimits, watched
+from terra_refactor.workspace.workspace import ProgressCallback
 
 MAX_FILES: Final = 5_000
 """A component of more files than this is not analysed while somebody types: only the file itself is."""
@@ -59,7 +60,6 @@ class StaleError(TerraError):
 
 
 Cancelled = Callable[[], bool]
-Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,7 +215,9 @@ class Session:
             self._firsts = {}
             self._made_of = (buffers, changes)
 
-    def snapshot(self, path: str, cancelled: Cancelled = lambda: False, progress: Progress | None = None) -> Snapshot:
+    def snapshot(
+        self, path: str, cancelled: Cancelled = lambda: False, progress: ProgressCallback | None = None
+    ) -> Snapshot:
         """Snapshot of a file and everything that imports connect with it.
 
         Raises:
@@ -374,7 +376,7 @@ class Session:
         sources: Mapping[str, Source],
         index: ModuleIndex,
         cancelled: Cancelled,
-        progress: Progress | None,
+        progress: ProgressCallback | None,
         left_out: int = 0,
     ) -> Snapshot:
         """The snapshot of some files. With `left_out`, a component without so many of its files: nothing of it is kept on disk."""
@@ -493,7 +495,7 @@ class Session:
         index: ModuleIndex,
         jobs: int,
         cancelled: Cancelled,
-        progress: Progress | None,
+        progress: ProgressCallback | None,
     ) -> dict[str, ModuleIR | FileError]:
         results: dict[str, ModuleIR | FileError] = {}
         tasks: list[LoweringTask] = []

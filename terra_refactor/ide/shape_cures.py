@@ -43,7 +43,7 @@ from terra_refactor.tf_model.ops.operators import operator_rule
 from terra_refactor.tf_model.registry import lookup
 from terra_refactor.tf_model.spec import BoundCall, OperationError, ParameterPassing
 
-RULES = frozenset(rule.id for rule in rules_by_failure().values())
+_SHAPE_RULES = frozenset(rule.id for rule in rules_by_failure().values())
 _MATMUL = "tensorflow.linalg.matmul"
 
 
@@ -69,7 +69,7 @@ class _Candidate:
 
 def shape_cure(snapshot: Snapshot, finding: Finding) -> ShapeCure | None:
     """The one cure of a finding; None where none, or more than one, is right."""
-    tf = tensorflow_name(snapshot, finding.path) if finding.rule in RULES else None
+    tf = tensorflow_name(snapshot, finding.path) if finding.rule in _SHAPE_RULES else None
     if tf is None:
         return None
     for function in snapshot.functions(finding.path):

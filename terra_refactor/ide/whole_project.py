@@ -14,9 +14,10 @@ from dataclasses import dataclass, field
 from terra_refactor.classify.decision import Action, Decision, Level
 from terra_refactor.ide.code_actions import NewText, all_safe
 from terra_refactor.ide.explanations import change_title
-from terra_refactor.ide.session import Progress, Session
+from terra_refactor.ide.session import Session
 from terra_refactor.ide.snapshot import Snapshot
 from terra_refactor.workspace.results import Stats, WorkspaceReport
+from terra_refactor.workspace.workspace import ProgressCallback
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,12 +80,12 @@ def totals(snapshot: Snapshot) -> Totals:
     )
 
 
-def _snapshots(session: Session, cancelled: Callable[[], bool], progress: Progress) -> Iterator[Snapshot]:
+def _snapshots(session: Session, cancelled: Callable[[], bool], progress: ProgressCallback) -> Iterator[Snapshot]:
     for component in session.components():
         yield session.snapshot(component[0], cancelled, progress)
 
 
-def report_of(session: Session, cancelled: Callable[[], bool], progress: Progress) -> WorkspaceReport:
+def report_of(session: Session, cancelled: Callable[[], bool], progress: ProgressCallback) -> WorkspaceReport:
     """The report of the command line about the project.
 
     Raises:
@@ -115,7 +116,7 @@ def report_of(session: Session, cancelled: Callable[[], bool], progress: Progres
 def safe_changes(
     session: Session,
     cancelled: Callable[[], bool],
-    progress: Progress,
+    progress: ProgressCallback,
     only: Set[tuple[str, str, int]] | None = None,
 ) -> tuple[tuple[Snapshot, NewText], ...]:
     """Every file that safe changes would change, with its new text. `only`: those of these functions, by path, qualified name and line of
@@ -145,7 +146,7 @@ class Proposal:
     """Its expected gain in a run; None if unknown."""
 
 
-def proposals(session: Session, cancelled: Callable[[], bool], progress: Progress) -> tuple[Proposal, ...]:
+def proposals(session: Session, cancelled: Callable[[], bool], progress: ProgressCallback) -> tuple[Proposal, ...]:
     """Every change that is proposed: what saves most first, then what is surer, then by place.
 
     Raises:

@@ -16,23 +16,23 @@ from typing import Final, TypeAlias, TypeVar
 
 from terra_refactor.ir.control import ControlSite, Flow, FlowNode, NodeId, NodeKind
 
-State = TypeVar("State")
+_State = TypeVar("_State")
 
 
 def solve(
     flow: Flow,
-    start: State,
-    transfer: Callable[[NodeId, State], State | None],
-    join: Callable[[State, State], State],
+    start: _State,
+    transfer: Callable[[NodeId, _State], _State | None],
+    join: Callable[[_State, _State], _State],
     *,
     backward: bool = False,
-) -> tuple[dict[NodeId, State], dict[NodeId, State]]:
+) -> tuple[dict[NodeId, _State], dict[NodeId, _State]]:
     """The states before and behind each node that is reached, in the direction of the analysis.
 
     `transfer` gives None where nothing goes on.
     """
-    before: dict[NodeId, State] = {}
-    behind: dict[NodeId, State] = {}
+    before: dict[NodeId, _State] = {}
+    behind: dict[NodeId, _State] = {}
     # nodes are numbered in the order in which they run, but for the ways back of loops: where ways meet, all of them are known first
     step = -1 if backward else 1
     waiting = [step * number for number in range(len(flow.nodes))] if backward else [flow.entry]
@@ -68,19 +68,19 @@ def solve(
 
 # --- liveness -------------------------------------------------------------------------------------------------------------------------
 
-Names: TypeAlias = frozenset[str]
+NameSet: TypeAlias = frozenset[str]
 
 
-def live_names(flow: Flow) -> tuple[Names, ...]:
+def live_names(flow: Flow) -> tuple[NameSet, ...]:
     """The names that may be read at or behind each node before they are bound again."""
 
-    def transfer(number: NodeId, live: Names) -> Names:
+    def transfer(number: NodeId, live: NameSet) -> NameSet:
         node = flow.nodes[number]
         if node.kind in (NodeKind.BIND, NodeKind.UNBIND):
             live -= {node.name}
         return live.union(node.reads) if node.reads else live
 
-    _, behind = solve(flow, flow.captured, transfer, Names.union, backward=True)
+    _, behind = solve(flow, flow.captured, transfer, NameSet.union, backward=True)
     return tuple(behind[number] for number in range(len(flow.nodes)))
 
 
@@ -117,8 +117,8 @@ def reaching(
     parameters: frozenset[str],
     reached: Callable[[FlowNode], bool],
     feasible: Callable[[int, int, Definitions], bool],
-    merged: Mapping[int, Names],
-    fresh: Mapping[NodeId, Names],
+    merged: Mapping[int, NameSet],
+    fresh: Mapping[NodeId, NameSet],
     is_null: Callable[[str, Definition], bool],
     *,
     once: bool = False,
@@ -186,11 +186,11 @@ def _joined(first: Definitions, second: Definitions) -> Definitions:
     return {**first, **wider} if wider else first
 
 
-def carried(site: ControlSite, live: tuple[Names, ...]) -> Names:
+def carried(site: ControlSite, live: tuple[NameSet, ...]) -> NameSet:
     """The names that a loop has as variables of the graph's loop: bound in it, and read in a later iteration or behind it."""
     return site.bound & (live[site.after] | live[site.head])
 
 
-def merged_by(site: ControlSite, live: tuple[Names, ...]) -> Names:
+def merged_by(site: ControlSite, live: tuple[NameSet, ...]) -> NameSet:
     """The names that a branch merges: bound in an arm, and live behind it."""
     return site.bound & live[site.after]

@@ -28,7 +28,7 @@ from terra_refactor.errors import UsageError
 from terra_refactor.record.python_command import invocation_of, is_python
 from terra_refactor.record.record_file import Record, from_process, merged_records
 
-BOOTSTRAP: Final = Path(__file__).parents[1] / "bootstrap.py"
+_BOOTSTRAP: Final = Path(__file__).parents[1] / "bootstrap.py"
 _CHILD: Final = "terra_refactor.record.child.main"
 _EMPTY: Final = Record(".", "", None, 0.0, None, False, 0, (), {}, ())
 
@@ -71,7 +71,7 @@ def run_recorded(command: Sequence[str], root: str, output: str) -> Recorded:
             "arguments": program.arguments,
         }
         request.write_text(json.dumps(content), encoding="utf-8")
-        line = [program.python, *program.options, str(BOOTSTRAP), _CHILD, str(request)]
+        line = [program.python, *program.options, str(_BOOTSTRAP), _CHILD, str(request)]
         try:
             child = subprocess.Popen(line)
         except OSError as error:

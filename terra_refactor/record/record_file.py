@@ -1,7 +1,7 @@
 """The file that a recorded run leaves: `record/1`, see docs/record.md.
 
 Computes: one record from those of several processes; a checked record from JSON, and JSON from a record. Needs: nothing.
-Gives: `Record` and its parts, `read_record`, `parse_record`, `merged_records`, `to_json`.
+Gives: `Record` and its parts, `read_record`, `parse_record`, `merged_records`, `record_to_json`.
 
 A record may come from anybody, as all that lies in a repository: what is not of the form is a UsageError, and no text of it is believed
 to be anything but a name.
@@ -18,8 +18,8 @@ from typing import Any, Final, TypeAlias, TypeVar
 
 from terra_refactor.errors import UsageError
 
-SCHEMA: Final = "terra-refactor/record/1"
-LARGEST: Final = 64 << 20
+RECORD_SCHEMA: Final = "terra-refactor/record/1"
+MAX_RECORD_BYTES: Final = 64 << 20
 """Bytes of a record beyond which it is not read."""
 _DEEPEST: Final = 12
 
@@ -132,13 +132,13 @@ class Record:
     tool_version: str = ""
 
 
-def to_json(record: Record) -> str:
+def record_to_json(record: Record) -> str:
     """The text of the file; one line for each function."""
     plain = dataclasses.asdict(record)
     functions = plain.pop("functions")
     tool = {"name": "terra-refactor", "version": plain.pop("tool_version")}
     files = [{"path": path, "digest": digest} for path, digest in sorted(plain.pop("files").items())]
-    head = json.dumps({"schema": SCHEMA, "tool": tool, **plain, "files": files}, indent=1, ensure_ascii=True)
+    head = json.dumps({"schema": RECORD_SCHEMA, "tool": tool, **plain, "files": files}, indent=1, ensure_ascii=True)
     body = ",\n  ".join(json.dumps(function, ensure_ascii=True) for function in functions)
     return (
         f'{head[:-2]},\n "functions": [\n  {body}\n ]\n}}\n' if functions else f'{head[:-2]},\n "functions": []\n}}\n'
@@ -152,8 +152,8 @@ def read_record(file: str) -> Record:
         UsageError: it cannot be read, or is no record.
     """
     try:
-        if os.path.getsize(file) > LARGEST:
-            raise UsageError(f"{file}: is larger than {LARGEST >> 20} MB")
+        if os.path.getsize(file) > MAX_RECORD_BYTES:
+            raise UsageError(f"{file}: is larger than {MAX_RECORD_BYTES >> 20} MB")
         with open(file, encoding="utf-8") as stream:
             return parse_record(stream.read(), file)
     except OSError as error:
@@ -172,7 +172,7 @@ def parse_record(text: str, file: str) -> Record:
         data = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise UsageError(f"{file}: is no record: it does not parse as JSON") from error
-    if not isinstance(data, dict) or data.get("schema") != SCHEMA:
+    if not isinstance(data, dict) or data.get("schema") != RECORD_SCHEMA:
         schema = data.get("schema") if isinstance(data, dict) else None
         newer = isinstance(schema, str) and schema.startswith("terra-refactor/record/")
         raise UsageError(

@@ -18,11 +18,11 @@ from typing import Protocol, TypeAlias
 
 import libcst as cst
 
-from terra_refactor.refactor.names import Binding, BindingKind, ModuleNames, ScopeNode, canonical, dotted_name
+from terra_refactor.refactor.names import Binding, BindingKind, CstScope, ModuleNames, canonical, dotted_name
 from terra_refactor.refactor.text import ModuleText
 from terra_refactor.syntax.edit import Edit
 
-TENSORFLOW = "tensorflow"
+_TENSORFLOW = "tensorflow"
 RUNTIME = "terra_refactor.runtime"
 
 
@@ -55,7 +55,7 @@ class Standpoint(Protocol):
     """From where a name is looked up: a definition (for its decorators), or an expression."""
 
     @property
-    def enclosing(self) -> tuple[ScopeNode, ...]:
+    def enclosing(self) -> tuple[CstScope, ...]:
         """The scopes around it, outermost first."""
         ...
 
@@ -67,8 +67,8 @@ class Standpoint(Protocol):
 
 def reach_tensorflow(names: ModuleNames, site: Standpoint) -> Reach:
     """How to write the module `tensorflow` at this place: in a decorator of a definition, or in its body."""
-    for name in _preferred(names, TENSORFLOW, ("tf", "tensorflow")):
-        if _reliable(names, name, site) == TENSORFLOW:
+    for name in _preferred(names, _TENSORFLOW, ("tf", "tensorflow")):
+        if _reliable(names, name, site) == _TENSORFLOW:
             return Reached(name)
     # what the module calls `tf` itself, and gets from a star import above, is what its decorators are written with, too
     if names.comes_from_star("tf") and names.star_line is not None and names.star_line < site.line:
@@ -76,9 +76,9 @@ def reach_tensorflow(names: ModuleNames, site: Standpoint) -> Reach:
     conditional = _conditional_import(names)
     if conditional is not None:
         return Unreachable(conditional)
-    if _free(names, "tf", TENSORFLOW):
+    if _free(names, "tf", _TENSORFLOW):
         return Missing("tf", "import tensorflow as tf")
-    if _free(names, "tensorflow", TENSORFLOW):
+    if _free(names, "tensorflow", _TENSORFLOW):
         return Missing("tensorflow", "import tensorflow")
     fresh = _fresh_name("tf", names)
     return Missing(fresh, f"import tensorflow as {fresh}")
@@ -156,7 +156,7 @@ def _conditional_import(names: ModuleNames) -> str | None:
         for places in bindings.values()
         for binding in places
         if binding.target is not None
-        and (binding.target == TENSORFLOW or binding.target.startswith(TENSORFLOW + "."))
+        and (binding.target == _TENSORFLOW or binding.target.startswith(_TENSORFLOW + "."))
         and binding.kind is not BindingKind.TYPING_IMPORT
     ]
     if any(binding.kind is BindingKind.IMPORT and depth == 0 for depth, binding in running):

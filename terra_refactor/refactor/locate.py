@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 import libcst as cst
 
-from terra_refactor.refactor.names import ScopeNode
+from terra_refactor.refactor.names import CstScope
 from terra_refactor.refactor.text import ModuleText
 
 
@@ -44,7 +44,7 @@ class DefinitionSite:
     placeable: bool
     """Whether a line can be inserted before `def`: nothing but white space stands before it on its line."""
     decorators: tuple[DecoratorSite, ...]
-    enclosing: tuple[ScopeNode, ...]
+    enclosing: tuple[CstScope, ...]
     """The scopes around the definition, outermost (the module) first."""
 
 
@@ -59,7 +59,7 @@ class _Finder(cst.CSTVisitor):
     def __init__(self, module: ModuleText) -> None:
         super().__init__()
         self.module = module
-        self.enclosing: list[ScopeNode] = [module.tree]
+        self.enclosing: list[CstScope] = [module.tree]
         self.qualname: list[str] = []
         self.sites: dict[int, DefinitionSite] = {}
 

@@ -16,7 +16,7 @@ from typing import TypeAlias
 
 import libcst as cst
 
-ScopeNode: TypeAlias = cst.Module | cst.FunctionDef | cst.ClassDef
+CstScope: TypeAlias = cst.Module | cst.FunctionDef | cst.ClassDef
 
 
 class BindingKind(Enum):
@@ -52,7 +52,7 @@ class ModuleNames:
         star_line: the line of the first star import of the module itself that always runs; None if there is none.
     """
 
-    scopes: Mapping[ScopeNode, Mapping[str, tuple[Binding, ...]]]
+    scopes: Mapping[CstScope, Mapping[str, tuple[Binding, ...]]]
     used: frozenset[str]
     has_star_import: bool
     star_line: int | None = None
@@ -61,7 +61,7 @@ class ModuleNames:
         """Whether the module uses the name, and only a star import can bind it."""
         return self.has_star_import and name in self.used and not any(name in scope for scope in self.scopes.values())
 
-    def bindings(self, name: str, enclosing: Sequence[ScopeNode]) -> tuple[tuple[Binding, ...], bool]:
+    def bindings(self, name: str, enclosing: Sequence[CstScope]) -> tuple[tuple[Binding, ...], bool]:
         """The bindings that `name` has when it is looked up in the innermost of `enclosing` (outermost first), and
         whether they are of that very scope."""
         for depth, scope in enumerate(reversed(enclosing)):
@@ -72,7 +72,7 @@ class ModuleNames:
                 return found, depth == 0
         return (), False
 
-    def resolve(self, expression: cst.BaseExpression, enclosing: Sequence[ScopeNode]) -> str | None:
+    def resolve(self, expression: cst.BaseExpression, enclosing: Sequence[CstScope]) -> str | None:
         """The qualified name that a dotted expression has as soon as one of its imports has run; None if no import
         gives it one."""
         dotted = dotted_name(expression)
@@ -125,7 +125,7 @@ def collect_names(module: cst.Module, line_of: Callable[[cst.CSTNode], int]) -> 
 
 @dataclass(slots=True)
 class _Frame:
-    node: ScopeNode
+    node: CstScope
     globals: set[str] = field(default_factory=set)
     nonlocals: set[str] = field(default_factory=set)
     conditions: list[BindingKind] = field(default_factory=list)
@@ -136,7 +136,7 @@ class _Collector(cst.CSTVisitor):
     def __init__(self, line_of: Callable[[cst.CSTNode], int]) -> None:
         super().__init__()
         self.line_of = line_of
-        self.scopes: dict[ScopeNode, dict[str, list[Binding]]] = {}
+        self.scopes: dict[CstScope, dict[str, list[Binding]]] = {}
         self.used: set[str] = set()
         self.has_star_import = False
         self.star_line: int | None = None
@@ -144,7 +144,7 @@ class _Collector(cst.CSTVisitor):
 
     # --- scopes
 
-    def _enter(self, node: ScopeNode) -> None:
+    def _enter(self, node: CstScope) -> None:
         frame = _Frame(node)
         self.scopes[node] = {}
         self.frames.append(frame)
@@ -238,7 +238,7 @@ class _Collector(cst.CSTVisitor):
 
     def _bind(self, name: str, binding: Binding) -> None:
         frame = self.frames[-1]
-        owner: ScopeNode = frame.node
+        owner: CstScope = frame.node
         if name in frame.globals:
             owner = self.frames[0].node
             binding = Binding(BindingKind.OTHER, binding.line)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import libcst as cst
 
-from terra_refactor.refactor.names import ScopeNode
+from terra_refactor.refactor.names import CstScope
 from terra_refactor.refactor.text import ModuleText
 from terra_refactor.syntax.location import Span
 
@@ -28,7 +28,7 @@ class NodePlace:
     """The line on which the node begins, from 1."""
 
     @property
-    def enclosing(self) -> tuple[ScopeNode, ...]:
+    def enclosing(self) -> tuple[CstScope, ...]:
         """The scopes around the node, outermost first; a lambda or comprehension is none of them."""
         return tuple(node for node in self.ancestors if isinstance(node, cst.Module | cst.FunctionDef | cst.ClassDef))
 

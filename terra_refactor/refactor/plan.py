@@ -33,13 +33,13 @@ from terra_refactor.syntax.source import Source
 
 LOGGER = logging.getLogger(__name__)
 
-LEVELS = (Level.SAFE, Level.SPECULATIVE, Level.COEXEC)
+_IN_ORDER = (Level.SAFE, Level.SPECULATIVE, Level.COEXEC)
 """From the most careful to the farthest; each includes those before it."""
 
 
 def allows(level: Level, needed: Level) -> bool:
     """Whether `fix` at `level` may do what needs `needed`."""
-    return LEVELS.index(needed) <= LEVELS.index(level)
+    return _IN_ORDER.index(needed) <= _IN_ORDER.index(level)
 
 
 @dataclass(frozen=True, slots=True)

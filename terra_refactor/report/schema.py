@@ -30,7 +30,7 @@ from terra_refactor.rules.rule import Finding
 from terra_refactor.workspace.pins import AssumedRelease
 from terra_refactor.workspace.results import FileError, WorkspaceReport
 
-SCHEMA: Final = "terra-refactor/report/1"
+REPORT_SCHEMA: Final = "terra-refactor/report/1"
 OPTIONAL: Final = {"optional": True}
 """Metadata of a field whose key is left out where there is nothing to say."""
 
@@ -197,7 +197,7 @@ def build_report(results: WorkspaceReport) -> Report:
     if extracted:
         actions[Action.EXTRACT_TF_FUNCTION.value] = extracted
     return Report(
-        schema=SCHEMA,
+        schema=REPORT_SCHEMA,
         tool=Tool("terra-refactor", __version__),
         functions=tuple(_function(decision, places) for decision in results.decisions),
         diagnostics=tuple(diagnostic_entry(finding, places) for finding in results.findings),

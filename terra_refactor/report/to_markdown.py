@@ -17,7 +17,7 @@ from terra_refactor.report.schema import build_report
 from terra_refactor.workspace.printable import as_code, in_markdown
 from terra_refactor.workspace.results import WorkspaceReport
 
-MAX_BYTES: Final = 1_000_000
+MAX_MARKDOWN_BYTES: Final = 1_000_000
 """A little less than the MiB, since other steps' lines may follow."""
 _ACTIONS: Final = {
     Action.ADD_TF_FUNCTION: "add `tf.function`",
@@ -28,7 +28,7 @@ _ACTIONS: Final = {
 }
 
 
-def to_markdown(results: WorkspaceReport, max_bytes: int = MAX_BYTES) -> str:
+def to_markdown(results: WorkspaceReport, max_bytes: int = MAX_MARKDOWN_BYTES) -> str:
     """The summary; ends in a newline and is no longer than `max_bytes` bytes of UTF-8."""
     report = build_report(results)
     summary = report.summary

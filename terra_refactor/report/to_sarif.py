@@ -31,7 +31,7 @@ from terra_refactor.workspace.fingerprints import fingerprints
 from terra_refactor.workspace.fixes import edits_of_file, fixes_of
 from terra_refactor.workspace.results import FileError, KnownFinding, WorkspaceReport
 
-SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+_SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 FINGERPRINT: Final = "terraRefactor/v1"
 MAX_RESULTS: Final = 25_000
 MAX_LOCATIONS: Final = 1_000
@@ -51,7 +51,7 @@ _KIND_TAGS: Final[Mapping[RuleKind, str]] = {
 
 def to_sarif(report: WorkspaceReport) -> str:
     """The log; ends in a newline."""
-    log = {"$schema": SCHEMA, "version": "2.1.0", "runs": [_Run(report).run()]}
+    log = {"$schema": _SCHEMA, "version": "2.1.0", "runs": [_Run(report).run()]}
     return indented_json(log) + "\n"
 
 

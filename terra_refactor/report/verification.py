@@ -17,7 +17,7 @@ from terra_refactor.report.indented import indented_json
 from terra_refactor.verify.verdict import FunctionVerdict, Status, Timing
 from terra_refactor.workspace.results import VerifyReport
 
-SCHEMA: Final = "terra-refactor/verification/1"
+_SCHEMA: Final = "terra-refactor/verification/1"
 _STYLES: Final = {
     Status.SAME: "green",
     Status.DIFFERENT: "bold red",
@@ -67,7 +67,7 @@ def verification_json(report: VerifyReport) -> str:
     program = verification.program
     counts = Counter(verdict.status for verdict in verification.functions)
     data = {
-        "schema": SCHEMA,
+        "schema": _SCHEMA,
         "tool": {"name": "terra-refactor", "version": __version__},
         "tensorflow": verification.tensorflow,
         "functions": [_function(verdict) for verdict in verification.functions],

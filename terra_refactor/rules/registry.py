@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 LOGGER = logging.getLogger(__name__)
 
-FAMILIES = ("host_effects", "retracing", "graph_failures", "shapes", "no_benefit", "misuse", "xla", "tool")
+RULE_FAMILIES = ("host_effects", "retracing", "graph_failures", "shapes", "no_benefit", "misuse", "xla", "tool")
 """The folders of rules. A rule is a module with a constant `RULE`."""
 
 
@@ -31,7 +31,7 @@ FAMILIES = ("host_effects", "retracing", "graph_failures", "shapes", "no_benefit
 def all_rules() -> Mapping[str, Rule]:
     """Every rule by its id, in order."""
     found: dict[str, Rule] = {}
-    for family in FAMILIES:
+    for family in RULE_FAMILIES:
         package = importlib.import_module(f"terra_refactor.rules.{family}")
         for module_info in pkgutil.iter_modules(package.__path__):
             module = importlib.import_module(f"{package.__name__}.{module_info.name}")
@@ -45,7 +45,9 @@ def all_rules() -> Mapping[str, Rule]:
 @cache
 def families() -> Mapping[str, str]:
     """The title of each family by the first characters of its rules' ids (`TR1`)."""
-    titles = ((importlib.import_module(f"terra_refactor.rules.{family}").__doc__ or "").strip() for family in FAMILIES)
+    titles = (
+        (importlib.import_module(f"terra_refactor.rules.{family}").__doc__ or "").strip() for family in RULE_FAMILIES
+    )
     return {title[:3]: title for title in titles}
 
 

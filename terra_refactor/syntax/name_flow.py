@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 from weakref import WeakKeyDictionary
 
-Block: TypeAlias = Sequence[ast.stmt]
-ScopeNode: TypeAlias = ast.Module | ast.FunctionDef
+Statements: TypeAlias = Sequence[ast.stmt]
+AstScope: TypeAlias = ast.Module | ast.FunctionDef
 _OWN_SCOPE: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 _COMPREHENSIONS: Final = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _MAX_PASSES: Final = 50
@@ -39,14 +39,14 @@ class Usage:
     ends: bool = False
 
 
-def usage_of(block: Block) -> Usage:
+def usage_of(block: Statements) -> Usage:
     """Reads and bindings of names in one block."""
     usage = Usage()
     _run(block, usage)
     return usage
 
 
-def _run(block: Block, usage: Usage) -> None:
+def _run(block: Statements, usage: Usage) -> None:
     for statement in block:
         _statement(statement, usage)
 
@@ -285,7 +285,7 @@ def declared_names(body: Iterable[ast.AST]) -> set[str]:
     }
 
 
-def statements_of_scope(block: Block) -> Iterator[ast.stmt]:
+def statements_of_scope(block: Statements) -> Iterator[ast.stmt]:
     """All statements of a scope, in the order of the text, without those of functions and classes in it."""
     for statement in block:
         yield statement
@@ -293,7 +293,7 @@ def statements_of_scope(block: Block) -> Iterator[ast.stmt]:
             yield from statements_of_scope(inner)
 
 
-def inner_blocks(statement: ast.stmt) -> tuple[Block, ...]:
+def inner_blocks(statement: ast.stmt) -> tuple[Statements, ...]:
     """The blocks that a statement holds in the same scope."""
     match statement:
         case ast.If() | ast.For() | ast.While() | ast.AsyncFor():
@@ -312,7 +312,7 @@ def inner_blocks(statement: ast.stmt) -> tuple[Block, ...]:
 class ScopeFlow:
     """The flow of names through a whole scope: a module or a function."""
 
-    def __init__(self, scope: ScopeNode) -> None:
+    def __init__(self, scope: AstScope) -> None:
         self.scope = scope
         usage = usage_of(scope.body)
         declared = set() if isinstance(scope, ast.Module) else _declared_here(scope.body)
@@ -333,7 +333,7 @@ class ScopeFlow:
                 found.update(name.id for name in names_read(statement))
         return frozenset(found) & self.names
 
-    def kept_by_lambdas(self, outside: Block) -> frozenset[str]:
+    def kept_by_lambdas(self, outside: Statements) -> frozenset[str]:
         """The names that lambdas read which stand outside of some statements of the scope."""
         inside = {id(node) for statement in outside for node in ast.walk(statement)}
         found: set[str] = set()
@@ -345,21 +345,21 @@ class ScopeFlow:
                     found.update(name.id for name in names_read(node))
         return frozenset(found) & self.names
 
-    def live_after(self, block: Block, end: int) -> frozenset[str]:
+    def live_after(self, block: Statements, end: int) -> frozenset[str]:
         """The names of the scope that somebody may read after the statement before `block[end]`, before they are bound again."""
         finder = _Liveness(block, end)
         at_end = set(self.everywhere)
         finder.before(self.scope.body, at_end, _Exits(at_end, set(), set(), set()))
         return frozenset(finder.found) & self.names | self.everywhere
 
-    def bound_before(self, block: Block, start: int) -> frozenset[str]:
+    def bound_before(self, block: Statements, start: int) -> frozenset[str]:
         """The names of the scope that are bound on every path that leads to `block[start]`."""
         finder = _Bound(block, start)
         finder.after(self.scope.body, set(self.parameters))
         return frozenset(finder.found or ())
 
 
-def _declared_here(block: Block) -> set[str]:
+def _declared_here(block: Statements) -> set[str]:
     return {
         name
         for statement in statements_of_scope(block)
@@ -381,12 +381,12 @@ class _Exits:
 class _Liveness:
     """Backwards through the blocks of a scope."""
 
-    def __init__(self, block: Block, end: int) -> None:
+    def __init__(self, block: Statements, end: int) -> None:
         self.block = block
         self.end = end
         self.found: set[str] = set()
 
-    def before(self, block: Block, live: set[str], exits: _Exits) -> set[str]:
+    def before(self, block: Statements, live: set[str], exits: _Exits) -> set[str]:
         live = set(live)
         for at in range(len(block), -1, -1):
             if block is self.block and at == self.end:
@@ -443,7 +443,7 @@ class _Liveness:
                 return live - usage.sure | set(usage.needs)
 
     def _loop(
-        self, body: Block, after: set[str], broken: set[str], bound: set[str], read: set[str], exits: _Exits
+        self, body: Statements, after: set[str], broken: set[str], bound: set[str], read: set[str], exits: _Exits
     ) -> set[str]:
         """The live names before a loop's next iteration, or its end."""
         head = after | read
@@ -467,12 +467,12 @@ def _names_bound(target: ast.AST) -> set[str]:
 class _Bound:
     """Forwards through the blocks of a scope, with what is bound for sure; None where no path comes."""
 
-    def __init__(self, block: Block, start: int) -> None:
+    def __init__(self, block: Statements, start: int) -> None:
         self.block = block
         self.start = start
         self.found: set[str] | None = None
 
-    def after(self, block: Block, bound: set[str] | None) -> set[str] | None:
+    def after(self, block: Statements, bound: set[str] | None) -> set[str] | None:
         bound = None if bound is None else set(bound)
         for at, statement in enumerate(block):
             if block is self.block and at == self.start and bound is not None:

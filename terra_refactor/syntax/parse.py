@@ -24,7 +24,7 @@ from terra_refactor.syntax.source import Source
 MAX_BRACKETS = 200
 """Brackets that may be open at one place; CPython's own limit."""
 
-MAX_DEPTH = 3_000
+MAX_NESTING = 3_000
 """Levels of operators, or of `elif`, within one statement."""
 
 MAX_CHARACTERS = 4_000_000
@@ -88,7 +88,7 @@ def parse_module(source: Source, *, unusual: bool = True) -> ParsedModule:
     if nesting.brackets > MAX_BRACKETS:
         message = f"does not parse: {nesting.brackets:,} nested brackets (Python takes {MAX_BRACKETS})"
         raise SourceError(source.path, message, nesting.brackets_line)
-    if nesting.depth > MAX_DEPTH:
+    if nesting.depth > MAX_NESTING:
         message = f"is nested too deeply to be analysed: about {nesting.depth:,} levels of operators or branches in one statement"
         raise SourceError(source.path, message, nesting.depth_line)
     if nesting.work > MAX_WORK:

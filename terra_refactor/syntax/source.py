@@ -24,7 +24,7 @@ from terra_refactor.syntax.notebook import Cell, Notebook, read_notebook
 STDIN_NAME = "<stdin>"
 """How standard input is called in reports when no other name was given."""
 
-MAX_BYTES = 256 * 1024 * 1024
+MAX_SOURCE_BYTES = 256 * 1024 * 1024
 """More than any file of source; a notebook may hold outputs."""
 _CHUNK = 1 << 20
 
@@ -101,15 +101,15 @@ def read_source(path: str | os.PathLike[str]) -> Source:
                 raise SourceError(shown, "is not a regular file")  # it was exchanged just now
             # a reader makes room for as much as it is asked for; one that has no size is asked for all, and ends at the limit
             size = os.fstat(stream.fileno()).st_size
-            data = stream.read(min(size, MAX_BYTES) + 1)
-            while size < len(data) <= MAX_BYTES and (more := stream.read(_CHUNK)):
+            data = stream.read(min(size, MAX_SOURCE_BYTES) + 1)
+            while size < len(data) <= MAX_SOURCE_BYTES and (more := stream.read(_CHUNK)):
                 data += more
     except OSError as error:
         raise SourceError(shown, describe_os_error(name, error)) from error
     except ValueError as error:  # a null character, or one that no name of a file can hold
         raise SourceError(shown, f"cannot be read: {error}") from error
-    if len(data) > MAX_BYTES:
-        raise SourceError(shown, f"is too large to be read: more than {MAX_BYTES:,} bytes")
+    if len(data) > MAX_SOURCE_BYTES:
+        raise SourceError(shown, f"is too large to be read: more than {MAX_SOURCE_BYTES:,} bytes")
     return _source(data, shown, os.path.abspath(name))
 
 

@@ -33,7 +33,7 @@ from terra_refactor.errors import InternalError
 from terra_refactor.tf_model.spec import ParameterPassing, ParameterSpec
 from terra_refactor.tf_model.versions import CATALOGUE_FILES
 
-FORMAT = 1
+CATALOGUE_FORMAT = 1
 """Of the files in `catalogue_data/`; a file of another format is refused."""
 
 
@@ -53,9 +53,9 @@ def read_catalogue_file(name: str) -> CatalogueFile:
     if packed is None:
         raise InternalError(f"catalogue {name} is missing; run tools/make_catalogue.py")
     content = json.loads(gzip.decompress(packed))
-    if content["format"] != FORMAT:
+    if content["format"] != CATALOGUE_FORMAT:
         raise InternalError(
-            f"catalogue {name} has format {content['format']}, not {FORMAT}; run tools/make_catalogue.py"
+            f"catalogue {name} has format {content['format']}, not {CATALOGUE_FORMAT}; run tools/make_catalogue.py"
         )
     return CatalogueFile(content["library"], content["version"], content["owners"], tuple(content["signatures"]))
 

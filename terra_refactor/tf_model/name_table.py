@@ -13,22 +13,22 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-Item = TypeVar("Item")
+_Item = TypeVar("_Item")
 
 
 @dataclass(frozen=True, slots=True)
-class NameTable(Generic[Item]):
+class NameTable(Generic[_Item]):
     """Rows by exact name and by prefix."""
 
-    exact: Mapping[str, frozenset[Item]]
-    below: Mapping[str, frozenset[Item]]
-    directly_below: Mapping[str, frozenset[Item]]
-    excluded: Mapping[str, frozenset[Item]]
+    exact: Mapping[str, frozenset[_Item]]
+    below: Mapping[str, frozenset[_Item]]
+    directly_below: Mapping[str, frozenset[_Item]]
+    excluded: Mapping[str, frozenset[_Item]]
 
-    def of(self, candidates: Iterable[str]) -> frozenset[Item]:
+    def of(self, candidates: Iterable[str]) -> frozenset[_Item]:
         """The rows about an entity with these names."""
-        found: set[Item] = set()
-        excluded: set[Item] = set()
+        found: set[_Item] = set()
+        excluded: set[_Item] = set()
         for name in candidates:
             excluded |= self.excluded.get(name, frozenset())
             found |= self.exact.get(name, frozenset()) - excluded
@@ -40,12 +40,12 @@ class NameTable(Generic[Item]):
         return frozenset(found)
 
 
-def name_table(rows: Mapping[Item, str]) -> NameTable[Item]:
+def name_table(rows: Mapping[_Item, str]) -> NameTable[_Item]:
     """The table whose rows are, for each item, patterns separated by white space."""
-    exact: dict[str, frozenset[Item]] = {}
-    below: dict[str, frozenset[Item]] = {}
-    directly_below: dict[str, frozenset[Item]] = {}
-    excluded: dict[str, frozenset[Item]] = {}
+    exact: dict[str, frozenset[_Item]] = {}
+    below: dict[str, frozenset[_Item]] = {}
+    directly_below: dict[str, frozenset[_Item]] = {}
+    excluded: dict[str, frozenset[_Item]] = {}
     for item, patterns in rows.items():
         for pattern in patterns.split():
             if pattern.startswith("!"):

@@ -1,7 +1,7 @@
 """TensorFlow Probability's `util.DeferredTensor` and `util.TransformedVariable`: objects that are converted to tensors.
 
 Computes: what their operators and methods give. Needs: in the place of the receiver the tensor that it is converted to
-(`analysis/transfer/deferred_tensors.py` keeps it with the object). Gives: `RULES`; `KEPT`, from a property to the field of
+(`analysis/transfer/deferred_tensors.py` keeps it with the object). Gives: `RULES`; `KEPT_FIELDS`, from a property to the field of
 the object that it reads; `ELEMENTWISE`, the bijectors that keep every shape.
 
 Source: TensorFlow Probability 0.25. Ignores: what distributions and bijectors give: their names and signatures are in the
@@ -25,13 +25,13 @@ from terra_refactor.domain.value import (
 )
 from terra_refactor.tf_model.name_table import words
 from terra_refactor.tf_model.ops.operators import compare_rule, index_rule, operator_rule, unary_rule
-from terra_refactor.tf_model.spec import BoundCall, Rule
+from terra_refactor.tf_model.spec import BoundCall, OperationRule
 
 DEFERRED: Final = "tensorflow_probability.util.DeferredTensor"
 TRANSFORMED: Final = "tensorflow_probability.util.TransformedVariable"
 DEFERRED_CLASSES: Final = (DEFERRED, TRANSFORMED)
 
-KEPT: Final[Mapping[str, str]] = {
+KEPT_FIELDS: Final[Mapping[str, str]] = {
     f"{DEFERRED}.shape": "_shape",
     f"{DEFERRED}.dtype": "_dtype",
     f"{DEFERRED}.pretransformed_input": "_pretransformed_input",
@@ -69,7 +69,7 @@ def _receiver(call: BoundCall) -> TensorValue:
     return call.receiver if isinstance(call.receiver, TensorValue) else UNKNOWN_TENSOR
 
 
-def _binary(symbol: str, *, reflected: bool) -> Rule:
+def _binary(symbol: str, *, reflected: bool) -> OperationRule:
     def rule(call: BoundCall) -> Value:
         own = _receiver(call)
         other = call.extra_arguments[0] if call.extra_arguments else UNKNOWN
@@ -80,13 +80,13 @@ def _binary(symbol: str, *, reflected: bool) -> Rule:
     return rule
 
 
-def _compare(symbol: str) -> Rule:
+def _compare(symbol: str) -> OperationRule:
     return lambda call: compare_rule(
         symbol, _receiver(call), call.extra_arguments[0] if call.extra_arguments else UNKNOWN
     )
 
 
-def _unary(symbol: str) -> Rule:
+def _unary(symbol: str) -> OperationRule:
     return lambda call: unary_rule(symbol, _receiver(call))
 
 
@@ -103,11 +103,11 @@ def _assign(call: BoundCall) -> Value:
     return TensorValue(TensorType(_receiver(call).type.dtype), TensorKind.VARIABLE)
 
 
-def _of_both(name: str, rule: Rule) -> dict[str, Rule]:
+def _of_both(name: str, rule: OperationRule) -> dict[str, OperationRule]:
     return {f"{owner}.{name}": rule for owner in (DEFERRED, TRANSFORMED)}
 
 
-RULES: Final[Mapping[str, Rule]] = {
+RULES: Final[Mapping[str, OperationRule]] = {
     **{
         f"{owner}.__{prefix}{name}__": _binary(symbol, reflected=prefix == "r")
         for name, symbol in _BINARY.items()

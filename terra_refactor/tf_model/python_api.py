@@ -59,7 +59,7 @@ from terra_refactor.tf_model.catalogue import catalogue_files, entry, parse_sign
 from terra_refactor.tf_model.environment import knows_release
 from terra_refactor.tf_model.name_table import words
 from terra_refactor.tf_model.ops.operators import operator_rule, unary_rule
-from terra_refactor.tf_model.spec import BoundCall, ParameterPassing, ParameterSpec, Rule
+from terra_refactor.tf_model.spec import BoundCall, OperationRule, ParameterPassing, ParameterSpec
 
 _LARGEST_INT: Final = 1 << 256
 _LONGEST_TEXT: Final = 4096
@@ -146,7 +146,7 @@ def _as_written(call: BoundCall) -> tuple[tuple[Value, ...], Mapping[str, Value]
     return (*positional, *call.extra_arguments), keywords
 
 
-def _folded(function: Callable[..., object], otherwise: Value) -> Rule:
+def _folded(function: Callable[..., object], otherwise: Value) -> OperationRule:
     """The rule of a pure function: computed on constants, else of a known type."""
 
     def rule(call: BoundCall) -> Value:
@@ -164,7 +164,7 @@ def _folded(function: Callable[..., object], otherwise: Value) -> Rule:
     return rule
 
 
-def _typed(result: Value) -> Rule:
+def _typed(result: Value) -> OperationRule:
     """The rule of a function whose result is of one type whatever it is given."""
     return lambda call: result
 
@@ -246,7 +246,7 @@ def _to_int(number: Any = 0, base: int = 10) -> int:
     return int(number, base) if isinstance(number, str | bytes) else int(number)
 
 
-def _conversion(convert: Callable[..., object], otherwise: Value) -> Rule:
+def _conversion(convert: Callable[..., object], otherwise: Value) -> OperationRule:
     """The rule of `int`, `float`, `bool`, `complex`, `str` on numbers, texts, and tensors of one element."""
     fold = _folded(convert, otherwise)
 
@@ -327,7 +327,7 @@ def _python_type(value: Value) -> PythonType | None:
             return None
 
 
-def _extreme(function: Callable[..., object]) -> Rule:
+def _extreme(function: Callable[..., object]) -> OperationRule:
     """`min` and `max` of several numbers or of one sequence; a `key` or `default` makes the result unknown where it matters."""
 
     def rule(call: BoundCall) -> Value:
@@ -440,7 +440,7 @@ def _joined(call: BoundCall) -> Value:
     return UNKNOWN_STR
 
 
-def _split(function: Callable[..., object]) -> Rule:
+def _split(function: Callable[..., object]) -> OperationRule:
     return _folded(function, FrozenList(None, UNKNOWN_STR))
 
 
@@ -496,7 +496,7 @@ def _parsed_version(call: BoundCall) -> Value:
     return replace(_VERSION, elements=tuple(Constant(int(number or 0)) for number in found.groups()))
 
 
-RULES: Final[Mapping[str, Rule]] = {
+RULES: Final[Mapping[str, OperationRule]] = {
     "builtins.len": length,
     "builtins.int": _conversion(_to_int, UNKNOWN_INT),
     "builtins.float": _conversion(float, UNKNOWN_FLOAT),

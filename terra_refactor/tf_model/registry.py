@@ -19,7 +19,7 @@ from typing import Final, TypeAlias
 
 from terra_refactor.domain.dtype import dtype_named
 from terra_refactor.domain.value import (
-    ATTRIBUTES,
+    OBJECT_DICT,
     BoundMethod,
     Constant,
     DatasetValue,
@@ -46,10 +46,10 @@ from terra_refactor.tf_model.effects import EFFECTS
 from terra_refactor.tf_model.packages import PACKAGE_EFFECTS, PACKAGE_TRAITS, PACKAGES
 from terra_refactor.tf_model.python_effects import PYTHON_EFFECTS
 from terra_refactor.tf_model.releases import BACKEND_OF_KERAS_3, KERAS, OLDER_PARAMETERS
-from terra_refactor.tf_model.spec import Entity, EntityKind, ParameterPassing, ParameterSpec, Rule, Trait
+from terra_refactor.tf_model.spec import Entity, EntityKind, OperationRule, ParameterPassing, ParameterSpec, Trait
 from terra_refactor.tf_model.traits import TRAITS
 
-FAMILIES: Final = (
+NAME_FAMILIES: Final = (
     "terra_refactor.tf_model.attributes",
     "terra_refactor.tf_model.data",
     "terra_refactor.tf_model.keras",
@@ -317,7 +317,7 @@ def class_of(value: Value) -> str | None:
         case DTypeValue():
             return "tensorflow.dtypes.DType"
         case PartialValue(function=function):
-            return "builtins.dict" if function == ATTRIBUTES else "functools.partial"
+            return "builtins.dict" if function == OBJECT_DICT else "functools.partial"
         case BoundMethod():
             return "types.MethodType"
         case _:
@@ -482,12 +482,12 @@ def attribute_rule(owner: str | TensorKind, name: str) -> AttributeRule | None:
 
 @cache
 def _modules() -> tuple[ModuleType, ...]:
-    return tuple(importlib.import_module(name) for name in FAMILIES)
+    return tuple(importlib.import_module(name) for name in NAME_FAMILIES)
 
 
 @cache
-def _rules() -> Mapping[str, Rule]:
-    merged: dict[str, Rule] = {}
+def _rules() -> Mapping[str, OperationRule]:
+    merged: dict[str, OperationRule] = {}
     for module in _modules():
         for name, rule in getattr(module, "RULES", {}).items():
             canonical = _catalogue_name(name)

@@ -252,7 +252,7 @@ class OperationError(Exception):
         self.arguments = arguments
 
 
-Rule: TypeAlias = Callable[[BoundCall], Value]
+OperationRule: TypeAlias = Callable[[BoundCall], Value]
 """From a bound call to the abstract result. Raises OperationError where the operation certainly fails."""
 
 
@@ -272,7 +272,7 @@ class Entity:
     effects: frozenset[EffectKind] = frozenset()
     """Side effects of a call outside the program."""
     traits: frozenset[Trait] = frozenset()
-    rule: Rule | None = None
+    rule: OperationRule | None = None
     """The result of a call (for a class: of its constructor, where an instance is a plain value such as a variable or a spec)."""
     operations: int = 0
     """About how many eager operations one call executes: what the cost model multiplies."""

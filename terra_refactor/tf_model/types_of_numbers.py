@@ -1,6 +1,6 @@
 """Functions that ask for the type or identity of a value, and the types of numbers that a class stands for in `isinstance`.
 
-Computes: nothing. Gives: `TYPE`, `IDENTITY_KEYS`, `NUMBERS`, `accepted_numbers`.
+Computes: nothing. Gives: `IDENTITY_KEYS`, `NUMBERS`, `accepted_numbers`.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from typing import Final
 
 from terra_refactor.domain.value import PythonType
 
-TYPE: Final = "builtins.type"
 IDENTITY_KEYS: Final = frozenset({"builtins.id", "builtins.hash"})
 """Functions whose result stands for the object itself."""
 NUMBERS: Final = frozenset({PythonType.INT, PythonType.FLOAT, PythonType.BOOL, PythonType.COMPLEX})

@@ -27,7 +27,7 @@ from terra_refactor.workspace.fingerprints import fingerprints
 from terra_refactor.workspace.results import Comparison, KnownFinding, WorkspaceReport
 from terra_refactor.workspace.writing import write_whole
 
-SCHEMA: Final = "terra-refactor/baseline/1"
+_SCHEMA: Final = "terra-refactor/baseline/1"
 _LARGEST: Final = 100_000_000
 """Characters: a configuration may name a file of its repository, whatever that is."""
 DEFAULT_FILE: Final = "terra-refactor-baseline.json"
@@ -164,7 +164,7 @@ def save_baseline(file: Path, report: WorkspaceReport, *, shrink: bool) -> tuple
     entries = sorted([*known_findings(kept, report.sources), *elsewhere])
     folder = os.path.abspath(file.parent)
     data = {
-        "schema": SCHEMA,
+        "schema": _SCHEMA,
         "tool": {"name": "terra-refactor", "version": __version__},
         "totals": totals_of(report, len(entries)),
         "findings": [

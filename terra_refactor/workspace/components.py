@@ -22,7 +22,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Protocol
 
 from terra_refactor.classify.decision import Decision
-from terra_refactor.classify.judgement import Names
+from terra_refactor.classify.judgement import FunctionNames
 from terra_refactor.config import Config
 from terra_refactor.errors import TerraError
 from terra_refactor.ir.program import Program
@@ -49,7 +49,7 @@ _NO_PINS: Final[Mapping[str, Pins]] = MappingProxyType({})
 _TENSORS = re.compile("tensorflow|keras|numpy")
 
 
-MANY: Final = 1_000
+_MANY: Final = 1_000
 """Of more files without tensors than these, those that no program loads together with tensors are skipped if they are not needed."""
 _PARSED_AT_MOST: Final = 10_000
 """Of more files that are passed over than these it is not even seen whether they parse: that would take minutes."""
@@ -109,7 +109,7 @@ def judge_components(
     is_parsed = True
     if coverage is not AnalysedFiles.EVERY:
         connected = loaded_with([path for path in project.tasks if _has_tensors(project, path)], imports)
-        if len(imports) - len(connected) > MANY:
+        if len(imports) - len(connected) > _MANY:
             passed_over = frozenset(imports.keys() - connected)
             groups = components({path: reached for path, reached in imports.items() if path in connected})
         elif coverage is AnalysedFiles.FINDINGS:
@@ -303,7 +303,7 @@ def _regions(
 ) -> tuple[FoundRegion, ...]:
     from terra_refactor.workspace.regions import judge_regions  # noqa: PLC0415 - what is in the cache needs none
 
-    def decide(changed: Program, names: Names) -> Sequence[Decision]:
+    def decide(changed: Program, names: FunctionNames) -> Sequence[Decision]:
         return repeated.decided_about(changed, config, names)
 
     try:

@@ -15,7 +15,7 @@ from terra_refactor.classify.decide import DecisionOptions, decide
 from terra_refactor.classify.decision import Decision
 from terra_refactor.classify.findings import find
 from terra_refactor.classify.hazards import HazardMap
-from terra_refactor.classify.judgement import Names
+from terra_refactor.classify.judgement import FunctionNames
 from terra_refactor.config import Config
 from terra_refactor.ir.program import Program
 from terra_refactor.rules.rule import Finding
@@ -107,7 +107,7 @@ class RepeatedJudge:
         _, decisions, findings = self.judge(program, config, progress)
         return decisions, findings
 
-    def decided_about(self, program: Program, config: Config, names: Names) -> tuple[Decision, ...]:
+    def decided_about(self, program: Program, config: Config, names: FunctionNames) -> tuple[Decision, ...]:
         """The decisions about the functions of such a path and name; the others are not looked at further than these need."""
 
         def judge() -> tuple[Decision, ...]:

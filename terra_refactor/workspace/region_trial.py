@@ -30,7 +30,7 @@ from terra_refactor.rules.graph_failures.python_value_needed import RULE as PYTH
 from terra_refactor.rules.graph_failures.unhashable_argument import RULE as UNHASHABLE_ARGUMENT
 from terra_refactor.rules.host_effects.frozen_host_value import RULE as FROZEN_VALUE
 from terra_refactor.rules.host_effects.stale_host_state import RULE as STALE_STATE
-from terra_refactor.syntax.name_flow import Block
+from terra_refactor.syntax.name_flow import Statements
 
 
 @dataclass(slots=True, eq=False)
@@ -65,7 +65,7 @@ class Trial:
         return None if self.region is None else self.region.function_name
 
     @property
-    def statements(self) -> Block:
+    def statements(self) -> Statements:
         """Those of the function, with its parameters for what is hoisted."""
         return with_arguments(self.candidate.statements, self.hoisted)
 

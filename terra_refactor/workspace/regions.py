@@ -26,7 +26,7 @@ from terra_refactor.classify.decision import (
     ParameterDecision,
     ParameterValueKind,
 )
-from terra_refactor.classify.judgement import Names
+from terra_refactor.classify.judgement import FunctionNames
 from terra_refactor.classify.region import RegionDecision
 from terra_refactor.errors import SourceError
 from terra_refactor.ir.build.module import lower_module
@@ -42,7 +42,7 @@ from terra_refactor.rules.misuse.variable_created_in_graph import RULE as VARIAB
 from terra_refactor.syntax.edit import Edit, minimal_edits
 from terra_refactor.syntax.lines import LineIndex
 from terra_refactor.syntax.location import Span
-from terra_refactor.syntax.name_flow import Block, usage_of
+from terra_refactor.syntax.name_flow import Statements, usage_of
 from terra_refactor.syntax.parse import parse_module
 from terra_refactor.syntax.source import Source
 from terra_refactor.workspace.found_region import FoundRegion, may_have_regions, rewritten
@@ -62,9 +62,9 @@ from terra_refactor.workspace.region_trial import (
 
 LOGGER = logging.getLogger(__name__)
 
-Decide: TypeAlias = Callable[[Program, Names], Sequence[Decision]]
+Decide: TypeAlias = Callable[[Program, FunctionNames], Sequence[Decision]]
 """The decisions about the functions of a program that have such a path and name."""
-MAX_ROUNDS: Final = 12
+_MAX_ROUNDS: Final = 12
 """So often a program is judged with other runs of statements as functions."""
 MAX_CANDIDATES: Final = 40
 """The most candidates of a component. One with more tapes outside of functions is a collection of examples."""
@@ -78,7 +78,7 @@ def judge_regions(
     if not trials or len(trials) > MAX_CANDIDATES:
         return ()
     judged = _Judged(program, sources, decide)
-    for _ in range(MAX_ROUNDS):
+    for _ in range(_MAX_ROUNDS):
         trials = _apart(trials)
         waiting = [trial for trial in trials if not trial.settled and trial.region is not None]
         if not waiting:
@@ -149,7 +149,7 @@ def _apart(trials: Sequence[Trial]) -> list[Trial]:
     return kept
 
 
-def _inside(statements: Block) -> Iterable[ast.stmt]:
+def _inside(statements: Statements) -> Iterable[ast.stmt]:
     return (node for statement in statements for node in ast.walk(statement) if isinstance(node, ast.stmt))
 
 

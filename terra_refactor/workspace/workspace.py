@@ -43,7 +43,7 @@ from terra_refactor.workspace.selection import Selection, check_selection, compa
 if TYPE_CHECKING:
     from terra_refactor.verify.session import Setting
 
-Progress: TypeAlias = Callable[[str, int, int], None]
+ProgressCallback: TypeAlias = Callable[[str, int, int], None]
 """Called with the name of the stage, how much of it is done, and how much there is."""
 
 
@@ -75,7 +75,7 @@ class Options:
     coverage: AnalysedFiles = AnalysedFiles.EVERY
     diff_base: str | None = None
     follow_links: bool = False
-    progress: Progress | None = None
+    progress: ProgressCallback | None = None
     judge: Judge = judge_program
 
 

@@ -277,12 +277,41 @@ MIRRORED = {"Argument", "Call", "Handler", "Literal", "NextItem", "Raise", "Retu
 """Operations of the IR (`ir/ops.py`) and the facts of the same names that rules see of them (`facts/records.py`)."""
 
 
-def test_a_public_class_has_a_name_of_its_own() -> None:
+IN_EACH_MODULE = {
+    "ATTRIBUTES",
+    "HANDLERS",
+    "LOGGER",
+    "METHODS",
+    "RULE",
+    "RULES",
+    "TYPE_CHECKING",
+    "WEIGHTS",
+    "check",
+    "main",
+    "register",
+}
+"""What a registry or a package looks up in each of its modules: the same thing everywhere."""
+
+
+def test_a_public_name_stands_for_one_thing() -> None:
     named: dict[str, list[str]] = {}
     for path in [*ALL_FILES, *(ROOT / "lsp_server").rglob("*.py")]:
         if path.relative_to(ROOT).parts[1] == "runtime" or any(child in path.parents for child in CHILDREN):
             continue  # they stand alone: no room knows their names
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
-            if isinstance(node, ast.ClassDef) and not node.name.startswith("_") and node.name not in MIRRORED:
-                named.setdefault(node.name, []).append(module_of(path))
+        for name in names_defined(path):
+            if not name.startswith("_") and name not in MIRRORED | IN_EACH_MODULE:
+                named.setdefault(name, []).append(module_of(path))
+    assert named
     assert {name: modules for name, modules in named.items() if len(modules) > 1} == {}
+
+
+def names_defined(path: Path) -> Iterator[str]:
+    """The classes, functions, aliases and constants of a module."""
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        match node:
+            case ast.ClassDef() | ast.FunctionDef() | ast.AsyncFunctionDef():
+                yield node.name
+            case ast.Assign(targets=targets):
+                yield from (target.id for target in targets if isinstance(target, ast.Name))
+            case ast.AnnAssign(target=ast.Name(id=name)):
+                yield name

@@ -45,7 +45,7 @@ from terra_refactor.domain.value import (
     Value,
 )
 from terra_refactor.tf_model.registry import lookup
-from terra_refactor.tf_model.spec import BoundCall, OperationError, Rule
+from terra_refactor.tf_model.spec import BoundCall, OperationError, OperationRule
 
 EXAMPLES = int(os.environ.get("TERRA_CONFORMANCE_EXAMPLES", "12"))
 """Generated calls per rule."""
@@ -89,7 +89,7 @@ class Row:
     """Why the rule may overlook a failure, if it may."""
     function: Callable[..., Any] | None = None
     """The function to call in TensorFlow; by default what the name says."""
-    rule: Rule | None = None
+    rule: OperationRule | None = None
     """By default that of the registry."""
     label: str = ""
 
@@ -229,7 +229,7 @@ def _bound(row: Row, call: Call, *, visible: bool) -> BoundCall:
     return BoundCall(row.name, arguments, extra, receiver=receiver)
 
 
-def rule_of(row: Row) -> Rule:
+def rule_of(row: Row) -> OperationRule:
     """The rule of a row."""
     if row.rule is not None:
         return row.rule
@@ -419,7 +419,9 @@ def _without(value: Value, path: str) -> Iterator[tuple[str, Value]]:
             pass
 
 
-def check_unknown(rule: Rule, call: BoundCall, contradicts: Callable[[Value], str | None], described: str) -> None:
+def check_unknown(
+    rule: OperationRule, call: BoundCall, contradicts: Callable[[Value], str | None], described: str
+) -> None:
     """Raises AssertionError where a rule takes something for known that it cannot know if a part of the call is unknown."""
     for path, other in blinded(call):
         try:

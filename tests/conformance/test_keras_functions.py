@@ -26,7 +26,7 @@ from terra_refactor.domain.value import (
 )
 from terra_refactor.tf_model.catalogue import value_of
 from terra_refactor.tf_model.registry import lookup
-from terra_refactor.tf_model.spec import BoundCall, Rule
+from terra_refactor.tf_model.spec import BoundCall, OperationRule
 from tests.conformance.harness import (
     FLOATS,
     NUMBERS,
@@ -47,7 +47,7 @@ PROMOTION = "Keras promotes mixed and integer dtypes by a table of its own"
 RANKS = "what Keras does with ranks that it does not know is not modelled"
 
 
-def configured(name: str, settings: Mapping[str, Any], constructor: Any) -> Rule:
+def configured(name: str, settings: Mapping[str, Any], constructor: Any) -> OperationRule:
     """The rule of a method, for an instance that was made with these settings."""
     entity = lookup(name)
     assert entity is not None and entity.rule is not None, name

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from terra_refactor.domain.value import Value
 from terra_refactor.tf_model.ops.operators import compare_rule, index_rule, operator_rule, unary_rule
-from terra_refactor.tf_model.spec import BoundCall, Rule
+from terra_refactor.tf_model.spec import BoundCall, OperationRule
 
 pytestmark = pytest.mark.tensorflow
 
@@ -133,7 +133,7 @@ def indices(draw: st.DrawFn, array: bool) -> Call:
     return Call({"value": data, "index": index})
 
 
-def binary(rule: Callable[[str, Value, Value], Value], symbol: str) -> Rule:
+def binary(rule: Callable[[str, Value, Value], Value], symbol: str) -> OperationRule:
     return lambda call: rule(symbol, call.arguments["left"], call.arguments["right"])
 
 

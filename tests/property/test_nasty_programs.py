@@ -80,7 +80,7 @@ def of(source: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str
 def test_what_is_not_analysed_to_its_end_costs_its_callers_and_nobody_else(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("terra_refactor.analysis.frames.MAX_STEPS", 300)
+    monkeypatch.setattr("terra_refactor.analysis.frames.MAX_STEPS_OF_A_FRAME", 300)
     loops = "".join("    " * depth + f"    for i{depth} in (1, 2, 3, 4, 5, 6, 7, 8):\n" for depth in range(2))
     body = f"def costly(x):\n{loops}            x = tf.nn.relu(x) + i0 * i1\n    print(time.time())\n    return x\n"
     found = of(body + REST, tmp_path, monkeypatch)
@@ -91,7 +91,7 @@ def test_what_is_not_analysed_to_its_end_costs_its_callers_and_nobody_else(
 
 
 def test_a_long_function_is_not_a_costly_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("terra_refactor.analysis.frames.MAX_STEPS", 300)
+    monkeypatch.setattr("terra_refactor.analysis.frames.MAX_STEPS_OF_A_FRAME", 300)
     lines = "    x = tf.nn.relu(x) + 1.0\n" * 200
     found = of(f"def costly(x):\n{lines}    return x\n" + REST, tmp_path, monkeypatch)
     assert {each[0] for each in found.values()} == {"safe"}

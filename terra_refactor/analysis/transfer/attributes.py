@@ -19,14 +19,14 @@ from terra_refactor.analysis.classes import (
     overriding,
 )
 from terra_refactor.analysis.effects import external_effect, unknown_target, write_effect
-from terra_refactor.analysis.engine import Code, Handler, Site
+from terra_refactor.analysis.engine import Code, OpHandler, Site
 from terra_refactor.analysis.facts import ObjectKind
 from terra_refactor.analysis.frames import CallArguments, Frame
 from terra_refactor.analysis.transfer.allocation import thaw
 from terra_refactor.analysis.transfer.arrays import array_given_form
 from terra_refactor.analysis.transfer.command_line import flag_value
 from terra_refactor.analysis.transfer.dispatch import is_dispatcher, register_of
-from terra_refactor.analysis.transfer.iteration import size_value
+from terra_refactor.analysis.transfer.iteration import static_size_value
 from terra_refactor.analysis.transfer.kept_tensors import holds_new_tensor
 from terra_refactor.analysis.transfer.layer_weights import layer_setting, trainable_weights, weight_attribute
 from terra_refactor.analysis.transfer.loaded_numbers import (
@@ -39,9 +39,9 @@ from terra_refactor.domain.effect import Effect, EffectKind, RootKind, Target
 from terra_refactor.domain.lattice import filter_members, join, join_all
 from terra_refactor.domain.state import ANY_NAME, CLASS, may_be_named, written_to_any
 from terra_refactor.domain.value import (
-    ATTRIBUTES,
     BOTTOM,
     NONE,
+    OBJECT_DICT,
     UNBOUND,
     UNKNOWN,
     UNKNOWN_STR,
@@ -68,7 +68,7 @@ from terra_refactor.ir.ops import Op
 from terra_refactor.tf_model import registry
 from terra_refactor.tf_model.library_members import library_member
 from terra_refactor.tf_model.numpy_api.files import LOADED, array_with
-from terra_refactor.tf_model.probability import KEPT
+from terra_refactor.tf_model.probability import KEPT_FIELDS
 
 _OF_TENSORS: Final = frozenset({"shape", "dtype", "ndim", "T"})
 """Attributes that speak for a tensor where they are handed to its operations."""
@@ -92,7 +92,7 @@ def attribute_of(site: Site, value: Value, name: str) -> Value:
         case Reference():
             return _object_attribute(site, value, name)
         case ModuleValue() if name == "__dict__":
-            return PartialValue(ATTRIBUTES, (value,), ())
+            return PartialValue(OBJECT_DICT, (value,), ())
         case ModuleValue():
             engine.loader.ensure_run(value.name)
             frame.note_read(site.op, (engine.loader.object_of(value.name), name))
@@ -129,7 +129,7 @@ def attribute_of(site: Site, value: Value, name: str) -> Value:
             return found
         case BoundMethod():
             return value.receiver if name == "__self__" else attribute_of(site, value.function, name)
-        case PartialValue() if value.function == ATTRIBUTES:
+        case PartialValue() if value.function == OBJECT_DICT:
             return _library_instance_attribute(value, name)
         case PartialValue():
             return _partial_attribute(value, name)
@@ -152,7 +152,7 @@ def _tensor_attribute(site: Site, value: TensorValue, name: str) -> Value:
 
 def _shape_tuple(value: ShapeValue) -> Value:
     assert value.shape is not None
-    return TupleValue(tuple(size_value(dim) for dim in value.shape))
+    return TupleValue(tuple(static_size_value(dim) for dim in value.shape))
 
 
 def _library_instance_attribute(value: Value, name: str) -> Value:
@@ -271,7 +271,7 @@ def _object_attribute(site: Site, value: Reference, name: str) -> Value:
         written, target = site.written(site.op), Target(RootKind.UNKNOWN, "", ".__dict__", value.object)
         frame.add_effect(Effect(EffectKind.STATE_READ, target, written, site.place(), assumed=True))
     if name == "__dict__":
-        return PartialValue(ATTRIBUTES, (value,), ())
+        return PartialValue(OBJECT_DICT, (value,), ())
     if own is not None and own != BOTTOM:
         set_here = filter_members(own, lambda member: member != UNBOUND)
         if own == set_here:
@@ -364,7 +364,7 @@ def _bound_attribute(site: Site, value: Reference, cls: Value, attribute: Value)
         getter = attribute.arguments[0]
         return site.call(getter, CallArguments((value,)))
     if isinstance(attribute, LibraryValue) and registry.is_library_property(attribute.name):
-        kept = KEPT.get(attribute.name)
+        kept = KEPT_FIELDS.get(attribute.name)
         if kept is not None:
             return _object_attribute(site, value, kept)
         weights = trainable_weights(site.engine, attribute.name)
@@ -508,7 +508,7 @@ def delete_attribute(site: Site, op: Op) -> None:
             frame.add_effect(effect)
 
 
-HANDLERS: dict[type[Op], Handler] = {
+HANDLERS: dict[type[Op], OpHandler] = {
     ops.LoadAttribute: load_attribute,
     ops.StoreAttribute: store_attribute,
     ops.DeleteAttribute: delete_attribute,

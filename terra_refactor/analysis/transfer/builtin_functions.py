@@ -23,10 +23,10 @@ from terra_refactor.analysis.instances import is_instance
 from terra_refactor.analysis.transfer.allocation import new_list, new_set, thaw
 from terra_refactor.analysis.transfer.attribute_dicts import set_named
 from terra_refactor.analysis.transfer.attributes import attribute_of
-from terra_refactor.analysis.transfer.container_methods import CONTAINER_METHODS, BuiltinHandler, argument
+from terra_refactor.analysis.transfer.container_methods import CONTAINER_METHODS, BuiltinHandler, argument_at
 from terra_refactor.analysis.transfer.dispatch import REGISTRATIONS
 from terra_refactor.analysis.transfer.iteration import iterate, length_of
-from terra_refactor.analysis.transfer.iterators import ITERATORS
+from terra_refactor.analysis.transfer.iterators import ITERATOR_FUNCTIONS
 from terra_refactor.analysis.transfer.loaded_numbers import is_loaded
 from terra_refactor.analysis.transfer.makers import MAKERS
 from terra_refactor.analysis.transfer.mappings import dict_content, new_dict, with_item
@@ -38,10 +38,10 @@ from terra_refactor.domain.effect import Effect, EffectKind, RootKind, Target
 from terra_refactor.domain.lattice import join, join_all
 from terra_refactor.domain.state import CLASS, DEFAULT_FACTORY, ITEMS
 from terra_refactor.domain.value import (
-    ATTRIBUTES,
     BOTTOM,
     FALSE,
     NONE,
+    OBJECT_DICT,
     UNBOUND,
     UNKNOWN,
     UNKNOWN_BOOL,
@@ -88,12 +88,12 @@ def is_subclass(site: Site, arguments: CallArguments, receiver: Value | None) ->
     return UNKNOWN_BOOL
 
 
-def length(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
+def _len(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
     return length_of(site, arguments.positional[0]) if arguments.positional else None
 
 
 def callable_(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
-    value = argument(arguments, 0)
+    value = argument_at(arguments, 0)
     if isinstance(value, FunctionValue | BoundMethod | PartialValue) and owner_of_attributes(value) is None:
         return Constant(True)
     return FALSE if isinstance(value, Constant | TensorValue | TupleValue) else UNKNOWN_BOOL
@@ -149,7 +149,7 @@ def get_attribute(site: Site, arguments: CallArguments, receiver: Value | None) 
     if len(arguments.positional) < 2:
         return None
     target, name = arguments.positional[:2]
-    default = argument(arguments, 2)
+    default = argument_at(arguments, 2)
     names = [member.value for member in members(name) if isinstance(member, Constant) and isinstance(member.value, str)]
     if len(names) != len(members(name)):
         return UNKNOWN
@@ -285,7 +285,7 @@ def _dict_from(site: Site, arguments: CallArguments) -> FrozenDict:
 
 def make_deque(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
     # how many it holds is not followed: with `maxlen`, what comes in pushes out what is there
-    given = argument(arguments, 0, "iterable")
+    given = argument_at(arguments, 0, "iterable")
     element = BOTTOM if given is None or given == NONE else iterate(site, given).element
     return new_list(site, FrozenList(None, element), name="deque")
 
@@ -350,7 +350,7 @@ def enumerate_(site: Site, arguments: CallArguments, receiver: Value | None) -> 
         number = UNKNOWN_INT if dataset.iterator else as_symbolic(UNKNOWN_INT)
         return replace(dataset, element=TupleValue((number, dataset.element)), last=None, lead=None)
     found = iterate(site, arguments.positional[0])
-    start = argument(arguments, 1, "start")
+    start = argument_at(arguments, 1, "start")
     first = (
         start.value if isinstance(start, Constant) and isinstance(start.value, int) else 0 if start is None else None
     )
@@ -452,7 +452,7 @@ def sum_(site: Site, arguments: CallArguments, receiver: Value | None) -> Value 
     if not arguments.positional:
         return None
     found = iterate(site, arguments.positional[0])
-    start = argument(arguments, 1, "start") or Constant(0)
+    start = argument_at(arguments, 1, "start") or Constant(0)
     # of unknown length: as one element, and as several
     elements = found.elements if found.elements is not None else (found.element, found.element)
     total = start
@@ -469,7 +469,7 @@ def reduce_(site: Site, arguments: CallArguments, receiver: Value | None) -> Val
         return None
     function, source = arguments.positional[:2]
     found = iterate(site, source)
-    result = argument(arguments, 2)
+    result = argument_at(arguments, 2)
     if found.elements is not None and len(found.elements) <= 12:
         rest = list(found.elements)
         if result is None:
@@ -490,7 +490,7 @@ def object_init(site: Site, arguments: CallArguments, receiver: Value | None) ->
 
 
 def object_new(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
-    cls = argument(arguments, 0)
+    cls = argument_at(arguments, 0)
     if not isinstance(cls, Reference):
         return UNKNOWN
     facts = site.engine.objects.facts[cls.object]
@@ -507,7 +507,7 @@ def object_setattr(site: Site, arguments: CallArguments, receiver: Value | None)
 
 def module_globals(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
     _note_namespace(site, "globals()")
-    return PartialValue(ATTRIBUTES, (ModuleValue(site.frame.function.id.module),), ())
+    return PartialValue(OBJECT_DICT, (ModuleValue(site.frame.function.id.module),), ())
 
 
 def vars_(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
@@ -517,7 +517,7 @@ def vars_(site: Site, arguments: CallArguments, receiver: Value | None) -> Value
     if isinstance(owner, Reference) and site.engine.objects.facts[owner.object].kind is ObjectKind.INSTANCE:
         return attribute_of(site, owner, "__dict__")
     if isinstance(owner, ModuleValue):
-        return PartialValue(ATTRIBUTES, (owner,), ())
+        return PartialValue(OBJECT_DICT, (owner,), ())
     _note_namespace(site, "vars(...)")
     return UnknownValue()
 
@@ -535,7 +535,7 @@ def cast(site: Site, arguments: CallArguments, receiver: Value | None) -> Value 
 
 def import_by_name(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
     engine = site.engine
-    name = argument(arguments, 0)
+    name = argument_at(arguments, 0)
     if isinstance(name, Constant) and isinstance(name.value, str):
         if engine.loader.is_module(name.value):
             engine.loader.ensure_run(name.value)
@@ -548,11 +548,11 @@ BUILTINS: Final[dict[str, BuiltinHandler]] = {
     **CONTAINER_METHODS,
     **MAKERS,
     **REGISTRATIONS,
-    **ITERATORS,
+    **ITERATOR_FUNCTIONS,
     **ORDERING,
     "builtins.isinstance": _isinstance,
     "builtins.issubclass": is_subclass,
-    "builtins.len": length,
+    "builtins.len": _len,
     "builtins.callable": callable_,
     "builtins.type": type_,
     "builtins.any": any_all,

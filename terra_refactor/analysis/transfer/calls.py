@@ -10,7 +10,7 @@ from typing import Final
 
 from terra_refactor.analysis.classes import find_method
 from terra_refactor.analysis.effects import is_local, only_local, unknown_target
-from terra_refactor.analysis.engine import Handler, Site, Terminated
+from terra_refactor.analysis.engine import OpHandler, Site, Terminated
 from terra_refactor.analysis.facts import FailureFact, ObjectKind
 from terra_refactor.analysis.frames import CallArguments
 from terra_refactor.analysis.freezing import freeze
@@ -299,4 +299,4 @@ def _result_of_loaded(site: Site, called: Op | None, arguments: CallArguments) -
     return method_of_loaded(site, site.frame.value(method.object), method.name, arguments)
 
 
-HANDLERS: dict[type[Op], Handler] = {ops.Call: call}
+HANDLERS: dict[type[Op], OpHandler] = {ops.Call: call}

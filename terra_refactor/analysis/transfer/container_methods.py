@@ -52,7 +52,7 @@ from terra_refactor.domain.value import (
 BuiltinHandler: TypeAlias = "Callable[[Site, CallArguments, Value | None], Value | None]"
 
 
-def argument(arguments: CallArguments, position: int, name: str = "") -> Value | None:
+def argument_at(arguments: CallArguments, position: int, name: str = "") -> Value | None:
     """The argument in that place, or of that name; None if there is none."""
     if position < len(arguments.positional):
         return arguments.positional[position]
@@ -93,7 +93,7 @@ def _extend(site: Site, receiver: Reference, arguments: CallArguments, single: b
 def _insert(site: Site, receiver: Reference, arguments: CallArguments, single: bool) -> Value:
     frame = site.frame
     content = frame.state.get((receiver.object, ITEMS))
-    position, value = argument(arguments, 0), argument(arguments, 1)
+    position, value = argument_at(arguments, 0), argument_at(arguments, 1)
     if isinstance(content, FrozenList) and value is not None:
         if single and content.elements is not None and isinstance(position, Constant) and type(position.value) is int:
             elements = list(content.elements)
@@ -109,8 +109,8 @@ def _pop(site: Site, receiver: Reference, arguments: CallArguments, single: bool
     frame = site.frame
     content = frame.state.get((receiver.object, ITEMS))
     if isinstance(content, FrozenDict):
-        key = argument(arguments, 0)
-        default = argument(arguments, 1)
+        key = argument_at(arguments, 0)
+        default = argument_at(arguments, 1)
         value = dict_item(content, key) if key is not None else UNKNOWN
         absent = isinstance(key, Constant) and content.rest is None and key not in dict(content.items)
         frame.state.set((receiver.object, ITEMS), without_item(content, key or UNKNOWN, single=single))
@@ -119,7 +119,7 @@ def _pop(site: Site, receiver: Reference, arguments: CallArguments, single: bool
         return value
     if not isinstance(content, FrozenList):
         return UNKNOWN
-    position = argument(arguments, 0)
+    position = argument_at(arguments, 0)
     if single and content.elements and frame.uncertainty == 0:
         index = (
             position.value
@@ -209,7 +209,7 @@ def _update(site: Site, receiver: Reference, arguments: CallArguments, single: b
 def _set_default(site: Site, receiver: Reference, arguments: CallArguments, single: bool) -> Value:
     frame = site.frame
     content = frame.state.get((receiver.object, ITEMS))
-    key, default = argument(arguments, 0), argument(arguments, 1) or NONE
+    key, default = argument_at(arguments, 0), argument_at(arguments, 1) or NONE
     if not isinstance(content, FrozenDict) or key is None:
         return UNKNOWN
     known = dict(content.items).get(key)
@@ -222,8 +222,8 @@ def _set_default(site: Site, receiver: Reference, arguments: CallArguments, sing
 
 
 def dict_get(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
-    key = argument(arguments, 0)
-    default = argument(arguments, 1) or NONE
+    key = argument_at(arguments, 0)
+    default = argument_at(arguments, 1) or NONE
     if not isinstance(receiver, Reference) or key is None:
         return UNKNOWN
     content = dict_content(site, receiver)
@@ -271,7 +271,7 @@ def _all_set(content: FrozenDict) -> bool:
 def copy_shallow(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
     """`copy.copy(x)`: of an instance that this call has made another one that holds the same."""
     engine, frame = site.engine, site.frame
-    value = argument(arguments, 0)
+    value = argument_at(arguments, 0)
     if not isinstance(value, Reference) or value.object not in frame.allocated:
         return copy_container(site, arguments, receiver)
     cls = frame.state.get((value.object, CLASS))
@@ -289,7 +289,7 @@ def copy_shallow(site: Site, arguments: CallArguments, receiver: Value | None) -
 
 def copy_container(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
     frame = site.frame
-    value = receiver if receiver is not None else argument(arguments, 0)
+    value = receiver if receiver is not None else argument_at(arguments, 0)
     if isinstance(value, Reference):
         content = frame.state.get((value.object, ITEMS))
         name = site.engine.objects.facts[value.object].name

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing_extensions import assert_never
 
-from terra_refactor.analysis.engine import Handler, Site
+from terra_refactor.analysis.engine import OpHandler, Site
 from terra_refactor.analysis.transfer import mappings
 from terra_refactor.analysis.transfer.allocation import new_list, new_set
 from terra_refactor.analysis.transfer.contents import note_contents
@@ -115,7 +115,7 @@ def unpack_element(site: Site, op: Op) -> Value:
     return elements[position] if 0 <= position < len(elements) else UNKNOWN
 
 
-HANDLERS: dict[type[Op], Handler] = {
+HANDLERS: dict[type[Op], OpHandler] = {
     **mappings.HANDLERS,
     ops.BuildContainer: build_container,
     ops.BuildSlice: build_slice,

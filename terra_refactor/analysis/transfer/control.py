@@ -6,7 +6,7 @@ Needs: `branches`, `loops`, `exceptions`. Gives: `HANDLERS`. Approximates: gener
 from __future__ import annotations
 
 from terra_refactor.analysis.classes import class_of_instance, find_in_class, resolution_order
-from terra_refactor.analysis.engine import Handler, Site
+from terra_refactor.analysis.engine import OpHandler, Site
 from terra_refactor.analysis.facts import ObjectKind
 from terra_refactor.analysis.instances import is_instance
 from terra_refactor.analysis.transfer import exceptions
@@ -103,7 +103,7 @@ def await_value(site: Site, op: Op) -> Value:
     return site.frame.value(op.value)
 
 
-HANDLERS: dict[type[Op], Handler] = {
+HANDLERS: dict[type[Op], OpHandler] = {
     **exceptions.HANDLERS,
     ops.If: branch,
     ops.IfExpression: if_expression,

@@ -16,7 +16,7 @@ from terra_refactor.analysis.classes import (
     find_in_class,
     resolution_order,
 )
-from terra_refactor.analysis.engine import Handler, Site
+from terra_refactor.analysis.engine import OpHandler, Site
 from terra_refactor.analysis.facts import EntryKind, ObjectKind
 from terra_refactor.analysis.frames import CallArguments, Frame
 from terra_refactor.analysis.transfer.iteration import iterate
@@ -236,7 +236,7 @@ def _record(site: Site, cls: Reference, name: str, arguments: CallArguments) -> 
     return TupleValue(tuple(elements), name, fields, cls.object)
 
 
-HANDLERS: dict[type[Op], Handler] = {
+HANDLERS: dict[type[Op], OpHandler] = {
     ops.MakeFunction: make_function,
     ops.MakeClass: make_class,
 }

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from terra_refactor.analysis.classes import class_name, find_method, is_library_function
-from terra_refactor.analysis.engine import TERMINATED, Handler, Site, Terminated
+from terra_refactor.analysis.engine import TERMINATED, OpHandler, Site, Terminated
 from terra_refactor.analysis.frames import CallArguments, FinalFrame, Frame
 from terra_refactor.analysis.transfer.contents import note_returned
 from terra_refactor.analysis.truth import truth_of
@@ -338,7 +338,7 @@ def _entered(site: Site, manager: Value) -> Value:
     return UNKNOWN if isinstance(manager, UnknownValue) and manager.origin != LOADED else manager
 
 
-HANDLERS: dict[type[Op], Handler] = {
+HANDLERS: dict[type[Op], OpHandler] = {
     ops.Try: try_statement,
     ops.Raise: raise_statement,
     ops.With: with_statement,

@@ -14,7 +14,7 @@ from terra_refactor.analysis.engine import Site
 from terra_refactor.analysis.frames import CallArguments
 from terra_refactor.analysis.freezing import freeze
 from terra_refactor.analysis.transfer.allocation import thaw
-from terra_refactor.analysis.transfer.container_methods import BuiltinHandler, argument
+from terra_refactor.analysis.transfer.container_methods import BuiltinHandler, argument_at
 from terra_refactor.analysis.transfer.iteration import iterate
 from terra_refactor.domain.tensor import TensorType
 from terra_refactor.domain.value import Constant, FrozenList, Scalar, SpecValue, TensorKind, TensorValue, Value
@@ -33,8 +33,8 @@ def _dense(value: Value, *, numpy: bool) -> TensorType | None:
 
 def _called(site: Site, arguments: CallArguments, kind: TensorKind) -> Value | None:
     frame = site.frame
-    function, given = argument(arguments, 0, "func"), argument(arguments, 1, "inp")
-    declared = argument(arguments, 2, "Tout")
+    function, given = argument_at(arguments, 0, "func"), argument_at(arguments, 1, "inp")
+    declared = argument_at(arguments, 2, "Tout")
     if frame.in_graph or function is None or given is None or declared is None or arguments.open_positional is not None:
         return None
     numpy = kind is TensorKind.NDARRAY

@@ -119,7 +119,7 @@ def iterate(site: Site, value: Value) -> Iteration:
         case ShapeValue():
             if value.shape is None:
                 return Iteration(None, shape_item(value, NONE))
-            sizes = tuple(size_value(dim) for dim in value.shape)
+            sizes = tuple(static_size_value(dim) for dim in value.shape)
             return Iteration(sizes, join_all(sizes))
         case Constant(str() as text):
             characters = tuple(Constant(character) for character in text)
@@ -139,7 +139,7 @@ def iterate(site: Site, value: Value) -> Iteration:
             return Iteration(None, UNKNOWN, BranchKind.UNKNOWN)
 
 
-def size_value(dim: object) -> Value:
+def static_size_value(dim: object) -> Value:
     """The Python value of a size read from a static shape."""
     if isinstance(dim, int):
         return Constant(dim)
@@ -241,10 +241,10 @@ def shape_item(container: ShapeValue, index: Value) -> Value:
     if isinstance(index, Constant) and type(index.value) is int and container.shape is not None:
         position = index.value
         if -len(container.shape) <= position < len(container.shape):
-            return size_value(container.shape[position])
+            return static_size_value(container.shape[position])
         return UNKNOWN
     roots = container.traced.rank | (container.traced.first if index == Constant(0) else 0)
-    return size_value(opened(None, roots, Why.CONTENT))
+    return static_size_value(opened(None, roots, Why.CONTENT))
 
 
 def python_slice(index: SliceValue) -> slice | None:
@@ -270,11 +270,11 @@ def length_of(site: Site, value: Value) -> Value:
                 results.append(Constant(len(text)))
             case RangeValue():
                 start, stop, step = (number_of(bound) for bound in (member.start, member.stop, member.step))
-                results.append(size_value(subtract(stop, start)) if step == 1 else UNKNOWN_INT)
+                results.append(static_size_value(subtract(stop, start)) if step == 1 else UNKNOWN_INT)
             case TupleValue() | Reference() | SequenceValue():
                 found = iterate(site, member) if _has_known_items(site.frame, member) else None
                 if found is not None and found.length is not None:
-                    results.append(size_value(found.length))
+                    results.append(static_size_value(found.length))
                 else:
                     method = find_method(site, member, "__len__") if isinstance(member, Reference) else None
                     results.append(UNKNOWN_INT if method is None else site.call(method, CallArguments()))
@@ -287,9 +287,9 @@ def _length_of_tensor(value: TensorValue) -> Value:
     """`len(x)` is a tensor in a graph that does not know the size."""
     shape, traced = value.type.shape, value.traced
     if not shape:
-        return size_value(opened(None, traced.first | traced.rank, Why.CONTENT, is_tensor=True))
+        return static_size_value(opened(None, traced.first | traced.rank, Why.CONTENT, is_tensor=True))
     size = shape[0]
-    return size_value(replace(size, is_tensor=True) if isinstance(size, OpenDim) else size)
+    return static_size_value(replace(size, is_tensor=True) if isinstance(size, OpenDim) else size)
 
 
 def _has_known_items(frame: Frame, value: Value) -> bool:

@@ -1,6 +1,7 @@
 """The functions of `itertools`.
 
-Computes: their elements, one by one where those of the arguments are known and few. Needs: iteration and calls. Gives: `ITERATORS`, by
+Computes: their elements, one by one where those of the arguments are known and few. Needs: iteration and calls.
+Gives: `ITERATOR_FUNCTIONS`, by
 canonical name.
 
 Approximates: what a function has consumed of an iterator; order and number for `groupby`, `combinations` and their kin.
@@ -13,7 +14,7 @@ from typing import Final
 
 from terra_refactor.analysis.engine import Site
 from terra_refactor.analysis.frames import CallArguments
-from terra_refactor.analysis.transfer.container_methods import BuiltinHandler, argument
+from terra_refactor.analysis.transfer.container_methods import BuiltinHandler, argument_at
 from terra_refactor.analysis.transfer.iteration import iterate
 from terra_refactor.analysis.transfer.ordering import note_comparison, note_decision
 from terra_refactor.domain.lattice import join, join_all
@@ -55,7 +56,7 @@ def _chain(site: Site, arguments: CallArguments, receiver: Value | None) -> Valu
 
 
 def _chain_from(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
-    source = argument(arguments, 0, "iterable")
+    source = argument_at(arguments, 0, "iterable")
     if source is None:
         return None
     found = iterate(site, source)
@@ -108,7 +109,7 @@ def _same_elements(site: Site, arguments: CallArguments, receiver: Value | None)
 
 def _groups(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
     """Notes that `groupby` compares the keys of several elements; its result comes from elsewhere."""
-    key = argument(arguments, 1, "key")
+    key = argument_at(arguments, 1, "key")
     if arguments.positional:
         found = iterate(site, arguments.positional[0])
         if key is None or key == NONE:
@@ -119,7 +120,7 @@ def _groups(site: Site, arguments: CallArguments, receiver: Value | None) -> Val
 
 
 def _repeat(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
-    value, times = argument(arguments, 0, "object"), argument(arguments, 1, "times")
+    value, times = argument_at(arguments, 0, "object"), argument_at(arguments, 1, "times")
     if value is None:
         return None
     if isinstance(times, Constant) and isinstance(times.value, int) and 0 <= times.value <= MAX_PRODUCT:
@@ -151,7 +152,7 @@ def _starmap(site: Site, arguments: CallArguments, receiver: Value | None) -> Va
 
 
 def _accumulate(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
-    source, function = argument(arguments, 0, "iterable"), argument(arguments, 1, "func")
+    source, function = argument_at(arguments, 0, "iterable"), argument_at(arguments, 1, "func")
     if source is None or function is None or function == NONE:
         return None
     element = iterate(site, source).element
@@ -167,7 +168,7 @@ def _pairs(site: Site, arguments: CallArguments, receiver: Value | None) -> Valu
     if not arguments.positional:
         return None
     found = iterate(site, arguments.positional[0])
-    size = argument(arguments, 1, "r")
+    size = argument_at(arguments, 1, "r")
     count = 2 if "itertools.pairwise" in frame.call_record(site.op).library else None
     if isinstance(size, Constant) and isinstance(size.value, int):
         count = size.value
@@ -187,7 +188,7 @@ def _zip_longest(site: Site, arguments: CallArguments, receiver: Value | None) -
     return SequenceValue(TupleValue(tuple(join(part.element, fill) for part in found)), "zip_longest")
 
 
-ITERATORS: Final[dict[str, BuiltinHandler]] = {
+ITERATOR_FUNCTIONS: Final[dict[str, BuiltinHandler]] = {
     "itertools.product": _product,
     "itertools.chain": _chain,
     "itertools.chain.from_iterable": _chain_from,

@@ -50,7 +50,7 @@ from terra_refactor.analysis.transfer.keras_shapes import build_sequential
 from terra_refactor.analysis.transfer.keras_training import KERAS_TRAINING
 from terra_refactor.analysis.transfer.layer_weights import note_input
 from terra_refactor.analysis.transfer.loaded_numbers import LOADED_NUMBERS
-from terra_refactor.analysis.transfer.replicas import REPLICAS
+from terra_refactor.analysis.transfer.replicas import REPLICA_FUNCTIONS
 from terra_refactor.analysis.transfer.tensor_arrays import TENSOR_ARRAYS
 from terra_refactor.analysis.transfer.weight_functions import call_weight_functions
 from terra_refactor.domain.dtype import FLOAT32, DType, dtype_named
@@ -113,7 +113,7 @@ _SPECIAL: Final = {
     **LOADED_NUMBERS,
     **HOST_CALLBACKS,
     **DEFERRED_TENSORS,
-    **REPLICAS,
+    **REPLICA_FUNCTIONS,
 }
 MAX_COMBINATIONS: Final = 8
 """Rules are asked for at most so many combinations of alternatives of their arguments."""
@@ -221,11 +221,11 @@ def _note_effects(
     for kind in sorted(entity.effects, key=lambda kind: kind.value):
         if kind is EffectKind.RANDOM and receiver is not None and _is_seeded_here(frame, receiver):
             continue
-        external_effect(site, kind, f"{short_name(name)}(...)")
+        external_effect(site, kind, f"{name_as_written(name)}(...)")
     if name.startswith("tensorflow.summary.") and name not in _SUMMARY_OBJECTS:
         # which writer is the default, and whether it records, is read when a graph is traced
         target = Target(RootKind.GLOBAL, "the default summary writer")
-        frame.add_effect(Effect(EffectKind.STATE_READ, target, f"{short_name(name)}(...)", site.place()))
+        frame.add_effect(Effect(EffectKind.STATE_READ, target, f"{name_as_written(name)}(...)", site.place()))
     if receiver is not None and name.rpartition(".")[2] in _LAYER_LISTS and name.startswith("keras."):
         # a list of the layer that outlives the call: below a decorator of ours it would keep a symbolic tensor
         given = arguments.positional[0] if arguments.positional else UNKNOWN
@@ -238,7 +238,7 @@ def _note_effects(
         for number in engine.objects.ordered(references(receiver)):
             write_effect(site, number, ITEMS, site.written(site.op))
     if Trait.CREATES_STATE in entity.traits:
-        frame.add_effect(Effect(EffectKind.VARIABLE_CREATION, EXTERNAL, f"{short_name(name)}(...)", site.place()))
+        frame.add_effect(Effect(EffectKind.VARIABLE_CREATION, EXTERNAL, f"{name_as_written(name)}(...)", site.place()))
 
 
 def _is_seeded_here(frame: Frame, generator: Value) -> bool:
@@ -275,11 +275,11 @@ def _change_argument(site: Site, name: str, arguments: CallArguments) -> None:
         write_effect(site, number, ITEMS, site.written(site.op))
     if any(isinstance(member, UnknownValue) for member in members(changed)):
         target = unknown_target(changed)
-        effect = Effect(EffectKind.STATE_WRITE, target, f"{short_name(name)}(...)", site.place(), assumed=True)
+        effect = Effect(EffectKind.STATE_WRITE, target, f"{name_as_written(name)}(...)", site.place(), assumed=True)
         frame.add_effect(effect)
 
 
-def short_name(name: str) -> str:
+def name_as_written(name: str) -> str:
     """A canonical name as people write it: `tf.math.add`, `np.sum`, `print`."""
     for prefix, written in (("tensorflow.", "tf."), ("numpy.", "np."), ("builtins.", "")):
         if name.startswith(prefix):
@@ -411,7 +411,7 @@ def _with_rule(site: Site, entity: Entity, arguments: CallArguments, receiver: V
     # a failure in a function that is called with one of several alternatives is not definite: they may exclude each other
     engine.one_of_several += len(combinations) > 1
     try:
-        result = over_combinations(site, short_name(entity.name), combinations, run)
+        result = over_combinations(site, name_as_written(entity.name), combinations, run)
     finally:
         engine.one_of_several -= len(combinations) > 1
     if any(speaks_of_release(value) for slot in slots for value in slot):

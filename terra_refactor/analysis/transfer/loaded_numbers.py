@@ -17,7 +17,7 @@ from terra_refactor.analysis.engine import Code, Site
 from terra_refactor.analysis.frames import CallArguments
 from terra_refactor.analysis.transfer.allocation import thaw
 from terra_refactor.analysis.transfer.command_line import is_size
-from terra_refactor.domain.dim import KEPT, loaded, loaded_name
+from terra_refactor.domain.dim import KEPT_MARK, loaded, loaded_name
 from terra_refactor.domain.lattice import join, join_all, python_type
 from terra_refactor.domain.state import ITEMS
 from terra_refactor.domain.value import (
@@ -202,11 +202,11 @@ def set_from_loaded(site: Site, item: Value, name: str, held: Value) -> Value | 
     if known is None:
         return None
     before = loaded_name(held.number) if isinstance(held, UnknownValue) else None
-    if before is not None and before[0].startswith(f"{known[0]}{KEPT}"):
+    if before is not None and before[0].startswith(f"{known[0]}{KEPT_MARK}"):
         return held
     if not isinstance(held, Constant) or type(held.value) is not int:
         return None
-    return _named(f"{known[0]}{KEPT}{held.value!r}", known[1], 2 if is_size(held) else 1)
+    return _named(f"{known[0]}{KEPT_MARK}{held.value!r}", known[1], 2 if is_size(held) else 1)
 
 
 def items_of_loaded(container: Value) -> Value | None:

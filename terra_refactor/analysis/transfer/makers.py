@@ -25,7 +25,7 @@ from terra_refactor.analysis.engine import Site
 from terra_refactor.analysis.facts import ObjectKind
 from terra_refactor.analysis.frames import CallArguments, Frame
 from terra_refactor.analysis.transfer.allocation import new_list
-from terra_refactor.analysis.transfer.container_methods import BuiltinHandler, argument
+from terra_refactor.analysis.transfer.container_methods import BuiltinHandler, argument_at
 from terra_refactor.analysis.transfer.iteration import iterate
 from terra_refactor.analysis.transfer.mappings import new_dict
 from terra_refactor.domain.lattice import join_all, list_element, without_unbound
@@ -120,8 +120,8 @@ def unchanged(site: Site, arguments: CallArguments, receiver: Value | None) -> V
 
 def make_property(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
     keywords = dict(arguments.keywords)
-    getter = argument(arguments, 0, "fget")
-    setter = argument(arguments, 1, "fset")
+    getter = argument_at(arguments, 0, "fget")
+    setter = argument_at(arguments, 1, "fset")
     rest = () if setter is None or setter == NONE else (("fset", setter),)
     return PartialValue(PROPERTY, (getter if getter is not None else keywords.get("fget", UNKNOWN),), rest)
 
@@ -147,7 +147,7 @@ def _descriptor(kind: LibraryValue) -> BuiltinHandler:
 def tf_function(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
     """`tf.function(f, ...)`: the same function, hybrid; without `f` a decorator."""
     engine = site.engine
-    function = argument(arguments, 0, "func")
+    function = argument_at(arguments, 0, "func")
     options = tuple((name, value) for name, value in arguments.keywords if name != "func")
     if function is None or function == NONE:
         return PartialValue(LibraryValue("tensorflow.function"), (), options)
@@ -173,7 +173,7 @@ def tf_function(site: Site, arguments: CallArguments, receiver: Value | None) ->
     return join_all(results)
 
 
-def map_structure(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
+def _map_structure(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
     """`tf.nest.map_structure(f, structure, ...)`: `f` on the leaves; the result has the structure of the first."""
     engine, frame = site.engine, site.frame
     if len(arguments.positional) < 2:
@@ -278,7 +278,7 @@ def replaced_record(site: Site, arguments: CallArguments, receiver: Value | None
 
 def typed_named_tuple(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
     """`typing.NamedTuple(name, [(field, type), ...])`."""
-    name, fields = argument(arguments, 0, "typename"), argument(arguments, 1, "fields")
+    name, fields = argument_at(arguments, 0, "typename"), argument_at(arguments, 1, "fields")
     if fields is None or not isinstance(name, Constant) or not isinstance(name.value, str):
         return UNKNOWN
     names: list[str] = []
@@ -299,7 +299,7 @@ def _record_class(site: Site, name: str, fields: list[str]) -> Reference:
 
 
 def named_tuple(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
-    name, fields = argument(arguments, 0, "typename"), argument(arguments, 1, "field_names")
+    name, fields = argument_at(arguments, 0, "typename"), argument_at(arguments, 1, "field_names")
     if fields is None or not isinstance(name, Constant) or not isinstance(name.value, str):
         return UNKNOWN
     names: list[str] | None = None
@@ -341,8 +341,8 @@ MAKERS: Final[dict[str, BuiltinHandler]] = {
     "abc.abstractmethod": unchanged,
     "typing.overload": unchanged,
     "tensorflow.function": tf_function,
-    "tensorflow.nest.map_structure": map_structure,
-    "keras.tree.map_structure": map_structure,
+    "tensorflow.nest.map_structure": _map_structure,
+    "keras.tree.map_structure": _map_structure,
     "dataclasses.dataclass": dataclass,
     "attr.s": dataclass,
     "attr.attrs": dataclass,

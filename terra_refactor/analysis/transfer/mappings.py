@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from terra_refactor.analysis.engine import Handler, Site
+from terra_refactor.analysis.engine import OpHandler, Site
 from terra_refactor.analysis.facts import ObjectKind
 from terra_refactor.analysis.transfer.contents import note_contents
 from terra_refactor.domain.lattice import join, join_all, without_unbound
@@ -163,4 +163,4 @@ def updated(content: FrozenDict, other: FrozenDict, *, single: bool) -> FrozenDi
     return content
 
 
-HANDLERS: dict[type[Op], Handler] = {ops.BuildDict: build_dict}
+HANDLERS: dict[type[Op], OpHandler] = {ops.BuildDict: build_dict}

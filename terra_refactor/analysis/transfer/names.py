@@ -10,7 +10,7 @@ import builtins
 from typing_extensions import assert_never
 
 from terra_refactor.analysis.effects import write_effect
-from terra_refactor.analysis.engine import Handler, Site
+from terra_refactor.analysis.engine import OpHandler, Site
 from terra_refactor.analysis.facts import EntryKind
 from terra_refactor.analysis.transfer.kept_tensors import holds_new_tensor
 from terra_refactor.domain.effect import Effect, EffectKind, RootKind, Target
@@ -196,7 +196,7 @@ def lazy(site: Site, op: Op) -> Value:
     return UnknownValue(may_be_tensor=True) if reached is None else frame.value(op.value)
 
 
-HANDLERS: dict[type[Op], Handler] = {
+HANDLERS: dict[type[Op], OpHandler] = {
     ops.Literal: literal,
     ops.LoadName: load_name,
     ops.StoreName: store_name,

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from terra_refactor.analysis.classes import find_method
 from terra_refactor.analysis.effects import unknown_target, write_effect
-from terra_refactor.analysis.engine import Handler, Heap, Site
+from terra_refactor.analysis.engine import Heap, OpHandler, Site
 from terra_refactor.analysis.facts import BranchKind, ObjectKind
 from terra_refactor.analysis.frames import CallArguments, Frame
 from terra_refactor.analysis.freezing import freeze
@@ -21,7 +21,7 @@ from terra_refactor.analysis.library_rules import checked_rule, over_combination
 from terra_refactor.analysis.transfer.allocation import new_list
 from terra_refactor.analysis.transfer.arrays import array_changed
 from terra_refactor.analysis.transfer.contents import note_contents
-from terra_refactor.analysis.transfer.iteration import MAX_ELEMENTS, extend_list, iterate, size_value
+from terra_refactor.analysis.transfer.iteration import MAX_ELEMENTS, extend_list, iterate, static_size_value
 from terra_refactor.analysis.transfer.windows import largest_remainder
 from terra_refactor.analysis.truth import asked
 from terra_refactor.domain import dim as dims
@@ -136,7 +136,7 @@ def _unary(site: Site, op: ops.Unary, value: Value) -> Value:
             return Constant(~number) if isinstance(number, int) else UNKNOWN
         case Scalar():
             if op.operator == "-" and value.dim is not None:
-                result = size_value(dims.negate(value.dim))
+                result = static_size_value(dims.negate(value.dim))
             else:
                 kind = PythonType.INT if value.type is PythonType.BOOL else value.type
                 result = Scalar(kind, release=value.release, double=value.double)
@@ -318,7 +318,7 @@ def _scalars(symbol: str, left: Value, right: Value, left_type: PythonType, righ
         return Scalar(left_type if left_type in texts else right_type)
     arithmetic = _DIM_ARITHMETIC.get(symbol)
     if left_type is PythonType.INT and right_type is PythonType.INT and arithmetic is not None:
-        return size_value(arithmetic(dim_of(left), dim_of(right)))
+        return static_size_value(arithmetic(dim_of(left), dim_of(right)))
     ranks = [PythonType.BOOL, PythonType.INT, PythonType.FLOAT, PythonType.COMPLEX]
     widest = max(ranks.index(left_type), ranks.index(right_type))
     if symbol == "/":
@@ -609,7 +609,7 @@ def _contains(site: Site, symbol: str, item: Value, container: Value) -> Value:
     return UNKNOWN_BOOL
 
 
-HANDLERS: dict[type[Op], Handler] = {
+HANDLERS: dict[type[Op], OpHandler] = {
     ops.Unary: unary,
     ops.Binary: binary,
     ops.Compare: compare,

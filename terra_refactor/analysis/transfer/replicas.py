@@ -1,8 +1,8 @@
 """Distribution strategies: `strategy.run(step, args=(batch,))`, data sets of each replica, and what is made of their results.
 
 Computes: what the function does with its arguments: each replica calls it with its own part, of the same types; the batches of a data set
-are divided among the replicas. Needs: calls. Gives: `REPLICAS`, by canonical name. Ignores: functions whose arguments are not known one by
-one.
+are divided among the replicas. Needs: calls. Gives: `REPLICA_FUNCTIONS`, by canonical name. Ignores: functions whose arguments are not
+known one by one.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from terra_refactor.analysis.engine import Site
 from terra_refactor.analysis.frames import CallArguments
 from terra_refactor.analysis.freezing import freeze
 from terra_refactor.analysis.transfer.allocation import thaw
-from terra_refactor.analysis.transfer.container_methods import BuiltinHandler, argument
+from terra_refactor.analysis.transfer.container_methods import BuiltinHandler, argument_at
 from terra_refactor.analysis.transfer.iteration import iterate
 from terra_refactor.domain.dim import Dim, divide_exactly, loaded, multiply
 from terra_refactor.domain.lattice import python_type
@@ -52,11 +52,11 @@ _STRATEGIES: Final = (
 
 
 def _run(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
-    function = argument(arguments, 0, "fn")
+    function = argument_at(arguments, 0, "fn")
     if function is None or arguments.open_positional is not None or arguments.open_keywords is not None:
         return None
-    given = argument(arguments, 1, "args") or TupleValue(())
-    named = freeze(site.frame, argument(arguments, 2, "kwargs") or NONE)
+    given = argument_at(arguments, 1, "args") or TupleValue(())
+    named = freeze(site.frame, argument_at(arguments, 2, "kwargs") or NONE)
     parts = iterate(site, given).elements
     if parts is None or not (named == NONE or isinstance(named, FrozenDict)):
         return None
@@ -70,7 +70,7 @@ def _run(site: Site, arguments: CallArguments, receiver: Value | None) -> Value 
 
 def _reduce(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
     """`strategy.reduce(op, value, axis)`: of the types of one replica's, without the axis if one is given."""
-    value, axis = argument(arguments, 1, "value"), argument(arguments, 2, "axis")
+    value, axis = argument_at(arguments, 1, "value"), argument_at(arguments, 2, "axis")
     local = None if isinstance(value, UnknownValue) else value
     if local is None or axis is None:
         return None
@@ -95,7 +95,7 @@ def _reduced(part: Value, axis: Value) -> Value:
 
 def _gather(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
     """`strategy.gather(value, axis)`: the tensors of all replicas, one after the other along the axis."""
-    value, axis = argument(arguments, 0, "value"), argument(arguments, 1, "axis")
+    value, axis = argument_at(arguments, 0, "value"), argument_at(arguments, 1, "axis")
     local = None if isinstance(value, UnknownValue) else value
     if not isinstance(local, TensorValue) or not isinstance(axis, Constant) or type(axis.value) is not int:
         return None
@@ -108,14 +108,14 @@ def _gather(site: Site, arguments: CallArguments, receiver: Value | None) -> Val
 
 def _local_results(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
     """`strategy.experimental_local_results(value)`: a tuple with the value of each replica."""
-    value = argument(arguments, 0, "value")
+    value = argument_at(arguments, 0, "value")
     local = None if isinstance(value, UnknownValue) else value
     return None if local is None else SequenceValue(local, "tuple")
 
 
 def _distribute(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
     """`strategy.experimental_distribute_dataset(dataset)`: each replica gets its part of every batch."""
-    dataset = argument(arguments, 0, "dataset")
+    dataset = argument_at(arguments, 0, "dataset")
     if not isinstance(dataset, DatasetValue):
         return None
     return DatasetValue(map_components(_part_of_batch, dataset.element), dataset.cardinality)
@@ -138,7 +138,7 @@ def _part_of_batch(component: Value) -> Value:
 
 def _distribute_made(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
     """`strategy.distribute_datasets_from_function(make)`: `make` gives each replica's own batches."""
-    function = argument(arguments, 0, "dataset_fn")
+    function = argument_at(arguments, 0, "dataset_fn")
     made = None if function is None else site.call(function, CallArguments((UNKNOWN,)))
     return DatasetValue(made.element) if isinstance(made, DatasetValue) else None
 
@@ -153,6 +153,6 @@ _METHODS: Final[dict[str, BuiltinHandler]] = {
     "distribute_datasets_from_function": _distribute_made,
     "experimental_distribute_datasets_from_function": _distribute_made,
 }
-REPLICAS: Final[dict[str, BuiltinHandler]] = {
+REPLICA_FUNCTIONS: Final[dict[str, BuiltinHandler]] = {
     f"tensorflow.distribute.{name}.{method}": handler for name in _STRATEGIES for method, handler in _METHODS.items()
 }

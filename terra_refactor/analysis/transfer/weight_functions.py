@@ -16,7 +16,7 @@ from typing import Final
 
 from terra_refactor.analysis.engine import Site
 from terra_refactor.analysis.frames import CallArguments, Frame
-from terra_refactor.analysis.transfer.iteration import size_value
+from terra_refactor.analysis.transfer.iteration import static_size_value
 from terra_refactor.analysis.transfer.keras_protocol import own_method
 from terra_refactor.domain.effect import Effect
 from terra_refactor.domain.value import UNKNOWN, Constant, FunctionValue, TensorValue, TupleValue, Value, members
@@ -49,5 +49,5 @@ def _suppose(frame: Frame, known: Mapping[tuple[object, ...], Effect]) -> None:
 
 def _for_initializer(weight: TensorValue) -> CallArguments:
     shape, dtype = weight.type.shape, weight.type.dtype
-    sizes = UNKNOWN if shape is None else TupleValue(tuple(size_value(size) for size in shape))
+    sizes = UNKNOWN if shape is None else TupleValue(tuple(static_size_value(size) for size in shape))
     return CallArguments((sizes,), (("dtype", UNKNOWN if dtype is None else Constant(str(dtype))),))

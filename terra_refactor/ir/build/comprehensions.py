@@ -9,7 +9,7 @@ from __future__ import annotations
 import libcst as cst
 
 from terra_refactor.ir.build.builder import FrameKind, FunctionBuilder
-from terra_refactor.ir.build.control import next_item
+from terra_refactor.ir.build.control import start_loop_body
 from terra_refactor.ir.ids import OpId
 from terra_refactor.ir.ops import CollectElement, Comprehension, ComprehensionKind, For, If, Op
 
@@ -30,7 +30,7 @@ def lower_comprehension(b: FunctionBuilder, node: cst.BaseComp) -> OpId:
     b.push_frame(FrameKind.GENERATOR if isinstance(node, cst.GeneratorExp) else FrameKind.COMPREHENSION)
     body: list[Op] = []
     b.ops = body
-    next_item(b, clause.target)
+    start_loop_body(b, clause.target)
     _lower_rest(b, node, clause)
     b.ops = outer
     b.frame = outer_frame
@@ -54,7 +54,7 @@ def _lower_rest(b: FunctionBuilder, node: cst.BaseComp, first: cst.CompFor) -> N
         iterable = b.value(clause.iter)
         close.append((b.ops, b.new_id(clause), iterable, clause))
         b.ops = []
-        next_item(b, clause.target)
+        start_loop_body(b, clause.target)
     _collect(b, node)
     for ops, op_id, operand, loop in reversed(close):
         block = tuple(b.ops)

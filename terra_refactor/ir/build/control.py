@@ -54,14 +54,14 @@ def lower_for(b: FunctionBuilder, node: cst.For) -> None:
     outer = b.ops
     inner: list[Op] = []
     b.ops = inner
-    next_item(b, node.target)
+    start_loop_body(b, node.target)
     b.suite(node.body)
     b.ops = outer
     else_block = _else_block(b, node.orelse)
     outer.append(For(op_id, iterable, tuple(inner), else_block, node.asynchronous is not None))
 
 
-def next_item(b: FunctionBuilder, target: cst.BaseExpression) -> None:
+def start_loop_body(b: FunctionBuilder, target: cst.BaseExpression) -> None:
     """Starts the body of a loop: takes the next element and binds the target."""
     item = b.new_id(target)
     b.ops.append(NextItem(item))

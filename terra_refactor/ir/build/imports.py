@@ -13,7 +13,7 @@ from terra_refactor.ir.ops import Import, ImportFrom, ImportStar
 
 def lower_import(b: FunctionBuilder, node: cst.Import) -> None:
     for alias in node.names:
-        module = dotted_name(alias.name)
+        module = name_of_attributes(alias.name)
         target = _target(alias)
         op_id = b.new_id(alias)
         b.ops.append(Import(op_id, module, whole=target is not None))
@@ -24,13 +24,13 @@ def lower_import(b: FunctionBuilder, node: cst.Import) -> None:
 
 
 def lower_import_from(b: FunctionBuilder, node: cst.ImportFrom) -> None:
-    module = dotted_name(node.module) if node.module is not None else ""
+    module = name_of_attributes(node.module) if node.module is not None else ""
     level = len(node.relative)
     if isinstance(node.names, cst.ImportStar):
         b.ops.append(ImportStar(b.new_id(node), module, level))
         return
     for alias in node.names:
-        name = dotted_name(alias.name)
+        name = name_of_attributes(alias.name)
         if module == "__future__" and name == "annotations":
             b.module.lazy_annotations = True
         target = _target(alias)
@@ -39,7 +39,7 @@ def lower_import_from(b: FunctionBuilder, node: cst.ImportFrom) -> None:
         b.store(target if target is not None else alias, b.mangled(target.value if target is not None else name), op_id)
 
 
-def dotted_name(node: cst.BaseExpression) -> str:
+def name_of_attributes(node: cst.BaseExpression) -> str:
     """`a.b.c` of nested attributes."""
     parts: list[str] = []
     while isinstance(node, cst.Attribute):

@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import Final, TypeAlias
 
 from terra_refactor.refactor.regions.deferral import may_be_deferred, metrics_of
-from terra_refactor.syntax.name_flow import Block, ScopeFlow, ScopeNode, inner_blocks, statements_of_scope, usage_of
+from terra_refactor.syntax.name_flow import AstScope, ScopeFlow, Statements, inner_blocks, statements_of_scope, usage_of
 
 _NEVER_MOVED: Final = (
     *(ast.Return, ast.Yield, ast.YieldFrom, ast.Await, ast.Global, ast.Nonlocal, ast.Import, ast.ImportFrom),
@@ -23,7 +23,7 @@ _NEVER_MOVED: Final = (
 _LOOKS_AT_FRAMES: Final = frozenset({"locals", "globals", "vars", "exec", "eval", "dir"})
 _COMPUTES: Final = (ast.Call, ast.BinOp, ast.Compare, ast.Subscript, ast.UnaryOp, ast.For, ast.While, ast.If, ast.With)
 
-Path: TypeAlias = tuple[tuple[Block, int], ...]
+Path: TypeAlias = tuple[tuple[Statements, int], ...]
 """From the scope's own block to a statement: each block, and the place in it of the statement that holds the next."""
 
 
@@ -31,10 +31,10 @@ Path: TypeAlias = tuple[tuple[Block, int], ...]
 class RegionScope:
     """A module or function in which candidates are, and where it stands."""
 
-    node: ScopeNode
+    node: AstScope
     qualname: str
     """Empty for the module."""
-    outer: tuple[ScopeNode | ast.ClassDef, ...]
+    outer: tuple[AstScope | ast.ClassDef, ...]
     """The scopes around it, outermost (the module) first."""
     outer_path: Path
     """To its `def`, from the block of the innermost function around it, or of the module."""
@@ -127,19 +127,19 @@ class Candidate:
     dropped: frozenset[int] = frozenset()
 
     @property
-    def block(self) -> Block:
+    def block(self) -> Statements:
         """The block that the run is in."""
         return self.path[self.level][0]
 
     @property
-    def statements(self) -> Block:
+    def statements(self) -> Statements:
         """The run, without what moves behind it."""
         outside = self.deferred | self.dropped
         left = [statement for statement in self.block[self.start : self.end] if id(statement) not in outside]
         return [self.tape_without(self.deferred) if statement is self.anchor else statement for statement in left]
 
     @property
-    def moved(self) -> Block:
+    def moved(self) -> Statements:
         """The statements that move after the run."""
         here: list[ast.stmt] = []
         for statement in self.block[self.start : self.end]:
@@ -174,7 +174,7 @@ class Candidate:
         )
         return found if len(found) < len(body) else ()
 
-    def may_be_deferred(self, statement: ast.stmt, before: Block, behind: Block) -> bool:
+    def may_be_deferred(self, statement: ast.stmt, before: Statements, behind: Statements) -> bool:
         """Whether a statement may run after those behind it."""
         given = frozenset[str]().union(
             *(_targets_of(block[at]) for block, at in self.path[: self.level] if isinstance(block[at], ast.For))
@@ -204,7 +204,7 @@ class Candidate:
         return frozenset(found)
 
     @property
-    def core(self) -> Block:
+    def core(self) -> Statements:
         """The tape's block and what follows up to the last use of the tape, or update of variables, in the block of the run."""
         block, at = self.path[self.level]
         return block[at : _core_end(block, at)]
@@ -269,7 +269,7 @@ def find_candidates(tree: ast.Module) -> tuple[Candidate, ...]:
 
 def _scopes(tree: ast.Module) -> Iterator[RegionScope]:
     def inside(
-        block: Block, names: tuple[str, ...], outer: tuple[ScopeNode | ast.ClassDef, ...], path: Path
+        block: Statements, names: tuple[str, ...], outer: tuple[AstScope | ast.ClassDef, ...], path: Path
     ) -> Iterator[RegionScope]:
         for at, statement in enumerate(block):
             here = (*path, (block, at))
@@ -286,7 +286,7 @@ def _scopes(tree: ast.Module) -> Iterator[RegionScope]:
     yield from inside(tree.body, (), (tree,), ())
 
 
-def _looks_at_frames(scope: ScopeNode, looking: frozenset[str]) -> bool:
+def _looks_at_frames(scope: AstScope, looking: frozenset[str]) -> bool:
     """Whether something in the scope may read or bind names in ways that are not visible, such as a call of one of these."""
     for statement in statements_of_scope(scope.body):
         if isinstance(statement, ast.AsyncFor | ast.AsyncWith | getattr(ast, "TryStar", ast.AsyncFor)):
@@ -302,7 +302,7 @@ def _looks_at_frames(scope: ScopeNode, looking: frozenset[str]) -> bool:
     return False
 
 
-def _tapes(block: Block, path: Path) -> Iterator[Path]:
+def _tapes(block: Statements, path: Path) -> Iterator[Path]:
     for at, statement in enumerate(block):
         here = (*path, (block, at))
         if isinstance(statement, ast.With) and any(_is_tape(item.context_expr) for item in statement.items):
@@ -363,7 +363,7 @@ def _deletes_names(statement: ast.stmt) -> bool:
     return isinstance(statement, ast.Delete) and all(isinstance(target, ast.Name) for target in statement.targets)
 
 
-def _last_deletion(block: Block, start: int, end: int) -> int:
+def _last_deletion(block: Statements, start: int, end: int) -> int:
     """The place after the last `del` behind a run that deletes what the run binds; 0 if there is none that may be left out.
 
     The statements between move behind the run unchanged, so they must neither leave the block nor be a step of their own.
@@ -380,7 +380,7 @@ def _last_deletion(block: Block, start: int, end: int) -> int:
     return found
 
 
-def _core_end(block: Block, at: int) -> int:
+def _core_end(block: Statements, at: int) -> int:
     """The place after the last statement that uses the tapes of `block[at]`, or updates variables with what comes from them."""
     given = set(usage_of([block[at]]).binds)
     tapes = tapes_of([block[at]])
@@ -395,7 +395,7 @@ def _core_end(block: Block, at: int) -> int:
     return end
 
 
-def tapes_of(block: Block) -> frozenset[str]:
+def tapes_of(block: Statements) -> frozenset[str]:
     """The names of the tapes that `with` statements of a block open, at any depth."""
     return frozenset(
         name.id
@@ -413,7 +413,7 @@ UPDATES: Final = frozenset({"apply_gradients", "apply", "minimize", "assign", "a
 """Methods that change variables."""
 
 
-def updates_variables(block: Block) -> bool:
+def updates_variables(block: Statements) -> bool:
     """Whether some statement calls a method that changes variables."""
     return any(map(_updates, block))
 
@@ -488,7 +488,7 @@ def _jumps(block: Sequence[ast.stmt]) -> bool:
     return False
 
 
-def _belongs(statement: ast.stmt, behind: Block) -> bool:
+def _belongs(statement: ast.stmt, behind: Statements) -> bool:
     """Whether a statement at the beginning of a run is part of it."""
     if _converts(statement):
         return False
@@ -526,7 +526,7 @@ def _computes(statement: ast.stmt) -> bool:
     return any(isinstance(node, _COMPUTES) for node in ast.walk(statement))
 
 
-def _begins_sum(statement: ast.stmt, behind: Block) -> bool:
+def _begins_sum(statement: ast.stmt, behind: Statements) -> bool:
     """Whether a number or an empty list is bound that the statements behind it begin with: outside, it would be an argument.
 
     `loss = 0`, which they add to; `outputs = []`, which they append to.
@@ -549,7 +549,7 @@ def _adds_to(name: str, node: ast.AST) -> bool:
             return False
 
 
-def deletes_of_others(statements: Block) -> bool:
+def deletes_of_others(statements: Statements) -> bool:
     """Whether a name is deleted that the statements did not bind themselves."""
     usage = usage_of(statements)
     return any(

@@ -19,7 +19,7 @@ import ast
 from collections.abc import Iterator
 from typing import Final, TypeGuard
 
-from terra_refactor.syntax.name_flow import Block, usage_of
+from terra_refactor.syntax.name_flow import Statements, usage_of
 
 CONVERTED: Final = '{}.astype("float32")'
 """The spelling of an array as an argument of the call."""
@@ -30,7 +30,7 @@ _EXACT: Final = (ast.Add, ast.Sub, ast.Mult, ast.USub)
 
 
 def used_as_operand(
-    statements: Block,
+    statements: Statements,
     name: str,
     tensors: frozenset[str],
     lines: frozenset[int],
@@ -62,7 +62,7 @@ def used_as_operand(
 
 
 def number_as_operand(
-    statements: Block,
+    statements: Statements,
     name: str,
     tensors: frozenset[str],
     returned: frozenset[str],
@@ -95,7 +95,7 @@ def number_as_operand(
     return found
 
 
-def _same(statements: Block, name: str) -> frozenset[str]:
+def _same(statements: Statements, name: str) -> frozenset[str]:
     """A name, and those that the statements bind to the same and to nothing else: `noise = drawn`."""
     nodes = [node for statement in statements for node in ast.walk(statement)]
     bound = [node.id for node in nodes if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)]
@@ -146,7 +146,7 @@ def _has_result(node: ast.AST, bound: frozenset[str]) -> bool:
     )
 
 
-def _results(statements: Block, tensors: frozenset[str]) -> frozenset[str]:
+def _results(statements: Statements, tensors: frozenset[str]) -> frozenset[str]:
     """Some tensors, and the names that the run binds to what it computes; a sum of Python numbers is none."""
     assigned = [node for each in statements for node in ast.walk(each) if isinstance(node, ast.Assign)]
     found = tensors

@@ -9,13 +9,13 @@ from __future__ import annotations
 import ast
 from typing import Final
 
-from terra_refactor.syntax.name_flow import Block, ScopeNode, inner_blocks, statements_of_scope, usage_of
+from terra_refactor.syntax.name_flow import AstScope, Statements, inner_blocks, statements_of_scope, usage_of
 
 
 def may_be_deferred(
     statement: ast.stmt,
-    before: Block,
-    behind: Block,
+    before: Statements,
+    behind: Statements,
     numbers: frozenset[str],
     metrics: frozenset[str] = frozenset(),
     given: frozenset[str] = frozenset(),
@@ -88,7 +88,7 @@ def _is_number_of(node: ast.expr, results: set[str]) -> bool:
 _SHOWS: Final = frozenset({"print", "float", "int", "str", "round", "repr", "format", "len", "abs", "bool"})
 
 
-def _results(block: Block) -> set[str]:
+def _results(block: Statements) -> set[str]:
     """The names that some statements bind to what operations or calls give: no other names of what is there already."""
     found: set[str] = set()
     for statement in block:
@@ -98,11 +98,11 @@ def _results(block: Block) -> set[str]:
     return found
 
 
-def _nodes(block: Block) -> list[ast.AST]:
+def _nodes(block: Statements) -> list[ast.AST]:
     return [node for statement in block for node in ast.walk(statement)]
 
 
-def _unpacked(block: Block, known: set[str] | frozenset[str]) -> set[str]:
+def _unpacked(block: Statements, known: set[str] | frozenset[str]) -> set[str]:
     """The names that some statements bind to parts of what a call gives, or of what has a known name: `images, labels = batch`."""
     found: set[str] = set()
     for node in _nodes(block):
@@ -132,7 +132,7 @@ def _is_metric_update(statement: ast.stmt, metrics: frozenset[str], values: set[
     return name in metrics and all(isinstance(each, ast.Name) and each.id in values for each in given)
 
 
-def metrics_of(module: ast.Module, scope: ScopeNode) -> frozenset[str]:
+def metrics_of(module: ast.Module, scope: AstScope) -> frozenset[str]:
     """The names of a scope that nothing but new metrics of Keras are bound to: `tf.keras.metrics.Mean()`."""
     classes = {
         alias.asname or alias.name

@@ -28,7 +28,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from terra_refactor.refactor.regions.candidates import Candidate
-from terra_refactor.syntax.name_flow import Block, usage_of
+from terra_refactor.syntax.name_flow import Statements, usage_of
 
 _PLAIN: Final = (
     *(ast.Name, ast.Constant, ast.Attribute, ast.Subscript, ast.Tuple, ast.List, ast.BinOp, ast.UnaryOp, ast.keyword),
@@ -249,7 +249,7 @@ def _is_of_host(node: ast.AST, names: frozenset[str], numpy: str | None, called:
             return False
 
 
-def _changed_in_place(statements: Block) -> frozenset[str]:
+def _changed_in_place(statements: Statements) -> frozenset[str]:
     """The names whose elements or attributes some statements set, or of which they call a method that may do so."""
     found: set[str] = set()
     for statement in statements:
@@ -272,7 +272,7 @@ def _changed_in_place(statements: Block) -> frozenset[str]:
     return frozenset(found)
 
 
-def _parents(statements: Block) -> dict[int, ast.AST]:
+def _parents(statements: Statements) -> dict[int, ast.AST]:
     """By identity, what holds each node."""
     return {
         id(child): node
@@ -283,7 +283,7 @@ def _parents(statements: Block) -> dict[int, ast.AST]:
     }
 
 
-def with_arguments(statements: Block, hoisted: Sequence[Hoisted]) -> Block:
+def with_arguments(statements: Statements, hoisted: Sequence[Hoisted]) -> Statements:
     """The statements with the parameters in the place of the expressions. Those that have none are the same objects."""
     names = {id(node): each.name for each in hoisted for node in each.nodes}
     if not names:
@@ -338,7 +338,7 @@ def _root(node: ast.expr) -> ast.Name | None:
     return node if isinstance(node, ast.Name) else None
 
 
-def _written(statements: Block) -> frozenset[str]:
+def _written(statements: Statements) -> frozenset[str]:
     """The attributes that some statements set or delete, of whatever object."""
     return frozenset(
         node.attr

@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from terra_refactor.refactor.regions.candidates import Candidate
-from terra_refactor.syntax.name_flow import Block, usage_of
+from terra_refactor.syntax.name_flow import Statements, usage_of
 
 _STEADY: Final = (
     *(ast.Name, ast.Constant, ast.Attribute, ast.Compare, ast.BoolOp, ast.UnaryOp, ast.BinOp, ast.Tuple, ast.List),
@@ -43,11 +43,11 @@ def needed_by_each_pass(candidate: Candidate) -> frozenset[str]:
     return frozenset(_read_by_each_pass(candidate.statements) - usage_of(candidate.statements).binds.keys())
 
 
-def _read_by_each_pass(block: Block) -> set[str]:
+def _read_by_each_pass(block: Statements) -> set[str]:
     return {name for statement in _always(block) for name in usage_of([statement]).needs}
 
 
-def _always(block: Block) -> Iterator[ast.stmt]:
+def _always(block: Statements) -> Iterator[ast.stmt]:
     """The statements that a pass through a block comes through: none of conditions, loops and handlers."""
     for statement in block:
         match statement:
@@ -101,7 +101,7 @@ _NEVER: Final = ast.Call(ast.Name("never", ast.Load()), [], [])
 """A condition that may be another one in each pass."""
 
 
-def _conditions(block: Block, name: str, around: tuple[ast.expr, ...]) -> Iterator[tuple[ast.expr, ...]]:
+def _conditions(block: Statements, name: str, around: tuple[ast.expr, ...]) -> Iterator[tuple[ast.expr, ...]]:
     """For each statement that binds the name, the conditions that it is under."""
     for statement in block:
         match statement:

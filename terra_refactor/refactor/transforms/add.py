@@ -15,7 +15,8 @@ from terra_refactor.refactor.imports import Missing, Unreachable, reach_tensorfl
 from terra_refactor.refactor.locate import DefinitionSite
 from terra_refactor.refactor.transforms.arguments import respell, speaks_of_tensorflow
 from terra_refactor.refactor.transforms.context import FileContext, Made, NotMade, Transformed, line_insertion
-from terra_refactor.refactor.transforms.placement import TF_FUNCTION, decorators_named, place_for_decorator
+from terra_refactor.refactor.transforms.placement import decorators_named, place_for_decorator
+from terra_refactor.tf_model.graph_traits import TF_FUNCTION
 
 
 def add_tf_function(context: FileContext, site: DefinitionSite, decision: Decision) -> Transformed:

@@ -14,9 +14,10 @@ from terra_refactor.classify.decision import Decision
 from terra_refactor.refactor.imports import Missing, Unreachable, reach_co_execute
 from terra_refactor.refactor.locate import DefinitionSite
 from terra_refactor.refactor.transforms.context import FileContext, Made, NotMade, Transformed, line_insertion
-from terra_refactor.refactor.transforms.placement import CO_EXECUTE, TF_FUNCTION, decorators_named, place_for_decorator
+from terra_refactor.refactor.transforms.placement import CO_EXECUTE, decorators_named, place_for_decorator
 from terra_refactor.refactor.transforms.remove import no_decorator_reason
 from terra_refactor.syntax.edit import Edit
+from terra_refactor.tf_model.graph_traits import TF_FUNCTION
 
 
 def add_co_execute(context: FileContext, site: DefinitionSite, decision: Decision) -> Transformed:

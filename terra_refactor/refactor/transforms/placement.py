@@ -19,7 +19,6 @@ from terra_refactor.refactor.locate import DecoratorSite, DefinitionSite
 from terra_refactor.refactor.names import ModuleNames, dotted_name
 from terra_refactor.refactor.transforms.context import NotMade
 
-TF_FUNCTION = "tensorflow.function"
 CO_EXECUTE = "terra_refactor.runtime.co_execute"
 
 _STAYS_BELOW = frozenset(

@@ -15,8 +15,9 @@ from __future__ import annotations
 from terra_refactor.classify.decision import Decision
 from terra_refactor.refactor.locate import DefinitionSite
 from terra_refactor.refactor.transforms.context import FileContext, Made, NotMade, Transformed
-from terra_refactor.refactor.transforms.placement import TF_FUNCTION, decorators_named
+from terra_refactor.refactor.transforms.placement import decorators_named
 from terra_refactor.syntax.edit import Edit
+from terra_refactor.tf_model.graph_traits import TF_FUNCTION
 
 
 def remove_tf_function(context: FileContext, site: DefinitionSite, decision: Decision) -> Transformed:

@@ -19,9 +19,10 @@ from terra_refactor.refactor.imports import Missing, Unreachable, reach_tensorfl
 from terra_refactor.refactor.locate import DecoratorSite, DefinitionSite
 from terra_refactor.refactor.transforms.arguments import respell, same_expression, speaks_of_tensorflow
 from terra_refactor.refactor.transforms.context import FileContext, Made, NotMade, Transformed
-from terra_refactor.refactor.transforms.placement import TF_FUNCTION, decorators_named
+from terra_refactor.refactor.transforms.placement import decorators_named
 from terra_refactor.refactor.transforms.remove import no_decorator_reason
 from terra_refactor.syntax.edit import Edit
+from terra_refactor.tf_model.graph_traits import TF_FUNCTION
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,8 +32,8 @@ from terra_refactor.rules.argument_uses import is_computed_from, uses_of
 from terra_refactor.rules.object_equality import ignored_attributes, is_enumeration, is_number_class
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
 from terra_refactor.rules.variable_identity import identity_uses
-from terra_refactor.tf_model.graph_traits import ISINSTANCE
-from terra_refactor.tf_model.types_of_numbers import NUMBERS, TYPE, accepted_numbers
+from terra_refactor.tf_model.graph_traits import ISINSTANCE, TYPE
+from terra_refactor.tf_model.types_of_numbers import NUMBERS, accepted_numbers
 
 _IDENTITY: Final = ("is", "is not")
 _MAX_DEPTH: Final = 4

@@ -31,7 +31,7 @@ _ARRAY_ATTRIBUTES: Final = frozenset(
     {"T", "base", "data", "flags", "flat", "imag", "itemsize", "nbytes", "real", "size", "strides"}
 )
 """Attributes of arrays that tensors do not have."""
-CONVERTED: Final = (
+ARRAY_IS_CONVERTED: Final = (
     "has no NumPy array of another dtype than it is converted to: a graph cannot convert the tensor it gets"
 )
 """Ends an assumption that is never made: code converts what may be an array because it is called with arrays."""
@@ -154,7 +154,9 @@ def _conversion(view: ContextView, call: Call, name: str) -> Iterator[LocalHazar
             message = (
                 f"`{written}` converts the contents of `{part}`: in a graph these are tensors, which keep their dtype"
             )
-            yield LocalHazard(call.op, message, f"`{part}` {CONVERTED}", parameter=part, nature=Nature.UNKNOWABLE)
+            yield LocalHazard(
+                call.op, message, f"`{part}` {ARRAY_IS_CONVERTED}", parameter=part, nature=Nature.UNKNOWABLE
+            )
 
 
 def _is_list_of_places(view: ContextView, index: OpId) -> bool:

@@ -11,7 +11,7 @@ from terra_refactor.rules.rule import CureHint, CureKind, Rule, RuleKind, Sample
 from terra_refactor.tf_model.graph_traits import PRINT
 
 
-def cure_of_effect(view: ContextView, number: OpId) -> CureHint | None:
+def _cure_of_output(view: ContextView, number: OpId) -> CureHint | None:
     """`print` has a counterpart; logging, warnings and progress bars have none."""
     return CureHint(CureKind.TF_PRINT) if view.calls[number].library == (PRINT,) else None
 
@@ -68,7 +68,7 @@ for value in (1.0, 2.0):
 """,
     ),
     cure="Use `tf.print`, or print what the function returns.",
-    cure_of_effect=cure_of_effect,
+    cure_of_effect=_cure_of_output,
     effects=frozenset({EffectKind.PRINT, EffectKind.LOG}),
     cured_by_shim=True,
 )

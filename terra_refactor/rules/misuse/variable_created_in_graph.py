@@ -82,7 +82,7 @@ def _is_built_elsewhere(view: ContextView) -> bool:
     return calls_anywhere(view.facts, Trait.TAKES_VARIABLES, ".build")
 
 
-def cure_of_effect(view: ContextView, number: OpId) -> CureHint | None:
+def _cure_of_creation(view: ContextView, number: OpId) -> CureHint | None:
     """A constructor can be called elsewhere; `build` and its kin belong where they are."""
     names = view.library_of(number)
     made = all(name.rpartition(".")[2][:1].isupper() for name in names)
@@ -151,7 +151,7 @@ scale.apply(tf.ones([3]))
     cure="Make it in `__init__`, in `build`, or in the module, and use it in the function.",
     effects=frozenset({EffectKind.VARIABLE_CREATION}),
     check=check,
-    cure_of_effect=cure_of_effect,
+    cure_of_effect=_cure_of_creation,
     of_set_up=True,
     effect_message="`{done}` creates variables: a graph may do that only in its first trace",
 )

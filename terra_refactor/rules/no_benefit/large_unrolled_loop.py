@@ -10,7 +10,7 @@ from terra_refactor.facts.records import Arm, Call, ItemRead, Operation, Region,
 from terra_refactor.facts.view import ContextView, is_tensorflow_tensor
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
 
-MANY: Final = 100
+_MANY: Final = 100
 """From so many iterations on, the trace is worth a word."""
 
 
@@ -21,7 +21,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
         if loop.kind is not RegionKind.FOR or loop.iterated is None:
             continue
         count = length_of_range(view.value(loop.iterated))
-        if count is None or count < MANY:
+        if count is None or count < _MANY:
             continue
         computing: tuple[Call | ItemRead | Operation, ...] = (
             *view.code.of_kind(Call),

@@ -15,14 +15,14 @@ from terra_refactor.domain.value import UNKNOWN, DatasetValue, Value
 from terra_refactor.tf_model import arguments as read
 from terra_refactor.tf_model.data import batching, reading, sources, transformations
 from terra_refactor.tf_model.data.elements import INT64_SCALAR, DatasetMethod
-from terra_refactor.tf_model.spec import BoundCall, Rule
+from terra_refactor.tf_model.spec import BoundCall, OperationRule
 
 
 def _receiver(call: BoundCall) -> DatasetValue | None:
     return call.receiver if isinstance(call.receiver, DatasetValue) else None
 
 
-def _on_dataset(transform: DatasetMethod) -> Rule:
+def _on_dataset(transform: DatasetMethod) -> OperationRule:
     """A method of a dataset; of a dataset that is not known it makes another that is not known."""
 
     def rule(call: BoundCall) -> Value:
@@ -32,7 +32,7 @@ def _on_dataset(transform: DatasetMethod) -> Rule:
     return rule
 
 
-def _of_argument(transform: DatasetMethod) -> Rule:
+def _of_argument(transform: DatasetMethod) -> OperationRule:
     """A function that takes the dataset as its first argument."""
 
     def rule(call: BoundCall) -> Value:
@@ -51,14 +51,14 @@ _OLD_METHODS: Final = (
 """Methods that `tf.compat.v1.data.Dataset` defines itself; the others it inherits."""
 
 
-def _rules() -> dict[str, Rule]:
-    rules: dict[str, Rule] = {}
+def _rules() -> dict[str, OperationRule]:
+    rules: dict[str, OperationRule] = {}
     new, old = "tensorflow.data.Dataset", "tensorflow.compat.v1.data.Dataset"
     for name, transform in _METHODS.items():
         rules[f"{new}.{name}"] = _on_dataset(transform)
     for name in _OLD_METHODS.split():
         rules[f"{old}.{name}"] = rules[f"{new}.{name}"]
-    for name, rule in sources.CONSTRUCTORS.items():
+    for name, rule in sources.DATASET_CONSTRUCTORS.items():
         rules[f"{new}.{name}"] = rules[f"{old}.{name}"] = rule
     rules[f"{new}.counter"] = sources.counter
     rules[f"{new}.random"] = lambda call: DatasetValue(INT64_SCALAR)
@@ -91,7 +91,7 @@ def _rules() -> dict[str, Rule]:
     return rules
 
 
-RULES: Final[Mapping[str, Rule]] = _rules()
+RULES: Final[Mapping[str, OperationRule]] = _rules()
 
 ATTRIBUTES: Final[Mapping[str, Callable[[Value], Value]]] = {
     f"{owner}.{name}": rule

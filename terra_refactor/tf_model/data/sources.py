@@ -1,6 +1,6 @@
 """Where datasets come from: tensors, generators, ranges, files, other datasets.
 
-Computes: the structure of one element and, where it is known, the number of elements. Gives: `CONSTRUCTORS`, by name.
+Computes: the structure of one element and, where it is known, the number of elements. Gives: `DATASET_CONSTRUCTORS`, by name.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from terra_refactor.tf_model.data.elements import (
     map_components,
     typed_element,
 )
-from terra_refactor.tf_model.spec import BoundCall, ErrorKind, OperationError, Rule
+from terra_refactor.tf_model.spec import BoundCall, ErrorKind, OperationError, OperationRule
 
 
 def _from_tensor_slices(call: BoundCall) -> Value:
@@ -198,7 +198,7 @@ def unknown_dataset(call: BoundCall) -> Value:
     return DatasetValue(UNKNOWN)
 
 
-CONSTRUCTORS: Final[Mapping[str, Rule]] = {
+DATASET_CONSTRUCTORS: Final[Mapping[str, OperationRule]] = {
     "from_tensor_slices": _from_tensor_slices,
     "from_tensors": _from_tensors,
     "from_generator": _from_generator,

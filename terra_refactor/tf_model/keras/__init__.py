@@ -11,9 +11,9 @@ from typing import Final
 from terra_refactor.domain.value import Value
 from terra_refactor.tf_model.keras import convolution, core, functions, merging, models, operations, recurrent, training
 from terra_refactor.tf_model.keras.weights import WeightsRule
-from terra_refactor.tf_model.spec import Rule
+from terra_refactor.tf_model.spec import OperationRule
 
-RULES: Final[Mapping[str, Rule]] = {
+RULES: Final[Mapping[str, OperationRule]] = {
     **convolution.RULES,
     **core.RULES,
     **functions.RULES,

@@ -21,7 +21,7 @@ from terra_refactor.tf_model.shape_rules.windows import (
     transposed_output,
     window_output,
 )
-from terra_refactor.tf_model.spec import ErrorKind, OperationError, Rule
+from terra_refactor.tf_model.spec import ErrorKind, OperationError, OperationRule
 
 
 def _image(shape: Shape, rank: int) -> tuple[Dim, ...] | None:
@@ -309,10 +309,10 @@ def _separable_weights(rank: int) -> WeightsRule:
     return typed_weights(rule)
 
 
-def _rules() -> dict[str, Rule]:
-    rules: dict[str, Rule] = {}
+def _rules() -> dict[str, OperationRule]:
+    rules: dict[str, OperationRule] = {}
 
-    def declare(name: str, rule: Rule) -> None:
+    def declare(name: str, rule: OperationRule) -> None:
         rules[f"keras.layers.{name}.__call__"] = rule
 
     for rank in (1, 2, 3):
@@ -333,7 +333,7 @@ def _rules() -> dict[str, Rule]:
     return rules
 
 
-RULES: Final[Mapping[str, Rule]] = _rules()
+RULES: Final[Mapping[str, OperationRule]] = _rules()
 
 WEIGHTS: Final[Mapping[str, WeightsRule]] = {
     **{f"keras.layers.Conv{rank}D": _convolution_weights(rank) for rank in (1, 2, 3)},

@@ -26,7 +26,7 @@ from terra_refactor.tf_model.keras.layer_call import (
 )
 from terra_refactor.tf_model.keras.weights import WeightsRule, typed_weights
 from terra_refactor.tf_model.numpy_api import shapes
-from terra_refactor.tf_model.spec import BoundCall, ErrorKind, OperationError, Rule
+from terra_refactor.tf_model.spec import BoundCall, ErrorKind, OperationError, OperationRule
 
 
 def _dense(settings: Settings, shape: Shape) -> Shape:
@@ -51,7 +51,7 @@ def _reshape(settings: Settings, shape: Shape) -> Shape:
             return None
         target = (single,)
     batch = shape[0] if shape else None
-    rest = shapes.reshaped("Reshape", None if shape is None else shape[1:], target)
+    rest = shapes.reshaped_array("Reshape", None if shape is None else shape[1:], target)
     return None if rest is None else (batch, *rest)
 
 
@@ -435,10 +435,10 @@ _AUGMENTATION: Final = (
 """Preprocessing layers that keep an image's size."""
 
 
-def _rules() -> dict[str, Rule]:
-    rules: dict[str, Rule] = {}
+def _rules() -> dict[str, OperationRule]:
+    rules: dict[str, OperationRule] = {}
 
-    def declare(name: str, rule: Rule) -> None:
+    def declare(name: str, rule: OperationRule) -> None:
         rules[f"keras.layers.{name}.__call__"] = rule
 
     declare("Dense", single_input(_dense, dtype=ResultDType.COMPUTE, min_rank=1))
@@ -480,7 +480,7 @@ def _rules() -> dict[str, Rule]:
     return rules
 
 
-RULES: Final[Mapping[str, Rule]] = _rules()
+RULES: Final[Mapping[str, OperationRule]] = _rules()
 
 WEIGHTS: Final[Mapping[str, WeightsRule]] = {
     "keras.layers.Dense": typed_weights(_dense_weights),

@@ -38,14 +38,14 @@ from terra_refactor.domain.value import (
 )
 from terra_refactor.tf_model import arguments as read
 from terra_refactor.tf_model.keras.layer_call import output_kind
-from terra_refactor.tf_model.spec import BoundCall, Rule
+from terra_refactor.tf_model.spec import BoundCall, OperationRule
 
 
 def _array(dtype: DType | None, shape: Shape) -> Value:
     return TensorValue(TensorType(dtype, shape), TensorKind.NDARRAY)
 
 
-def _constant(value: Value) -> Rule:
+def _constant(value: Value) -> OperationRule:
     return lambda call: value
 
 
@@ -248,7 +248,7 @@ def _batches(element: Value) -> Value:
 # --- data sets -------------------------------------------------------------------------------------------------------------------
 
 
-def _data_set(train: tuple[Value, Value], test: tuple[Value, Value]) -> Rule:
+def _data_set(train: tuple[Value, Value], test: tuple[Value, Value]) -> OperationRule:
     return _constant(TupleValue((TupleValue(train), TupleValue(test))))
 
 
@@ -383,7 +383,7 @@ def _split_dataset(call: BoundCall) -> Value:
     return UNKNOWN
 
 
-RULES: Final[Mapping[str, Rule]] = {
+RULES: Final[Mapping[str, OperationRule]] = {
     **{f"keras.initializers.{name}.__call__": _initializer for name in _INITIALIZERS.split()},
     **{
         f"tensorflow.{name}_initializer.__call__": _initializer

@@ -20,7 +20,7 @@ from terra_refactor.domain.tensor import TensorType
 from terra_refactor.domain.value import FrozenList, TensorKind, TensorValue, TupleValue, Value
 from terra_refactor.tf_model import arguments as read
 from terra_refactor.tf_model.releases import KERAS, Behaviour
-from terra_refactor.tf_model.spec import BoundCall, ErrorKind, OperationError, Rule
+from terra_refactor.tf_model.spec import BoundCall, ErrorKind, OperationError, OperationRule
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +176,7 @@ def single_input(
     dtype: ResultDType = ResultDType.FLOATING,
     rank: int | None = None,
     min_rank: int | None = None,
-) -> Rule:
+) -> OperationRule:
     """The rule of a layer with one input tensor.
 
     Args:

@@ -24,7 +24,7 @@ from terra_refactor.tf_model.keras.layer_call import (
     output_kind,
 )
 from terra_refactor.tf_model.numpy_api import shapes
-from terra_refactor.tf_model.spec import BoundCall, ErrorKind, OperationError, Rule
+from terra_refactor.tf_model.spec import BoundCall, ErrorKind, OperationError, OperationRule
 
 
 def _dtype_of(types: Sequence[TensorType]) -> DType | None:
@@ -64,7 +64,7 @@ def _concatenate(call: BoundCall, items: tuple[Value, ...], settings: Settings) 
     types = [cast_input(settings, item) for item in items]
     axis = -1 if settings.get("axis") is None else read.known_integer(settings.get("axis"))
     return read.tensor(
-        _dtype_of(types), shapes.concatenated("Concatenate", [item.shape for item in types], axis), _kind(items)
+        _dtype_of(types), shapes.concatenated_arrays("Concatenate", [item.shape for item in types], axis), _kind(items)
     )
 
 
@@ -97,7 +97,7 @@ def _dot(call: BoundCall, items: tuple[Value, ...], settings: Settings) -> Value
     return read.tensor(unknown.type.dtype, (*rest, 1) if len(rest) == 1 else tuple(rest), _kind(items))
 
 
-def _merge(name: str) -> Rule:
+def _merge(name: str) -> OperationRule:
     """The rule of a merging layer from its class's name."""
     compute = {"Concatenate": _concatenate, "Dot": _dot}.get(name, _element_wise)
 
@@ -198,7 +198,7 @@ def _multi_head_attention(call: BoundCall) -> Value:
 
 _MERGERS: Final = ("Add", "Subtract", "Multiply", "Average", "Maximum", "Minimum", "Concatenate", "Dot")
 
-RULES: Final[Mapping[str, Rule]] = {
+RULES: Final[Mapping[str, OperationRule]] = {
     **{f"keras.layers.{name}.__call__": _merge(name) for name in _MERGERS},
     **{f"keras.layers.{name.lower()}": _merge(name) for name in _MERGERS},
     "keras.layers.Attention.__call__": _attention,

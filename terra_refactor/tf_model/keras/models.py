@@ -36,7 +36,7 @@ from terra_refactor.domain.value import (
 from terra_refactor.tf_model import arguments as read
 from terra_refactor.tf_model.keras.layer_call import Settings, layer_inputs
 from terra_refactor.tf_model.keras.model_inputs import adjusted_input, check_input
-from terra_refactor.tf_model.spec import BoundCall, Rule
+from terra_refactor.tf_model.spec import BoundCall, OperationRule
 
 BATCH: Final = symbol("N")
 """The batch size of every input of functional models. A call of the model puts the size in its place that its inputs have."""
@@ -207,7 +207,7 @@ def _scalar_loss(call: BoundCall) -> Value:
     return read.tensor(FLOAT32, ())
 
 
-def _constant(value: Value) -> Rule:
+def _constant(value: Value) -> OperationRule:
     return lambda call: value
 
 
@@ -274,7 +274,7 @@ _NOTHING: Final = (
     "keras.layers.Discretization.adapt",
 )
 
-RULES: Final[Mapping[str, Rule]] = {
+RULES: Final[Mapping[str, OperationRule]] = {
     "keras.Input": _input,
     "keras.Model.__call__": _model_call,
     "keras.Functional.__call__": _model_call,

@@ -29,7 +29,7 @@ from terra_refactor.tf_model.keras.layer_call import output_kind
 from terra_refactor.tf_model.numpy_api import shapes
 from terra_refactor.tf_model.numpy_api.elementwise import axes_argument
 from terra_refactor.tf_model.ops.conversion import size_value
-from terra_refactor.tf_model.spec import BoundCall, Rule
+from terra_refactor.tf_model.spec import BoundCall, OperationRule
 
 DTypeRule = Callable[[DType | None], DType | None]
 
@@ -74,7 +74,7 @@ def _bool(dtype: DType | None) -> DType | None:
     return BOOL
 
 
-def _unary(dtype_rule: DTypeRule) -> Rule:
+def _unary(dtype_rule: DTypeRule) -> OperationRule:
     def rule(call: BoundCall) -> Value:
         value = _value(call)
         given = read.converted_type(value)
@@ -83,7 +83,7 @@ def _unary(dtype_rule: DTypeRule) -> Rule:
     return rule
 
 
-def _binary(dtype_rule: DTypeRule) -> Rule:
+def _binary(dtype_rule: DTypeRule) -> OperationRule:
     def rule(call: BoundCall) -> Value:
         values = [call.argument("x1"), call.argument("x2")]
         if values[0] is None:
@@ -99,7 +99,7 @@ def _kind(values: list[Value | None]) -> TensorKind:
     return output_kind(TupleValue(tuple(value for value in values if value is not None)))
 
 
-def _reduction(dtype_rule: DTypeRule) -> Rule:
+def _reduction(dtype_rule: DTypeRule) -> OperationRule:
     def rule(call: BoundCall) -> Value:
         value = _value(call)
         given = read.converted_type(value)
@@ -133,7 +133,7 @@ def _reshape(call: BoundCall) -> Value:
         return read.tensor(given.dtype, None, output_kind(value))
     if sum(1 for size in target if size == -1) > 1:
         return read.tensor(given.dtype, (None,) * len(target), output_kind(value))
-    return read.tensor(given.dtype, shapes.reshaped("reshape", given.shape, target), output_kind(value))
+    return read.tensor(given.dtype, shapes.reshaped_array("reshape", given.shape, target), output_kind(value))
 
 
 def _transpose(call: BoundCall) -> Value:
@@ -165,7 +165,7 @@ def _squeeze(call: BoundCall) -> Value:
     return read.tensor(given.dtype, shapes.squeezed("squeeze", given.shape, axes), output_kind(value))
 
 
-def _joined(*, new_axis: bool) -> Rule:
+def _joined(*, new_axis: bool) -> OperationRule:
     def rule(call: BoundCall) -> Value:
         items = read.elements(_value(call, "xs", "x", "tensors"))
         if not items:
@@ -177,7 +177,7 @@ def _joined(*, new_axis: bool) -> Rule:
         default = -1 if call.name == "keras.backend.concatenate" else 0
         axis = default if axis_value is None else read.known_integer(axis_value)
         parts = [item.shape for item in types]
-        join = shapes.stacked if new_axis else shapes.concatenated
+        join = shapes.stacked_arrays if new_axis else shapes.concatenated_arrays
         dtypes = {item.dtype for item in types}
         return read.tensor(
             dtypes.pop() if len(dtypes) == 1 else None, join(_name(call), parts, axis), _kind(list(items))
@@ -200,7 +200,7 @@ def _split(call: BoundCall) -> Value:
         or read.is_sequence(call.argument("indices_or_sections"))
     ):
         return FrozenList(None, read.tensor(given.dtype, None, output_kind(value)))
-    place = shapes.normal_axis("split", axis, given.shape)
+    place = shapes.normal_array_axis("split", axis, given.shape)
     size = shapes.split_sizes("split", given.shape[place], count)
     part = read.tensor(given.dtype, (*given.shape[:place], size, *given.shape[place + 1 :]), output_kind(value))
     return FrozenList((part,) * count)
@@ -258,7 +258,7 @@ def _take(call: BoundCall) -> Value:
     axis = read.known_integer(axis_value)
     if not given.shape or chosen is None or axis is None:
         return read.tensor(given.dtype, None, output_kind(value))
-    place = shapes.normal_axis("take", axis, given.shape)
+    place = shapes.normal_array_axis("take", axis, given.shape)
     return read.tensor(given.dtype, (*given.shape[:place], *chosen, *given.shape[place + 1 :]), output_kind(value))
 
 
@@ -287,7 +287,7 @@ def _repeat(call: BoundCall) -> Value:
     axis = read.known_integer(axis_value)
     if axis is None or not given.shape:
         return read.tensor(given.dtype, None, output_kind(value))
-    place = shapes.normal_axis("repeat", axis, given.shape)
+    place = shapes.normal_array_axis("repeat", axis, given.shape)
     sizes = list(given.shape)
     sizes[place] = multiply(sizes[place], count)
     return read.tensor(given.dtype, tuple(sizes), output_kind(value))
@@ -423,7 +423,7 @@ def _einsum(call: BoundCall) -> Value:
     return read.tensor(dtype, tuple(sizes.get(label) for label in output), unknown.kind)
 
 
-def _probability_loss(*, reduced: bool) -> Rule:
+def _probability_loss(*, reduced: bool) -> OperationRule:
     """`keras.backend.binary_crossentropy(target, output)`: a number for each number; `categorical_crossentropy`: one for each row."""
 
     def rule(call: BoundCall) -> Value:
@@ -455,9 +455,9 @@ def _numeric(dtype: DType | None) -> DType | None:
     return None if dtype == BOOL else dtype
 
 
-def _rules() -> dict[str, Rule]:
-    rules: dict[str, Rule] = {}
-    tables: tuple[tuple[str, Rule], ...] = (
+def _rules() -> dict[str, OperationRule]:
+    rules: dict[str, OperationRule] = {}
+    tables: tuple[tuple[str, OperationRule], ...] = (
         (_FLOAT_UNARY, _unary(_floating)),
         (_KEEP_UNARY, _unary(_numeric)),
         (_BOOL_UNARY, _unary(_bool)),
@@ -499,7 +499,7 @@ def _rules() -> dict[str, Rule]:
     for names, rule in tables:
         for name in names.split():
             rules[f"keras.ops.{name}"] = rule
-    legacy: tuple[tuple[str, Rule], ...] = (
+    legacy: tuple[tuple[str, OperationRule], ...] = (
         (
             "abs exp log sqrt sin cos sigmoid tanh relu softmax softplus softsign elu hard_sigmoid square",
             _unary(_floating),
@@ -532,4 +532,4 @@ def _rules() -> dict[str, Rule]:
     return rules
 
 
-RULES: Final[Mapping[str, Rule]] = _rules()
+RULES: Final[Mapping[str, OperationRule]] = _rules()

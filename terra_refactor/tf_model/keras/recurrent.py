@@ -35,7 +35,7 @@ from terra_refactor.tf_model.keras.layer_call import (
 )
 from terra_refactor.tf_model.keras.weights import WeightsRule, typed_weights
 from terra_refactor.tf_model.shape_rules.windows import spatial_axes, window_output
-from terra_refactor.tf_model.spec import BoundCall, ErrorKind, OperationError, Rule
+from terra_refactor.tf_model.spec import BoundCall, ErrorKind, OperationError, OperationRule
 
 _STATES: Final = {"keras.layers.LSTMCell": 2, "keras.layers.GRUCell": 1, "keras.layers.SimpleRNNCell": 1}
 """How many states the cells of Keras have."""
@@ -92,7 +92,7 @@ def _sequence(settings: Settings, batch: Dim, time: Dim, rest: tuple[Dim, ...]) 
     return (time, batch, *rest) if settings.truth("time_major", False) else (batch, time, *rest)
 
 
-def _recurrent(state_count: int) -> Rule:
+def _recurrent(state_count: int) -> OperationRule:
     """`SimpleRNN`, `GRU` (one state) and `LSTM` (two): (N, T, f) gives (N, units) or (N, T, units)."""
 
     def rule(call: BoundCall) -> Value:
@@ -197,7 +197,7 @@ def _state_sizes(call: BoundCall, cell: Value) -> tuple[Dim, ...] | None:
     return sizes if sizes is not None else None if single is None else (single,)
 
 
-def _cell(state_count: int) -> Rule:
+def _cell(state_count: int) -> OperationRule:
     """One step: the output and a list of states, each (N, units)."""
 
     def rule(call: BoundCall) -> Value:
@@ -216,7 +216,7 @@ def _cell(state_count: int) -> Rule:
     return rule
 
 
-def _conv_lstm(rank: int) -> Rule:
+def _conv_lstm(rank: int) -> OperationRule:
     def rule(call: BoundCall) -> Value:
         found = _recurrent_input(call, rank + 3)
         if found is None:
@@ -325,7 +325,7 @@ def _recurrent_weights(gates: int, *, gru: bool = False) -> WeightsRule:
     return typed_weights(rule)
 
 
-RULES: Final[Mapping[str, Rule]] = {
+RULES: Final[Mapping[str, OperationRule]] = {
     "keras.layers.SimpleRNN.__call__": _recurrent(1),
     "keras.layers.GRU.__call__": _recurrent(1),
     "keras.layers.LSTM.__call__": _recurrent(2),

@@ -33,7 +33,7 @@ from terra_refactor.tf_model import arguments as read
 from terra_refactor.tf_model.keras.layer_call import Settings, call_argument, output_kind
 from terra_refactor.tf_model.ops.control import minimize
 from terra_refactor.tf_model.releases import KERAS, TENSORFLOW, Behaviour
-from terra_refactor.tf_model.spec import BoundCall, ErrorKind, OperationError, Rule
+from terra_refactor.tf_model.spec import BoundCall, ErrorKind, OperationError, OperationRule
 
 
 def equal_ranks(labels: Shape, predictions: Shape) -> tuple[Shape, Shape] | None:
@@ -203,7 +203,7 @@ def _loss_inputs(call: BoundCall) -> tuple[Value | None, Value | None, Value | N
     )
 
 
-def _loss_class(name: str, values_rule: ValuesRule) -> Rule:
+def _loss_class(name: str, values_rule: ValuesRule) -> OperationRule:
     def rule(call: BoundCall) -> Value:
         settings = Settings(call.configuration)
         labels_value, predictions_value, weights = _loss_inputs(call)
@@ -224,7 +224,7 @@ def _loss_class(name: str, values_rule: ValuesRule) -> Rule:
     return rule
 
 
-def _loss_function(name: str, values_rule: ValuesRule) -> Rule:
+def _loss_function(name: str, values_rule: ValuesRule) -> OperationRule:
     def rule(call: BoundCall) -> Value:
         labels, predictions = read.converted_type(call.argument("y_true")), read.converted_type(call.argument("y_pred"))
         values = values_rule(name, labels.shape, predictions.shape)
@@ -334,12 +334,12 @@ def _learning_rate(receiver: Value) -> Value:
     return TensorValue(TensorType(FLOAT32, ()), TensorKind.VARIABLE)
 
 
-def _constant(value: Value) -> Rule:
+def _constant(value: Value) -> OperationRule:
     return lambda call: value
 
 
-def _loss_rules() -> dict[str, Rule]:
-    rules: dict[str, Rule] = {}
+def _loss_rules() -> dict[str, OperationRule]:
+    rules: dict[str, OperationRule] = {}
     for class_name, (function, values) in _LOSSES.items():
         rules[f"keras.losses.{class_name}.__call__"] = _loss_class(class_name, values)
         rules[f"keras.losses.{function}"] = _loss_function(class_name, values)
@@ -350,8 +350,8 @@ def _loss_rules() -> dict[str, Rule]:
     return rules
 
 
-def _metric_rules() -> dict[str, Rule]:
-    rules: dict[str, Rule] = {}
+def _metric_rules() -> dict[str, OperationRule]:
+    rules: dict[str, OperationRule] = {}
     families = (
         (_SCALAR_METRICS, _metric_result),
         (_THRESHOLD_METRICS, _threshold_result),
@@ -381,7 +381,7 @@ _SCHEDULES: Final = (
 
 _ITERATIONS: Final = TensorValue(TensorType(None, ()), TensorKind.VARIABLE)
 
-RULES: Final[Mapping[str, Rule]] = {
+RULES: Final[Mapping[str, OperationRule]] = {
     **_loss_rules(),
     **_metric_rules(),
     "keras.optimizers.Optimizer.apply_gradients": _constant(_ITERATIONS),

@@ -10,9 +10,9 @@ from typing import Final
 
 from terra_refactor.domain.value import Value
 from terra_refactor.tf_model.numpy_api import creation, elementwise, linear, manipulation, methods
-from terra_refactor.tf_model.spec import Rule
+from terra_refactor.tf_model.spec import OperationRule
 
-RULES: Final[Mapping[str, Rule]] = {
+RULES: Final[Mapping[str, OperationRule]] = {
     **creation.RULES,
     **elementwise.RULES,
     **linear.RULES,

@@ -1,6 +1,6 @@
 """Conversions of arguments by NumPy functions: arrays, Python numbers that are weak beside them, and results.
 
-Computes: operand types and promotions. Gives: `ArrayOperand`, `operand`, `promoted`, `result` and `array`, `content_of`.
+Computes: operand types and promotions. Gives: `ArrayOperand`, `array_operand`, `promoted`, `array_result` and `array`, `content_of`.
 
 Source: `numpy.asarray`, `numpy.result_type`.
 """
@@ -47,10 +47,8 @@ from terra_refactor.domain.value import (
 from terra_refactor.tf_model import arguments as read
 from terra_refactor.tf_model.numpy_dtypes import NumpyOperand, numpy_common
 from terra_refactor.tf_model.numpy_operators import numpy_operand
+from terra_refactor.tf_model.ops.conversion import CONTENT_LIMIT, size_value
 from terra_refactor.tf_model.spec import BoundCall, ErrorKind, OperationError
-
-CONTENT_LIMIT: Final = 64
-"""Arrays of more elements are kept without their content."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +59,7 @@ class ArrayOperand:
     choice: NumpyOperand
 
 
-def operand(value: Value | None) -> ArrayOperand:
+def array_operand(value: Value | None) -> ArrayOperand:
     """An argument as an array; unknown parts where not known."""
     return ArrayOperand(read.converted_type(value, numpy=True), numpy_operand(value))
 
@@ -76,7 +74,7 @@ def promoted_strong(dtypes: Sequence[DType | None]) -> DType | None:
     return numpy_common([NumpyOperand(dtype) for dtype in dtypes])
 
 
-def result(dtype: DType | None, shape: Shape) -> TensorValue:
+def array_result(dtype: DType | None, shape: Shape) -> TensorValue:
     """The result of a ufunc or reduction: a NumPy scalar where it has rank 0."""
     return TensorValue(TensorType(dtype, shape), TensorKind.NUMPY_SCALAR if shape == () else TensorKind.NDARRAY)
 
@@ -162,11 +160,6 @@ def _contents(items: Sequence[Value]) -> Value | None:
 
 def _count(items: Sequence[Value]) -> int:
     return sum(_count(item.elements) if isinstance(item, TupleValue) else 1 for item in items)
-
-
-def size_value(dim: Dim) -> Value:
-    """A size as a Python int."""
-    return Constant(dim) if isinstance(dim, int) else Scalar(PythonType.INT, dim)
 
 
 def integer_content(value: Value | None) -> tuple[Dim, ...] | None:

@@ -26,18 +26,18 @@ from terra_refactor.domain.value import (
 )
 from terra_refactor.tf_model import arguments as read
 from terra_refactor.tf_model.numpy_api.arrays import (
-    CONTENT_LIMIT,
     array,
+    array_operand,
+    array_result,
     broadcast_all,
     content_of,
     dtype_setting,
-    operand,
     promoted,
     promoted_strong,
-    result,
 )
 from terra_refactor.tf_model.numpy_api.files import LOADED
-from terra_refactor.tf_model.spec import BoundCall, ErrorKind, OperationError, Rule
+from terra_refactor.tf_model.ops.conversion import CONTENT_LIMIT
+from terra_refactor.tf_model.spec import BoundCall, ErrorKind, OperationError, OperationRule
 
 _OBJECTS: Final = (LibraryValue("builtins.object"), Constant("object"), Constant("O"))
 
@@ -80,7 +80,7 @@ def _keeps_content(source: DType | None, target: DType | None) -> bool:
     return source == target or (source in INTEGER and target in (INT32, INT64))
 
 
-def _filled(default: DType | None) -> Rule:
+def _filled(default: DType | None) -> OperationRule:
     """`numpy.zeros(shape, dtype)` and its like."""
 
     def rule(call: BoundCall) -> Value:
@@ -107,14 +107,14 @@ def _new_shape(name: str, value: Value | None) -> Shape:
 
 
 def _full(call: BoundCall) -> Value:
-    fill = operand(call.argument("fill_value")).type
+    fill = array_operand(call.argument("fill_value")).type
     shape = _new_shape(call.name, call.argument("shape"))
     return array(dtype_setting(call, fill.dtype), shape)
 
 
 def _like(call: BoundCall) -> Value:
     """`numpy.zeros_like(a, dtype=None, shape=None)`."""
-    given = operand(_first(call)).type
+    given = array_operand(_first(call)).type
     shape_value = call.argument("shape")
     shape = given.shape if read.is_none(shape_value) else _new_shape(call.name, shape_value)
     return array(dtype_setting(call, given.dtype), shape)
@@ -126,7 +126,7 @@ def _arange(call: BoundCall) -> Value:
     if first is None:
         first, second = second, None
     bounds = [bound for bound in (first, second, third) if bound is not None and not read.is_none(bound)]
-    dtype = dtype_setting(call, promoted([operand(bound) for bound in bounds]))
+    dtype = dtype_setting(call, promoted([array_operand(bound) for bound in bounds]))
     if dtype == BOOL:
         dtype = None
     if read.is_none(second):
@@ -163,7 +163,7 @@ def _arange(call: BoundCall) -> Value:
 
 def _linspace(call: BoundCall) -> Value:
     count = Constant(50) if call.argument("num") is None else call.argument("num")
-    ends = [operand(call.argument("start")), operand(call.argument("stop"))]
+    ends = [array_operand(call.argument("start")), array_operand(call.argument("stop"))]
     shape = broadcast_all("linspace", [end.type.shape for end in ends])
     common = promoted(ends)
     dtype = None if common is None else (FLOAT64 if common in INTEGER or common == BOOL else common)
@@ -179,7 +179,7 @@ def _linspace(call: BoundCall) -> Value:
 
 def _logspace(call: BoundCall) -> Value:
     count = Constant(50) if call.argument("num") is None else call.argument("num")
-    ends = [operand(call.argument("start")), operand(call.argument("stop"))]
+    ends = [array_operand(call.argument("start")), array_operand(call.argument("stop"))]
     scalar = all(end.type.shape == () for end in ends)
     return array(dtype_setting(call, None), (read.size(count),) if scalar else None)
 
@@ -190,16 +190,16 @@ def _eye(call: BoundCall) -> Value:
     return array(dtype_setting(call, FLOAT64), (rows, columns))
 
 
-def _scalar_type(dtype: DType) -> Rule:
+def _scalar_type(dtype: DType) -> OperationRule:
     """`numpy.float32(x)`: a scalar of that type, or an array of an array."""
 
     def rule(call: BoundCall) -> Value:
         value = read.first_of(call, "value", "x", "object")
         if value is None:
-            return UNKNOWN if call.incomplete else result(dtype, ())
+            return UNKNOWN if call.incomplete else array_result(dtype, ())
         given = read.converted_type(value, numpy=True)
         kept = content_of(value) if given.shape == () and given.dtype in INTEGER and dtype in INTEGER else None
-        outcome = result(dtype, given.shape)
+        outcome = array_result(dtype, given.shape)
         return TensorValue(outcome.type, outcome.kind, kept)
 
     return rule
@@ -221,7 +221,7 @@ def _sized(value: Value | None) -> Shape:
     return () if read.is_none(value) else _new_shape("random", value)
 
 
-def _random(dtype: DType | None, parameters: Sequence[str]) -> Rule:
+def _random(dtype: DType | None, parameters: Sequence[str]) -> OperationRule:
     """A draw from a distribution: shaped by `size`, or else by the broadcast of its parameters. Alone it is a Python number."""
 
     def rule(call: BoundCall) -> Value:
@@ -266,8 +266,8 @@ def _random_integers(call: BoundCall) -> Value:
     if shape == ():
         if read.is_none(dtype_value):
             # a Python int from the old generators, a NumPy scalar from the new ones
-            return result(INT64, ()) if "Generator" in call.name else Scalar(PythonType.INT)
-        return result(dtype, ())
+            return array_result(INT64, ()) if "Generator" in call.name else Scalar(PythonType.INT)
+        return array_result(dtype, ())
     return array(dtype, shape)
 
 
@@ -291,7 +291,7 @@ def _choice(call: BoundCall) -> Value:
     if shape is None:
         return array(dtype, None)
     if read.is_none(call.argument("size")) and not rest:
-        return Scalar(PythonType.INT) if source.shape == () else result(dtype, ())
+        return Scalar(PythonType.INT) if source.shape == () else array_result(dtype, ())
     return array(dtype, (*shape, *rest))
 
 
@@ -319,7 +319,7 @@ def _dirichlet(call: BoundCall) -> Value:
 
 
 def _copy(call: BoundCall) -> Value:
-    given = operand(_first(call)).type
+    given = array_operand(_first(call)).type
     return array(given.dtype, given.shape, content_of(_first(call)))
 
 
@@ -393,8 +393,8 @@ _SCALAR_TYPES: Final = [
 ]
 
 
-def _random_rules() -> dict[str, Rule]:
-    rules: dict[str, Rule] = {}
+def _random_rules() -> dict[str, OperationRule]:
+    rules: dict[str, OperationRule] = {}
     for owner in ("numpy.random", "numpy.random.RandomState", "numpy.random.Generator"):
         for name, (dtype, parameters) in _DISTRIBUTIONS.items():
             rules[f"{owner}.{name}"] = _random(dtype, parameters)
@@ -420,7 +420,7 @@ _NOTHING: Final = (
     "testing.assert_array_equal testing.assert_array_almost_equal testing.assert_almost_equal testing.assert_array_less"
 )
 
-RULES: Final[Mapping[str, Rule]] = {
+RULES: Final[Mapping[str, OperationRule]] = {
     **{f"numpy.{name}": _nothing for name in _NOTHING.split()},
     **{f"numpy.{name}": _array for name in ("array", "asarray", "asanyarray", "ascontiguousarray", "asfortranarray")},
     "numpy.copy": _copy,

@@ -19,22 +19,22 @@ from terra_refactor.tf_model import arguments as read
 from terra_refactor.tf_model.numpy_api import shapes
 from terra_refactor.tf_model.numpy_api.arrays import (
     array,
+    array_operand,
+    array_result,
     broadcast_all,
     dtype_setting,
     float_dtype,
     integer_content,
     mean_dtype,
     numeric_or_none,
-    operand,
     promoted,
-    result,
-    size_value,
     sum_dtype,
 )
 from terra_refactor.tf_model.numpy_dtypes import numpy_common, numpy_result, real_dtype
-from terra_refactor.tf_model.spec import BoundCall, Rule
+from terra_refactor.tf_model.ops.conversion import size_value
+from terra_refactor.tf_model.spec import BoundCall, OperationRule
 
-DTypeRule = Callable[[DType | None], DType | None]
+_DTypeRule = Callable[[DType | None], DType | None]
 
 
 def _keep(dtype: DType | None) -> DType | None:
@@ -45,7 +45,7 @@ def _always_bool(dtype: DType | None) -> DType | None:
     return BOOL
 
 
-def _as_operator(symbol: str) -> DTypeRule:
+def _as_operator(symbol: str) -> _DTypeRule:
     """The dtype of a function that an operator stands for."""
     return lambda dtype: numpy_result(symbol, dtype)
 
@@ -68,26 +68,26 @@ def _out(call: BoundCall) -> Value | None:
     return out if isinstance(out, TensorValue) else None
 
 
-def _unary(dtype_rule: DTypeRule) -> Rule:
+def _unary(dtype_rule: _DTypeRule) -> OperationRule:
     def rule(call: BoundCall) -> Value:
         value = read.first_of(call, "x", "a", "z", "val", "m", "f")
-        given = operand(value).type
+        given = array_operand(value).type
         out = _out(call)
         if out is not None:
             return out
-        return result(dtype_setting(call, dtype_rule(given.dtype)), given.shape)
+        return array_result(dtype_setting(call, dtype_rule(given.dtype)), given.shape)
 
     return rule
 
 
-def _binary(dtype_rule: DTypeRule) -> Rule:
+def _binary(dtype_rule: _DTypeRule) -> OperationRule:
     def rule(call: BoundCall) -> Value:
-        left, right = operand(call.argument("x1")), operand(call.argument("x2"))
+        left, right = array_operand(call.argument("x1")), array_operand(call.argument("x2"))
         shape = broadcast_all(_function_name(call), [left.type.shape, right.type.shape])
         out = _out(call)
         if out is not None:
             return out
-        return result(dtype_setting(call, numpy_common([left.choice, right.choice], dtype_rule)), shape)
+        return array_result(dtype_setting(call, numpy_common([left.choice, right.choice], dtype_rule)), shape)
 
     return rule
 
@@ -95,7 +95,8 @@ def _binary(dtype_rule: DTypeRule) -> Rule:
 def binary_shape(call: BoundCall, left: str, right: str) -> Shape:
     """The broadcast of two arguments."""
     return broadcast_all(
-        _function_name(call), [operand(call.argument(left)).type.shape, operand(call.argument(right)).type.shape]
+        _function_name(call),
+        [array_operand(call.argument(left)).type.shape, array_operand(call.argument(right)).type.shape],
     )
 
 
@@ -130,10 +131,10 @@ def keepdims_argument(call: BoundCall) -> bool | None:
     return read.truth(value) if read.truth(value) is not None else (False if read.integer(value) == 0 else None)
 
 
-def _reduction(dtype_rule: DTypeRule, *, index: bool = False) -> Rule:
+def _reduction(dtype_rule: _DTypeRule, *, index: bool = False) -> OperationRule:
     def rule(call: BoundCall) -> Value:
         value = _source(call)
-        given = operand(value).type
+        given = array_operand(value).type
         axes = axes_argument(call.argument("axis"))
         out = _out(call)
         if out is not None:
@@ -144,15 +145,17 @@ def _reduction(dtype_rule: DTypeRule, *, index: bool = False) -> Rule:
         keep = keepdims_argument(call)
         if isinstance(axes, bool):
             # of all axes it is a scalar
-            return join(result(dtype, None), result(dtype, ())) if keep is False else result(dtype, None)
+            return (
+                join(array_result(dtype, None), array_result(dtype, ())) if keep is False else array_result(dtype, None)
+            )
         if given.shape == () and keep is not False:
             return UNKNOWN  # a scalar or an array, it depends on the function
-        return result(dtype, shapes.reduced(_function_name(call), given.shape, axes, keep))
+        return array_result(dtype, shapes.reduced(_function_name(call), given.shape, axes, keep))
 
     return rule
 
 
-def _with_content(rule: Rule, combine: Callable[[Dim, Dim], Dim], start: int) -> Rule:
+def _with_content(rule: OperationRule, combine: Callable[[Dim, Dim], Dim], start: int) -> OperationRule:
     """Sums and products of a few known ints, as `np.prod(x.shape[1:])`."""
 
     def exact(call: BoundCall) -> Value:
@@ -174,7 +177,7 @@ def _with_content(rule: Rule, combine: Callable[[Dim, Dim], Dim], start: int) ->
     return exact
 
 
-def _counted(rule: Rule) -> Rule:
+def _counted(rule: OperationRule) -> OperationRule:
     """`numpy.count_nonzero` of a whole array, which is a Python int in older versions."""
 
     def count(call: BoundCall) -> Value:
@@ -185,9 +188,9 @@ def _counted(rule: Rule) -> Rule:
     return count
 
 
-def _cumulative(dtype_rule: DTypeRule) -> Rule:
+def _cumulative(dtype_rule: _DTypeRule) -> OperationRule:
     def rule(call: BoundCall) -> Value:
-        given = operand(_source(call)).type
+        given = array_operand(_source(call)).type
         dtype = dtype_setting(call, dtype_rule(given.dtype))
         if read.is_none(call.argument("axis")):
             count: Dim = None
@@ -200,7 +203,7 @@ def _cumulative(dtype_rule: DTypeRule) -> Rule:
             return array(dtype, None)
         axis = read.known_integer(call.argument("axis"))
         if axis is not None and given.shape:
-            shapes.normal_axis(_function_name(call), axis, given.shape)
+            shapes.normal_array_axis(_function_name(call), axis, given.shape)
         return array(dtype, given.shape if given.shape != () else (1,))
 
     return rule
@@ -208,20 +211,20 @@ def _cumulative(dtype_rule: DTypeRule) -> Rule:
 
 def _quantile(call: BoundCall) -> Value:
     """`numpy.percentile`, `numpy.quantile`: the axes of `q` come first."""
-    given = operand(call.argument("a")).type
-    places = operand(call.argument("q")).type.shape
+    given = array_operand(call.argument("a")).type
+    places = array_operand(call.argument("q")).type.shape
     axes = axes_argument(call.argument("axis"))
     dtype = given.dtype if given.dtype in FLOATING else mean_dtype(given.dtype)
     if dtype != FLOAT64:
         dtype = None
     if isinstance(axes, bool) or places is None:
-        return result(dtype, None)
+        return array_result(dtype, None)
     shape = shapes.reduced(_function_name(call), given.shape, axes, keepdims_argument(call))
-    return result(dtype, None if shape is None else (*places, *shape))
+    return array_result(dtype, None if shape is None else (*places, *shape))
 
 
 def _average(call: BoundCall) -> Value:
-    given = operand(call.argument("a")).type
+    given = array_operand(call.argument("a")).type
     axes = axes_argument(call.argument("axis"))
     returned = call.argument("returned")
     if returned is not None and read.truth(returned) is not False:
@@ -231,12 +234,12 @@ def _average(call: BoundCall) -> Value:
     if not read.is_none(weights):
         dtype = dtype if dtype == FLOAT64 else None
     if isinstance(axes, bool):
-        return result(dtype, None)
-    return result(dtype, shapes.reduced("average", given.shape, axes, keepdims_argument(call)))
+        return array_result(dtype, None)
+    return array_result(dtype, shapes.reduced("average", given.shape, axes, keepdims_argument(call)))
 
 
 def _where(call: BoundCall) -> Value:
-    condition = operand(call.argument("condition"))
+    condition = array_operand(call.argument("condition"))
     choices = call.argument("x"), call.argument("y")
     # NumPy takes both or none
     if any(map(read.is_none, choices)) and all(map(read.may_be_none, choices)):
@@ -246,7 +249,7 @@ def _where(call: BoundCall) -> Value:
             return UNKNOWN
         from_rank = max(len(condition.type.shape), 1)
         return TupleValue((array(INT64, (None,)),) * from_rank)
-    left, right = operand(call.argument("x")), operand(call.argument("y"))
+    left, right = array_operand(call.argument("x")), array_operand(call.argument("y"))
     shape = broadcast_all("where", [condition.type.shape, left.type.shape, right.type.shape])
     return array(promoted([left, right]), shape)
 
@@ -255,20 +258,22 @@ def _clip(call: BoundCall) -> Value:
     value = _source(call)
     low = call.argument("a_min") if call.argument("a_min") is not None else call.argument("min")
     high = call.argument("a_max") if call.argument("a_max") is not None else call.argument("max")
-    bounds = [operand(bound) for bound in (low, high) if not read.is_none(bound)]
+    bounds = [array_operand(bound) for bound in (low, high) if not read.is_none(bound)]
     out = _out(call)
     if out is not None:
         return out
-    operands = [operand(value), *bounds]
-    return result(numeric_or_none(promoted(operands)), broadcast_all("clip", [item.type.shape for item in operands]))
+    operands = [array_operand(value), *bounds]
+    return array_result(
+        numeric_or_none(promoted(operands)), broadcast_all("clip", [item.type.shape for item in operands])
+    )
 
 
 def _isclose(call: BoundCall) -> Value:
-    return result(BOOL, binary_shape(call, "a", "b"))
+    return array_result(BOOL, binary_shape(call, "a", "b"))
 
 
 def _isin(call: BoundCall) -> Value:
-    return array(BOOL, operand(read.first_of(call, "element", "ar1")).type.shape)
+    return array(BOOL, array_operand(read.first_of(call, "element", "ar1")).type.shape)
 
 
 def _part(call: BoundCall) -> Value:
@@ -278,16 +283,16 @@ def _part(call: BoundCall) -> Value:
 
 
 def _frexp(call: BoundCall) -> Value:
-    given = operand(call.argument("x")).type
-    return TupleValue((result(_floated(given.dtype), given.shape), result(None, given.shape)))
+    given = array_operand(call.argument("x")).type
+    return TupleValue((array_result(_floated(given.dtype), given.shape), array_result(None, given.shape)))
 
 
 def _rounded(call: BoundCall) -> Value:
-    given = operand(_source(call)).type
+    given = array_operand(_source(call)).type
     out = _out(call)
     if out is not None:
         return out
-    return result(numeric_or_none(given.dtype) if given.dtype != BOOL else None, given.shape)
+    return array_result(numeric_or_none(given.dtype) if given.dtype != BOOL else None, given.shape)
 
 
 def _same_or_none(dtype: DType | None) -> DType | None:
@@ -380,7 +385,7 @@ def _whole(dtype: DType | None) -> DType | None:
     return dtype if dtype in FLOATING else None
 
 
-_REDUCTIONS: Final[Mapping[str, DTypeRule]] = {
+_REDUCTIONS: Final[Mapping[str, _DTypeRule]] = {
     "sum": sum_dtype,
     "prod": sum_dtype,
     "nansum": sum_dtype,
@@ -410,9 +415,9 @@ def _index_dtype(dtype: DType | None) -> DType | None:
     return INT64
 
 
-def _rules() -> dict[str, Rule]:
-    rules: dict[str, Rule] = {}
-    unary: tuple[tuple[Sequence[str], DTypeRule], ...] = (
+def _rules() -> dict[str, OperationRule]:
+    rules: dict[str, OperationRule] = {}
+    unary: tuple[tuple[Sequence[str], _DTypeRule], ...] = (
         (_FLOAT_FUNCTIONS, _floated),
         (_SAME_FUNCTIONS, _same_or_none),
         (_BOOL_FUNCTIONS, _always_bool),
@@ -426,7 +431,7 @@ def _rules() -> dict[str, Rule]:
         for name in names:
             rules[f"numpy.{name}"] = _unary(dtype_rule)
     rules["numpy.fabs"] = _unary(_floated)
-    binary: tuple[tuple[Sequence[str], DTypeRule], ...] = (
+    binary: tuple[tuple[Sequence[str], _DTypeRule], ...] = (
         (_ARITHMETIC, _keep),
         (["subtract"], _as_operator("-")),
         (["divide"], _as_operator("/")),
@@ -470,4 +475,4 @@ def _rules() -> dict[str, Rule]:
     return rules
 
 
-RULES: Final[Mapping[str, Rule]] = _rules()
+RULES: Final[Mapping[str, OperationRule]] = _rules()

@@ -13,7 +13,7 @@ from terra_refactor.domain.dim import Dim, add
 from terra_refactor.domain.dtype import FLOAT64, INT64, INTEGER, DType
 from terra_refactor.domain.value import NONE, UNKNOWN, Constant, Scalar, SliceValue, TensorValue, TupleValue, Value
 from terra_refactor.tf_model import arguments as read
-from terra_refactor.tf_model.numpy_api.arrays import array, operand, promoted_strong
+from terra_refactor.tf_model.numpy_api.arrays import array, array_operand, promoted_strong
 
 
 def index_object(name: str, index: Value) -> Value | None:
@@ -56,7 +56,7 @@ def _axis(part: Value) -> tuple[Dim, DType | None]:
         return int(abs(part.step.value)), FLOAT64
     bounds = (Constant(0) if part.lower == NONE else part.lower, part.upper)
     step = Constant(1) if part.step == NONE else part.step
-    dtypes = {operand(bound).type.dtype for bound in (*bounds, step)}
+    dtypes = {array_operand(bound).type.dtype for bound in (*bounds, step)}
     dtype = None if None in dtypes else INT64 if dtypes <= INTEGER else FLOAT64
     numbers = [bound.value for bound in (*bounds, step) if isinstance(bound, Constant)]
     if len(numbers) == 3 and all(isinstance(number, int | float) for number in numbers) and numbers[2]:
@@ -75,7 +75,7 @@ def _row(parts: Sequence[Value]) -> Value:
         if isinstance(part, SliceValue):
             size, dtype = _axis(part)
         elif isinstance(part, TensorValue | Constant | Scalar) and not isinstance(getattr(part, "value", None), str):
-            shape, dtype = operand(part).type.shape, operand(part).type.dtype
+            shape, dtype = array_operand(part).type.shape, array_operand(part).type.dtype
             if shape is None or len(shape) > 1:
                 return array(None, None)
             size = shape[0] if shape else 1
@@ -94,10 +94,10 @@ def _columns(parts: Sequence[Value]) -> Value:
     for part in parts:
         if not isinstance(part, TensorValue | Constant | Scalar) or isinstance(getattr(part, "value", None), str):
             return UNKNOWN
-        shape = operand(part).type.shape
+        shape = array_operand(part).type.shape
         if shape is None or len(shape) > 2:
             return array(None, None)
         rows = rows if rows is not None else shape[0] if shape else 1
         width = add(width, shape[1] if len(shape) == 2 else 1)
-        dtypes.append(operand(part).type.dtype)
+        dtypes.append(array_operand(part).type.dtype)
     return array(promoted_strong(dtypes), (rows, width))

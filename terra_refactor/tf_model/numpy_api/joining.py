@@ -1,7 +1,7 @@
 """NumPy functions that join arrays: concatenate, stack and their kin, of lists of known and of unknown length.
 
-Computes: output types; the joined axis exactly where the number of arrays is known. Gives: `JOINING`, which `manipulation` merges into its
-rules, and `at_least_rank`.
+Computes: output types; the joined axis exactly where the number of arrays is known. Gives: `ARRAY_JOINING`,
+which `manipulation` merges into its rules, and `at_least_rank`.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from terra_refactor.domain.value import (
 )
 from terra_refactor.tf_model import arguments as read
 from terra_refactor.tf_model.numpy_api import shapes
-from terra_refactor.tf_model.numpy_api.arrays import array, dtype_setting, operand, promoted_strong
-from terra_refactor.tf_model.spec import BoundCall, Rule
+from terra_refactor.tf_model.numpy_api.arrays import array, array_operand, dtype_setting, promoted_strong
+from terra_refactor.tf_model.spec import BoundCall, OperationRule
 
 
 def _items(value: Value | None) -> tuple[Value, ...] | None:
@@ -42,10 +42,10 @@ def _items(value: Value | None) -> tuple[Value, ...] | None:
 
 def _join_dtype(call: BoundCall, items: Sequence[Value]) -> DType | None:
     # the arrays of a list are arrays, also where they are Python numbers
-    return dtype_setting(call, promoted_strong([operand(item).type.dtype for item in items]))
+    return dtype_setting(call, promoted_strong([array_operand(item).type.dtype for item in items]))
 
 
-def _joining(rule: Rule) -> Rule:
+def _joining(rule: OperationRule) -> OperationRule:
     """A rule that joins the arrays of a list, also of one of unknown length: the sizes that depend on the length are not known then."""
 
     def open_rule(call: BoundCall) -> Value:
@@ -75,7 +75,7 @@ def _concatenate(call: BoundCall) -> Value:
         return array(None, None)
     axis = call.argument("axis")
     dtype = _join_dtype(call, items)
-    parts = [operand(item).type.shape for item in items]
+    parts = [array_operand(item).type.shape for item in items]
     if axis is not None and read.is_none(axis):
         total: Dim = 0
         for shape in parts:
@@ -84,7 +84,7 @@ def _concatenate(call: BoundCall) -> Value:
     if axis is not None and read.may_be_none(axis):
         return array(dtype, None)
     place = 0 if axis is None else read.known_integer(axis)
-    return array(dtype, shapes.concatenated("concatenate", parts, place))
+    return array(dtype, shapes.concatenated_arrays("concatenate", parts, place))
 
 
 def _stack(call: BoundCall) -> Value:
@@ -93,7 +93,10 @@ def _stack(call: BoundCall) -> Value:
         return array(None, None)
     axis = call.argument("axis")
     place = 0 if axis is None else read.known_integer(axis)
-    return array(_join_dtype(call, items), shapes.stacked("stack", [operand(item).type.shape for item in items], place))
+    return array(
+        _join_dtype(call, items),
+        shapes.stacked_arrays("stack", [array_operand(item).type.shape for item in items], place),
+    )
 
 
 def at_least_rank(rank: int, shape: Shape) -> Shape:
@@ -105,21 +108,21 @@ def at_least_rank(rank: int, shape: Shape) -> Shape:
     return {0: (1, 1, 1), 1: (1, *shape, 1), 2: (*shape, 1)}[len(shape)]
 
 
-def _stack_along(name: str, rank: int, axis: int) -> Rule:
+def _stack_along(name: str, rank: int, axis: int) -> OperationRule:
     """`vstack`, `hstack`, `dstack`: join after raising to a rank."""
 
     def rule(call: BoundCall) -> Value:
         items = _items(read.first_of(call, "tup", "arrays"))
         if not items:
             return array(None, None)
-        parts = [at_least_rank(rank, operand(item).type.shape) for item in items]
+        parts = [at_least_rank(rank, array_operand(item).type.shape) for item in items]
         place = axis
         if name == "hstack":
             known = [part for part in parts if part is not None]
             if not known:
                 return array(_join_dtype(call, items), None)
             place = 0 if len(known[0]) == 1 else 1
-        return array(_join_dtype(call, items), shapes.concatenated(name, parts, place))
+        return array(_join_dtype(call, items), shapes.concatenated_arrays(name, parts, place))
 
     return rule
 
@@ -130,12 +133,12 @@ def _column_stack(call: BoundCall) -> Value:
         return array(None, None)
     parts: list[Shape] = []
     for item in items:
-        shape = operand(item).type.shape
+        shape = array_operand(item).type.shape
         parts.append((*at_least_rank(1, shape), 1) if shape is not None and len(shape) < 2 else shape)  # type: ignore[misc]
-    return array(_join_dtype(call, items), shapes.concatenated("column_stack", parts, 1))
+    return array(_join_dtype(call, items), shapes.concatenated_arrays("column_stack", parts, 1))
 
 
-JOINING: Final[Mapping[str, Rule]] = {
+ARRAY_JOINING: Final[Mapping[str, OperationRule]] = {
     "concatenate": _joining(_concatenate),
     "stack": _joining(_stack),
     "vstack": _joining(_stack_along("vstack", 2, 0)),

@@ -14,10 +14,10 @@ from terra_refactor.domain.shape import Shape, format_shape
 from terra_refactor.domain.value import UNKNOWN, TupleValue, Value
 from terra_refactor.tf_model import arguments as read
 from terra_refactor.tf_model.numpy_api import shapes
-from terra_refactor.tf_model.numpy_api.arrays import array, operand, promoted_strong, result
+from terra_refactor.tf_model.numpy_api.arrays import array, array_operand, array_result, promoted_strong
 from terra_refactor.tf_model.numpy_api.elementwise import axes_argument, keepdims_argument
 from terra_refactor.tf_model.numpy_dtypes import real_dtype
-from terra_refactor.tf_model.spec import BoundCall, ErrorKind, OperationError, Rule
+from terra_refactor.tf_model.spec import BoundCall, ErrorKind, OperationError, OperationRule
 
 
 def _worked(dtype: DType | None) -> DType | None:
@@ -29,33 +29,35 @@ def _worked(dtype: DType | None) -> DType | None:
 
 def _product(call: BoundCall) -> Value:
     """`numpy.matmul`."""
-    left, right = operand(call.argument("x1")).type, operand(call.argument("x2")).type
-    return result(promoted_strong([left.dtype, right.dtype]), shapes.matrix_product("matmul", left.shape, right.shape))
+    left, right = array_operand(call.argument("x1")).type, array_operand(call.argument("x2")).type
+    return array_result(
+        promoted_strong([left.dtype, right.dtype]), shapes.matrix_product("matmul", left.shape, right.shape)
+    )
 
 
 def _dot(call: BoundCall) -> Value:
     first = call.receiver if call.receiver is not None else call.argument("a")
-    left, right = operand(first).type, operand(call.argument("b")).type
-    return result(promoted_strong([left.dtype, right.dtype]), shapes.dot("dot", left.shape, right.shape))
+    left, right = array_operand(first).type, array_operand(call.argument("b")).type
+    return array_result(promoted_strong([left.dtype, right.dtype]), shapes.dot("dot", left.shape, right.shape))
 
 
 def _vdot(call: BoundCall) -> Value:
-    left, right = operand(call.argument("a")).type, operand(call.argument("b")).type
-    return result(promoted_strong([left.dtype, right.dtype]), ())
+    left, right = array_operand(call.argument("a")).type, array_operand(call.argument("b")).type
+    return array_result(promoted_strong([left.dtype, right.dtype]), ())
 
 
 def _inner(call: BoundCall) -> Value:
-    left, right = operand(call.argument("a")).type, operand(call.argument("b")).type
+    left, right = array_operand(call.argument("a")).type, array_operand(call.argument("b")).type
     dtype = promoted_strong([left.dtype, right.dtype])
     if left.shape is None or right.shape is None:
-        return result(dtype, None)
+        return array_result(dtype, None)
     if not left.shape or not right.shape:
-        return result(dtype, (*left.shape, *right.shape))
-    return result(dtype, (*left.shape[:-1], *right.shape[:-1]))
+        return array_result(dtype, (*left.shape, *right.shape))
+    return array_result(dtype, (*left.shape[:-1], *right.shape[:-1]))
 
 
 def _outer(call: BoundCall) -> Value:
-    left, right = operand(call.argument("a")).type, operand(call.argument("b")).type
+    left, right = array_operand(call.argument("a")).type, array_operand(call.argument("b")).type
     sizes: list[Dim] = []
     for shape in (left.shape, right.shape):
         count: Dim = None
@@ -71,7 +73,7 @@ def _outer(call: BoundCall) -> Value:
 
 
 def _tensordot(call: BoundCall) -> Value:
-    left, right = operand(call.argument("a")).type, operand(call.argument("b")).type
+    left, right = array_operand(call.argument("a")).type, array_operand(call.argument("b")).type
     dtype = promoted_strong([left.dtype, right.dtype])
     if left.shape is None or right.shape is None:
         return array(dtype, None)
@@ -106,14 +108,14 @@ def _tensordot(call: BoundCall) -> Value:
 def _einsum(call: BoundCall) -> Value:
     """`numpy.einsum("ij,jk->ik", a, b)` with an explicit output and no ellipsis."""
     equation = read.text(call.extra_arguments[0]) if call.extra_arguments else None
-    operands = [operand(value).type for value in call.extra_arguments[1:]]
+    operands = [array_operand(value).type for value in call.extra_arguments[1:]]
     dtype = promoted_strong([item.dtype for item in operands]) if operands else None
     if equation is None or "->" not in equation or "." in equation or call.incomplete:
-        return result(dtype, None)
+        return array_result(dtype, None)
     left, _, output = equation.replace(" ", "").partition("->")
     terms = left.split(",")
     if len(terms) != len(operands):
-        return result(dtype, None)
+        return array_result(dtype, None)
     sizes: dict[str, Dim] = {}
     for term, item in zip(terms, operands, strict=True):
         if item.shape is None:
@@ -128,16 +130,16 @@ def _einsum(call: BoundCall) -> Value:
                 raise OperationError(
                     ErrorKind.SHAPE, f"einsum: axis {label} of {equation} has sizes {known} and {size}"
                 )
-    return result(dtype, tuple(sizes.get(label) for label in output))
+    return array_result(dtype, tuple(sizes.get(label) for label in output))
 
 
 def _norm(call: BoundCall) -> Value:
-    given = operand(call.argument("x")).type
+    given = array_operand(call.argument("x")).type
     dtype = real_dtype(FLOAT64 if given.dtype in INTEGER or given.dtype == BOOL else given.dtype)
     axes = axes_argument(call.argument("axis"))
     if isinstance(axes, bool):
-        return result(dtype, None)
-    return result(dtype, shapes.reduced("norm", given.shape, axes, keepdims_argument(call)))
+        return array_result(dtype, None)
+    return array_result(dtype, shapes.reduced("norm", given.shape, axes, keepdims_argument(call)))
 
 
 def _square(name: str, shape: Shape) -> None:
@@ -152,32 +154,32 @@ def _square(name: str, shape: Shape) -> None:
 
 def _same(call: BoundCall) -> Value:
     """`inv`, `cholesky`: a matrix of the same size."""
-    given = operand(read.first_of(call, "a")).type
+    given = array_operand(read.first_of(call, "a")).type
     _square(call.name.rpartition(".")[2], given.shape)
     return array(_worked(given.dtype), given.shape)
 
 
 def _pseudo_inverse(call: BoundCall) -> Value:
-    given = operand(call.argument("a")).type
+    given = array_operand(call.argument("a")).type
     shape = given.shape
     return array(_worked(given.dtype), None if shape is None or len(shape) < 2 else (*shape[:-2], shape[-1], shape[-2]))
 
 
 def _determinant(call: BoundCall) -> Value:
-    given = operand(call.argument("a")).type
+    given = array_operand(call.argument("a")).type
     _square("det", given.shape)
-    return result(_worked(given.dtype), None if given.shape is None else given.shape[:-2])
+    return array_result(_worked(given.dtype), None if given.shape is None else given.shape[:-2])
 
 
 def _eigenvalues(call: BoundCall) -> Value:
     """`eigvalsh`: real, of the type in which it works."""
-    given = operand(call.argument("a")).type
+    given = array_operand(call.argument("a")).type
     _square("eigvalsh", given.shape)
     return array(real_dtype(_worked(given.dtype)), None if given.shape is None else given.shape[:-1])
 
 
 def _hermitian(call: BoundCall) -> Value:
-    given = operand(call.argument("a")).type
+    given = array_operand(call.argument("a")).type
     _square("eigh", given.shape)
     dtype = _worked(given.dtype)
     values = array(real_dtype(dtype), None if given.shape is None else given.shape[:-1])
@@ -185,7 +187,7 @@ def _hermitian(call: BoundCall) -> Value:
 
 
 def _solve(call: BoundCall) -> Value:
-    left, right = operand(call.argument("a")).type, operand(call.argument("b")).type
+    left, right = array_operand(call.argument("a")).type, array_operand(call.argument("b")).type
     _square("solve", left.shape)
     dtype = _worked(promoted_strong([left.dtype, right.dtype]))
     if left.shape is None or right.shape is None or len(left.shape) != 2 or not 1 <= len(right.shape) <= 2:
@@ -198,7 +200,7 @@ def _solve(call: BoundCall) -> Value:
 
 
 def _qr(call: BoundCall) -> Value:
-    given = operand(call.argument("a")).type
+    given = array_operand(call.argument("a")).type
     mode = call.argument("mode")
     if mode is not None and read.text(mode) != "reduced":
         return UNKNOWN
@@ -212,7 +214,7 @@ def _qr(call: BoundCall) -> Value:
 
 
 def _svd(call: BoundCall) -> Value:
-    given = operand(call.argument("a")).type
+    given = array_operand(call.argument("a")).type
     full = True if call.argument("full_matrices") is None else read.truth(call.argument("full_matrices"))
     wanted = True if call.argument("compute_uv") is None else read.truth(call.argument("compute_uv"))
     dtype = _worked(given.dtype)
@@ -233,34 +235,34 @@ def _svd(call: BoundCall) -> Value:
 
 
 def _rank(call: BoundCall) -> Value:
-    given = operand(call.argument("A")).type
-    return result(INT64, None if given.shape is None else (given.shape[:-2] if len(given.shape) > 1 else ()))
+    given = array_operand(call.argument("A")).type
+    return array_result(INT64, None if given.shape is None else (given.shape[:-2] if len(given.shape) > 1 else ()))
 
 
 def _slogdet(call: BoundCall) -> Value:
-    given = operand(call.argument("a")).type
+    given = array_operand(call.argument("a")).type
     _square("slogdet", given.shape)
     dtype = _worked(given.dtype)
     shape = None if given.shape is None else given.shape[:-2]
-    return TupleValue((result(dtype, shape), result(real_dtype(dtype), shape)))
+    return TupleValue((array_result(dtype, shape), array_result(real_dtype(dtype), shape)))
 
 
 def _eigenvalues_any(call: BoundCall) -> Value:
     """`eigvals`: real or complex, which the values decide."""
-    given = operand(call.argument("a")).type
+    given = array_operand(call.argument("a")).type
     _square("eigvals", given.shape)
     return array(None, None if given.shape is None else given.shape[:-1])
 
 
 def _eigen_any(call: BoundCall) -> Value:
-    given = operand(call.argument("a")).type
+    given = array_operand(call.argument("a")).type
     _square("eig", given.shape)
     return TupleValue((array(None, None if given.shape is None else given.shape[:-1]), array(None, given.shape)))
 
 
 def _transformed(call: BoundCall) -> Value:
     """Fourier transforms that keep the shape; complex128 of float64 and integers (float32 gives it before NumPy 2 only)."""
-    given = operand(call.argument("a")).type
+    given = array_operand(call.argument("a")).type
     dtype = COMPLEX128 if given.dtype in (FLOAT64, COMPLEX128) or given.dtype in INTEGER else None
     plain = all(read.is_none(call.argument(name)) for name in ("n", "s"))
     return array(dtype, given.shape if plain and given.shape != () else None)
@@ -275,7 +277,7 @@ def _quadrature(call: BoundCall) -> Value:
 _FOURIER: Final = ("fft", "ifft", "fft2", "ifft2", "fftn", "ifftn")
 _QUADRATURES: Final = ("hermite.hermgauss", "hermite_e.hermegauss", "legendre.leggauss", "laguerre.laggauss")
 
-RULES: Final[Mapping[str, Rule]] = {
+RULES: Final[Mapping[str, OperationRule]] = {
     **{f"numpy.fft.{name}": _transformed for name in _FOURIER},
     **{f"numpy.polynomial.{name}": _quadrature for name in _QUADRATURES},
     "numpy.linalg.eig": _eigen_any,

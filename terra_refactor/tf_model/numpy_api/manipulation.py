@@ -28,16 +28,16 @@ from terra_refactor.tf_model import arguments as read
 from terra_refactor.tf_model.numpy_api import shapes
 from terra_refactor.tf_model.numpy_api.arrays import (
     array,
+    array_operand,
+    array_result,
     broadcast_all,
     content_of,
     mean_dtype,
-    operand,
     promoted_strong,
-    result,
-    size_value,
 )
-from terra_refactor.tf_model.numpy_api.joining import JOINING, at_least_rank
-from terra_refactor.tf_model.spec import BoundCall, Rule
+from terra_refactor.tf_model.numpy_api.joining import ARRAY_JOINING, at_least_rank
+from terra_refactor.tf_model.ops.conversion import size_value
+from terra_refactor.tf_model.spec import BoundCall, OperationRule
 
 
 def _source(call: BoundCall) -> Value | None:
@@ -72,7 +72,7 @@ def _sizes(value: Value | None) -> tuple[Dim, ...] | None:
 
 
 def _reshape(call: BoundCall) -> Value:
-    given = operand(_source(call)).type
+    given = array_operand(_source(call)).type
     if call.receiver is None:
         wanted = call.argument("shape") or call.argument("newshape") or call.extra_keywords.get("newshape")
         target = _sizes(wanted)
@@ -89,7 +89,7 @@ def _reshape(call: BoundCall) -> Value:
             target = tuple(read.size(part) for part in parts)
     if target is None:
         return array(given.dtype, None)
-    shape = shapes.reshaped("reshape", given.shape, target)
+    shape = shapes.reshaped_array("reshape", given.shape, target)
     source = _source(call)
     content = (
         content_of(source)
@@ -100,12 +100,12 @@ def _reshape(call: BoundCall) -> Value:
 
 
 def _flat(call: BoundCall) -> Value:
-    given = operand(_source(call)).type
+    given = array_operand(_source(call)).type
     return array(given.dtype, (None if given.shape is None else element_count(given.shape),))
 
 
 def _transpose(call: BoundCall) -> Value:
-    given = operand(_source(call)).type
+    given = array_operand(_source(call)).type
     if call.receiver is not None:
         parts = call.extra_arguments
         if call.incomplete:
@@ -125,24 +125,24 @@ def _transpose(call: BoundCall) -> Value:
 
 
 def _swap(call: BoundCall) -> Value:
-    given = operand(_source(call)).type
+    given = array_operand(_source(call)).type
     first, second = read.known_integer(call.argument("axis1")), read.known_integer(call.argument("axis2"))
     if given.shape is None or first is None or second is None:
         return array(given.dtype, None if given.shape is None else (None,) * len(given.shape))
-    one, two = (shapes.normal_axis("swapaxes", axis, given.shape) for axis in (first, second))
+    one, two = (shapes.normal_array_axis("swapaxes", axis, given.shape) for axis in (first, second))
     sizes = list(given.shape)
     sizes[one], sizes[two] = sizes[two], sizes[one]
     return array(given.dtype, tuple(sizes))
 
 
 def _move(call: BoundCall) -> Value:
-    given = operand(_source(call)).type
+    given = array_operand(_source(call)).type
     source, destination = _axes(call.argument("source")), _axes(call.argument("destination"))
     if given.shape is None or source is None or destination is None or len(source) != len(destination):
         return array(given.dtype, None if given.shape is None else (None,) * len(given.shape))
     rank = len(given.shape)
-    origins = [shapes.normal_axis("moveaxis", axis, given.shape) for axis in source]
-    places = [shapes.normal_axis("moveaxis", axis, given.shape) for axis in destination]
+    origins = [shapes.normal_array_axis("moveaxis", axis, given.shape) for axis in source]
+    places = [shapes.normal_array_axis("moveaxis", axis, given.shape) for axis in destination]
     order = [axis for axis in range(rank) if axis not in origins]
     for place, origin in sorted(zip(places, origins, strict=True)):
         order.insert(place, origin)
@@ -150,13 +150,13 @@ def _move(call: BoundCall) -> Value:
 
 
 def _expand(call: BoundCall) -> Value:
-    given = operand(_source(call)).type
+    given = array_operand(_source(call)).type
     axes = _axes(call.argument("axis"))
     return array(given.dtype, None if axes is None else shapes.expanded("expand_dims", given.shape, axes))
 
 
 def _squeeze(call: BoundCall) -> Value:
-    given = operand(_source(call)).type
+    given = array_operand(_source(call)).type
     axis = call.argument("axis")
     axes = None if read.is_none(axis) else _axes(axis)
     if axes is None and not read.is_none(axis):
@@ -164,11 +164,11 @@ def _squeeze(call: BoundCall) -> Value:
     return array(given.dtype, shapes.squeezed("squeeze", given.shape, axes))
 
 
-def _raise_rank(rank: int) -> Rule:
+def _raise_rank(rank: int) -> OperationRule:
     def rule(call: BoundCall) -> Value:
         if call.incomplete or len(call.extra_arguments) != 1:
             return UNKNOWN
-        given = operand(call.extra_arguments[0]).type
+        given = array_operand(call.extra_arguments[0]).type
         return array(given.dtype, at_least_rank(rank, given.shape))
 
     return rule
@@ -176,7 +176,7 @@ def _raise_rank(rank: int) -> Rule:
 
 def _split(call: BoundCall) -> Value:
     """`numpy.split`, `array_split`: a list of arrays."""
-    given = operand(_source(call)).type
+    given = array_operand(_source(call)).type
     sections = call.argument("indices_or_sections")
     axis = 0 if call.argument("axis") is None else read.known_integer(call.argument("axis"))
     unknown = FrozenList(None, array(given.dtype, None if given.shape is None else (None,) * len(given.shape)))
@@ -188,7 +188,7 @@ def _split(call: BoundCall) -> Value:
                 * count
             )
         return unknown
-    place = shapes.normal_axis(_name(call), axis, given.shape)
+    place = shapes.normal_array_axis(_name(call), axis, given.shape)
     size = given.shape[place]
 
     def part(length: Dim) -> Value:
@@ -216,7 +216,7 @@ def _split(call: BoundCall) -> Value:
 
 
 def _repeat(call: BoundCall) -> Value:
-    given = operand(_source(call)).type
+    given = array_operand(_source(call)).type
     repeats = read.integer(call.argument("repeats"))
     axis = call.argument("axis")
     if read.is_none(axis):
@@ -226,24 +226,24 @@ def _repeat(call: BoundCall) -> Value:
     place = read.known_integer(axis)
     if not given.shape or place is None:
         return array(given.dtype, (None,) * len(given.shape) if given.shape else None)
-    place = shapes.normal_axis("repeat", place, given.shape)
+    place = shapes.normal_array_axis("repeat", place, given.shape)
     return array(given.dtype, (*given.shape[:place], multiply(given.shape[place], repeats), *given.shape[place + 1 :]))
 
 
 def _tile(call: BoundCall) -> Value:
-    given = operand(call.argument("A")).type
+    given = array_operand(call.argument("A")).type
     return array(given.dtype, shapes.tiled(given.shape, _sizes(call.argument("reps"))))
 
 
 def _broadcast_to(call: BoundCall) -> Value:
-    given = operand(call.argument("array")).type
+    given = array_operand(call.argument("array")).type
     return array(given.dtype, _sizes(call.argument("shape")))
 
 
 def _broadcast_arrays(call: BoundCall) -> Value:
     if call.incomplete:
         return UNKNOWN
-    parts = [operand(value).type for value in call.extra_arguments]
+    parts = [array_operand(value).type for value in call.extra_arguments]
     shape = broadcast_all("broadcast_arrays", [part.shape for part in parts])
     return TupleValue(tuple(array(part.dtype, shape) for part in parts))
 
@@ -256,7 +256,7 @@ def _broadcast_shapes(call: BoundCall) -> Value:
 
 
 def _pad(call: BoundCall) -> Value:
-    given = operand(call.argument("array")).type
+    given = array_operand(call.argument("array")).type
     width = call.argument("pad_width")
     if given.shape is None:
         return array(given.dtype, None)
@@ -282,19 +282,19 @@ def _pad(call: BoundCall) -> Value:
 
 def _same(call: BoundCall) -> Value:
     """Functions that keep shape and dtype: `flip`, `roll`, ..."""
-    given = operand(_source(call)).type
+    given = array_operand(_source(call)).type
     return UNKNOWN if given.shape == () else array(given.dtype, given.shape)
 
 
 def _triangle(call: BoundCall) -> Value:
-    given = operand(_source(call)).type
+    given = array_operand(_source(call)).type
     if given.shape is not None and len(given.shape) == 1:
         return array(given.dtype, (given.shape[0], given.shape[0]))
     return array(given.dtype, given.shape or None)
 
 
 def _order(call: BoundCall) -> Value:
-    given = operand(_source(call)).type
+    given = array_operand(_source(call)).type
     axis = call.argument("axis")
     if axis is not None and read.is_none(axis):
         return array(INT64, (None if given.shape is None else element_count(given.shape),))
@@ -304,7 +304,7 @@ def _order(call: BoundCall) -> Value:
 def _sort(call: BoundCall) -> Value:
     if call.receiver is not None:
         return NONE
-    given = operand(_source(call)).type
+    given = array_operand(_source(call)).type
     axis = call.argument("axis")
     if axis is not None and read.is_none(axis):
         return array(given.dtype, (None if given.shape is None else element_count(given.shape),))
@@ -312,25 +312,25 @@ def _sort(call: BoundCall) -> Value:
 
 
 def _take(call: BoundCall) -> Value:
-    given = operand(_source(call)).type
-    chosen = operand(call.argument("indices")).type.shape
+    given = array_operand(_source(call)).type
+    chosen = array_operand(call.argument("indices")).type.shape
     axis = call.argument("axis")
     if read.is_none(axis):
-        return result(given.dtype, chosen)
+        return array_result(given.dtype, chosen)
     place = read.known_integer(axis)
     if given.shape is None or place is None or chosen is None:
         return array(given.dtype, None)
-    place = shapes.normal_axis("take", place, given.shape)
-    return result(given.dtype, (*given.shape[:place], *chosen, *given.shape[place + 1 :]))
+    place = shapes.normal_array_axis("take", place, given.shape)
+    return array_result(given.dtype, (*given.shape[:place], *chosen, *given.shape[place + 1 :]))
 
 
 def _take_along_axis(call: BoundCall) -> Value:
-    given = operand(_source(call)).type
-    chosen = operand(call.argument("indices")).type.shape
+    given = array_operand(_source(call)).type
+    chosen = array_operand(call.argument("indices")).type.shape
     axis = read.known_integer(call.argument("axis"))
     if given.shape is None or chosen is None or axis is None or len(given.shape) != len(chosen):
         return array(given.dtype, None)
-    place = shapes.normal_axis("take_along_axis", axis, given.shape)
+    place = shapes.normal_array_axis("take_along_axis", axis, given.shape)
     sizes = broadcast_all(
         "take_along_axis", [given.shape[:place] + given.shape[place + 1 :], chosen[:place] + chosen[place + 1 :]]
     )
@@ -338,7 +338,7 @@ def _take_along_axis(call: BoundCall) -> Value:
 
 
 def _unique(call: BoundCall) -> Value:
-    given = operand(_source(call)).type
+    given = array_operand(_source(call)).type
     axis = call.argument("axis")
     if read.is_none(axis):
         values = array(given.dtype, (None,))
@@ -358,26 +358,26 @@ def _unique(call: BoundCall) -> Value:
 
 
 def _nonzero(call: BoundCall) -> Value:
-    given = operand(_source(call)).type
+    given = array_operand(_source(call)).type
     return UNKNOWN if given.shape is None else TupleValue((array(INT64, (None,)),) * max(len(given.shape), 1))
 
 
 def _argwhere(call: BoundCall) -> Value:
-    given = operand(_source(call)).type
+    given = array_operand(_source(call)).type
     return array(INT64, (None, None if given.shape is None else len(given.shape)))
 
 
-def _vector(dtype: DType | None) -> Rule:
+def _vector(dtype: DType | None) -> OperationRule:
     return lambda call: array(dtype, (None,))
 
 
 def _set_operation(call: BoundCall) -> Value:
-    left, right = operand(call.argument("ar1")).type, operand(call.argument("ar2")).type
+    left, right = array_operand(call.argument("ar1")).type, array_operand(call.argument("ar2")).type
     return array(promoted_strong([left.dtype, right.dtype]) if _name(call) != "setdiff1d" else left.dtype, (None,))
 
 
 def _diag(call: BoundCall) -> Value:
-    given = operand(_source(call)).type
+    given = array_operand(_source(call)).type
     offset = 0 if call.argument("k") is None else read.known_integer(call.argument("k"))
     if given.shape is None or offset is None:
         return array(given.dtype, None)
@@ -396,26 +396,26 @@ def _diagonal_size(rows: Dim, columns: Dim, offset: int) -> Dim:
 
 
 def _diagonal(call: BoundCall) -> Value:
-    given = operand(_source(call)).type
+    given = array_operand(_source(call)).type
     offset = 0 if call.argument("offset") is None else read.known_integer(call.argument("offset"))
     first = 0 if call.argument("axis1") is None else read.known_integer(call.argument("axis1"))
     second = 1 if call.argument("axis2") is None else read.known_integer(call.argument("axis2"))
     if given.shape is None or len(given.shape) < 2 or offset is None or first is None or second is None:
         return array(given.dtype, None)
-    one, two = (shapes.normal_axis(_name(call), axis, given.shape) for axis in (first, second))
+    one, two = (shapes.normal_array_axis(_name(call), axis, given.shape) for axis in (first, second))
     rest = tuple(size for axis, size in enumerate(given.shape) if axis not in (one, two))
     if _name(call) == "trace":
-        return result(None if given.dtype in INTEGER or given.dtype == BOOL else given.dtype, rest)
+        return array_result(None if given.dtype in INTEGER or given.dtype == BOOL else given.dtype, rest)
     return array(given.dtype, (*rest, _diagonal_size(given.shape[one], given.shape[two], offset)))
 
 
 def _diff(call: BoundCall) -> Value:
-    given = operand(_source(call)).type
+    given = array_operand(_source(call)).type
     order = 1 if call.argument("n") is None else read.known_integer(call.argument("n"))
     axis = -1 if call.argument("axis") is None else read.known_integer(call.argument("axis"))
     if given.shape is None or order is None or axis is None or call.argument("prepend") or call.argument("append"):
         return array(None if given.dtype == BOOL else given.dtype, None)
-    place = shapes.normal_axis("diff", axis, given.shape)
+    place = shapes.normal_array_axis("diff", axis, given.shape)
     size = subtract(given.shape[place], order)
     if isinstance(size, int):
         size = max(size, 0)
@@ -423,14 +423,14 @@ def _diff(call: BoundCall) -> Value:
 
 
 def _insert_delete(call: BoundCall) -> Value:
-    given = operand(_source(call)).type
+    given = array_operand(_source(call)).type
     if read.is_none(call.argument("axis")):
         return array(given.dtype, (None,))
     return array(given.dtype, None if given.shape is None else (None,) * len(given.shape))
 
 
 def _append(call: BoundCall) -> Value:
-    left, right = operand(call.argument("arr")), operand(call.argument("values"))
+    left, right = array_operand(call.argument("arr")), array_operand(call.argument("values"))
     dtype = promoted_strong([left.type.dtype, right.type.dtype])
     axis = call.argument("axis")
     if read.is_none(axis):
@@ -438,15 +438,17 @@ def _append(call: BoundCall) -> Value:
         return array(dtype, (add(sizes[0], sizes[1]),))
     if read.may_be_none(axis):
         return array(dtype, None)
-    return array(dtype, shapes.concatenated("append", [left.type.shape, right.type.shape], read.known_integer(axis)))
+    return array(
+        dtype, shapes.concatenated_arrays("append", [left.type.shape, right.type.shape], read.known_integer(axis))
+    )
 
 
 def _searchsorted(call: BoundCall) -> Value:
-    return result(INT64, operand(call.argument("v")).type.shape)
+    return array_result(INT64, array_operand(call.argument("v")).type.shape)
 
 
 def _digitize(call: BoundCall) -> Value:
-    return result(INT64, operand(call.argument("x")).type.shape)
+    return array_result(INT64, array_operand(call.argument("x")).type.shape)
 
 
 def _bincount(call: BoundCall) -> Value:
@@ -463,19 +465,19 @@ def _histogram(call: BoundCall) -> Value:
 
 
 def _size(call: BoundCall) -> Value:
-    given = operand(call.argument("a")).type
+    given = array_operand(call.argument("a")).type
     if not read.is_none(call.argument("axis")) or given.shape is None:
         return Scalar(PythonType.INT)
     return size_value(element_count(given.shape))
 
 
 def _rank(call: BoundCall) -> Value:
-    given = operand(call.argument("a")).type
+    given = array_operand(call.argument("a")).type
     return Scalar(PythonType.INT) if given.shape is None else Constant(len(given.shape))
 
 
 def _shape(call: BoundCall) -> Value:
-    given = operand(call.argument("a")).type
+    given = array_operand(call.argument("a")).type
     return UNKNOWN if given.shape is None else TupleValue(tuple(size_value(size) for size in given.shape))
 
 
@@ -488,7 +490,7 @@ def _text(call: BoundCall) -> Value:
 
 
 def _covariance(call: BoundCall) -> Value:
-    given = operand(call.argument("m") or call.argument("x")).type
+    given = array_operand(call.argument("m") or call.argument("x")).type
     if given.shape is None or len(given.shape) != 2 or not read.is_none(call.argument("y")):
         return array(None, None)
     by_row = call.argument("rowvar")
@@ -504,18 +506,18 @@ def _covariance(call: BoundCall) -> Value:
 
 
 def _interp(call: BoundCall) -> Value:
-    return result(FLOAT64, operand(call.argument("x")).type.shape)
+    return array_result(FLOAT64, array_operand(call.argument("x")).type.shape)
 
 
 def _convolve(call: BoundCall) -> Value:
-    left, right = operand(call.argument("a")), operand(call.argument("v"))
+    left, right = array_operand(call.argument("a")), array_operand(call.argument("v"))
     return array(promoted_strong([left.type.dtype, right.type.dtype]), (None,))
 
 
 _SAME: Final = ["flip", "fliplr", "flipud", "roll", "partition"]
 
-_FUNCTIONS: Final[Mapping[str, Rule]] = {
-    **JOINING,
+_FUNCTIONS: Final[Mapping[str, OperationRule]] = {
+    **ARRAY_JOINING,
     "reshape": _reshape,
     "ravel": _flat,
     "transpose": _transpose,
@@ -590,7 +592,7 @@ _METHODS: Final = (
     "searchsorted",
 )
 
-RULES: Final[Mapping[str, Rule]] = {
+RULES: Final[Mapping[str, OperationRule]] = {
     **{f"numpy.{name}": rule for name, rule in _FUNCTIONS.items()},
     **{f"numpy.ndarray.{name}": _FUNCTIONS[name] for name in _METHODS},
 }

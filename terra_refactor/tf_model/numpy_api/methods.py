@@ -24,19 +24,20 @@ from terra_refactor.domain.value import (
     Value,
 )
 from terra_refactor.tf_model import arguments as read
-from terra_refactor.tf_model.numpy_api.arrays import array, content_of, operand, result, size_value
+from terra_refactor.tf_model.numpy_api.arrays import array, array_operand, array_result, content_of
 from terra_refactor.tf_model.numpy_api.manipulation import RULES as FUNCTIONS
 from terra_refactor.tf_model.numpy_dtypes import real_dtype
-from terra_refactor.tf_model.spec import BoundCall, Rule
+from terra_refactor.tf_model.ops.conversion import size_value
+from terra_refactor.tf_model.spec import BoundCall, OperationRule
 
 
 def _astype(call: BoundCall) -> Value:
-    given = operand(call.receiver).type
+    given = array_operand(call.receiver).type
     dtype = read.dtype_argument(call.argument("dtype"))
     if given.dtype == STRING and dtype != STRING:
         return UNKNOWN  # the text of numbers only
     content = content_of(call.receiver) if given.dtype in INTEGER and dtype in INTEGER else None
-    outcome = array(dtype, given.shape, content) if not _is_scalar(call.receiver) else result(dtype, given.shape)
+    outcome = array(dtype, given.shape, content) if not _is_scalar(call.receiver) else array_result(dtype, given.shape)
     return TensorValue(outcome.type, outcome.kind, content)
 
 
@@ -59,11 +60,11 @@ def _item(call: BoundCall) -> Value:
     source = call.receiver
     if isinstance(source, TensorValue) and source.type.shape == () and isinstance(source.content, Constant | Scalar):
         return source.content
-    return python_value(operand(source).type.dtype)
+    return python_value(array_operand(source).type.dtype)
 
 
 def _tolist(call: BoundCall) -> Value:
-    given = operand(call.receiver).type
+    given = array_operand(call.receiver).type
     if given.shape is None:
         return UNKNOWN
     nested = python_value(given.dtype)
@@ -85,7 +86,7 @@ def _bytes(call: BoundCall) -> Value:
     return Scalar(PythonType.BYTES)
 
 
-RULES: Final[Mapping[str, Rule]] = {
+RULES: Final[Mapping[str, OperationRule]] = {
     "numpy.ndarray.flatten": FUNCTIONS["numpy.ravel"],
     "numpy.generic.flatten": FUNCTIONS["numpy.ravel"],
     "numpy.generic.ravel": FUNCTIONS["numpy.ravel"],

@@ -1,7 +1,8 @@
 """Shapes of array functions that move, add, drop or join axes: pure functions of shapes, shared with `keras.ops`.
 
-Computes: nothing about values. Gives: `reduced`, `expanded`, `squeezed`, `transposed`, `reshaped`, `stacked`, `concatenated`, `tiled`,
-`repeated`, `dot`, `matrix_product`. Each raises OperationError if, and only if, NumPy certainly refuses.
+Computes: nothing about values. Gives: `reduced`, `expanded`, `squeezed`, `transposed`, `reshaped_array`,
+`stacked_arrays`, `concatenated_arrays`, `tiled`, `repeated`, `dot`, `matrix_product`.
+Each raises OperationError if, and only if, NumPy certainly refuses.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ def axis_error(name: str, axis: int, shape: Shape) -> OperationError:
     return OperationError(ErrorKind.RANK, f"{name}: no axis {axis} in an array of shape {format_shape(shape)}")
 
 
-def normal_axis(name: str, axis: int, shape: Sequence[Dim]) -> int:
+def normal_array_axis(name: str, axis: int, shape: Sequence[Dim]) -> int:
     """The axis counted from the front. Raises OperationError if there is none."""
     if not -len(shape) <= axis < len(shape):
         raise axis_error(name, axis, tuple(shape))
@@ -49,7 +50,7 @@ def reduced(name: str, shape: Shape, axes: tuple[int, ...] | None, keepdims: boo
         return None
     if not shape and all(axis in (0, -1) for axis in axes):
         return ()  # NumPy lets rank 0 pass as rank 1 here
-    dropped = {normal_axis(name, axis, shape) for axis in axes}
+    dropped = {normal_array_axis(name, axis, shape) for axis in axes}
     if keepdims:
         return tuple(1 if axis in dropped else size for axis, size in enumerate(shape))
     return tuple(size for axis, size in enumerate(shape) if axis not in dropped)
@@ -79,7 +80,7 @@ def squeezed(name: str, shape: Shape, axes: tuple[int, ...] | None) -> Shape:
         return None if any(not isinstance(size, int) for size in shape) else tuple(size for size in shape if size != 1)
     if not shape and all(axis in (0, -1) for axis in axes):
         return ()
-    dropped = {normal_axis(name, axis, shape) for axis in axes}
+    dropped = {normal_array_axis(name, axis, shape) for axis in axes}
     for axis in dropped:
         if definitely_different(shape[axis], 1):
             raise OperationError(
@@ -99,10 +100,10 @@ def transposed(name: str, shape: Shape, order: tuple[Dim, ...] | None) -> Shape:
         raise OperationError(
             ErrorKind.RANK, f"{name}: {len(order)} axes are named, but the array has shape {format_shape(shape)}"
         )
-    return tuple(shape[normal_axis(name, axis, shape)] if isinstance(axis, int) else None for axis in order)
+    return tuple(shape[normal_array_axis(name, axis, shape)] if isinstance(axis, int) else None for axis in order)
 
 
-def reshaped(name: str, shape: Shape, target: tuple[Dim, ...]) -> Shape:
+def reshaped_array(name: str, shape: Shape, target: tuple[Dim, ...]) -> Shape:
     """The shape after a reshape; -1 is what is left over."""
     free = [axis for axis, size in enumerate(target) if size == -1]
     count = None if shape is None else element_count(shape)
@@ -132,7 +133,7 @@ def _completed(count: Dim, target: tuple[Dim, ...]) -> Shape:
     return tuple(size if axis == unknown[0] else dim for axis, dim in enumerate(target))
 
 
-def concatenated(name: str, shapes: Sequence[Shape], axis: int | None) -> Shape:
+def concatenated_arrays(name: str, shapes: Sequence[Shape], axis: int | None) -> Shape:
     """The shape of arrays joined along an axis they have; `axis` None where it is not known."""
     known = [shape for shape in shapes if shape is not None]
     if not known:
@@ -147,7 +148,7 @@ def concatenated(name: str, shapes: Sequence[Shape], axis: int | None) -> Shape:
             )
     if axis is None:
         return (None,) * len(first)
-    place = normal_axis(name, axis, first)
+    place = normal_array_axis(name, axis, first)
     sizes: list[Dim] = list(first)
     for other in known[1:]:
         for position, size in enumerate(other):
@@ -167,7 +168,7 @@ def concatenated(name: str, shapes: Sequence[Shape], axis: int | None) -> Shape:
     return tuple(sizes)
 
 
-def stacked(name: str, shapes: Sequence[Shape], axis: int | None) -> Shape:
+def stacked_arrays(name: str, shapes: Sequence[Shape], axis: int | None) -> Shape:
     """The shape of equal arrays put side by side along a new axis."""
     known = [shape for shape in shapes if shape is not None]
     if not known:

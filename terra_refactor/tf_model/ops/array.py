@@ -45,10 +45,10 @@ from terra_refactor.tf_model.ops.creation import tensor_dtype
 from terra_refactor.tf_model.ops.gathering import GATHERING
 from terra_refactor.tf_model.ops.joining import JOINING, list_dtype
 from terra_refactor.tf_model.ops.ragged import keeping_rows
-from terra_refactor.tf_model.ops.results import argument, axes_of, normal_axis, primary, result, short_name, table
+from terra_refactor.tf_model.ops.results import argument, axes_of, call_name, normal_axis, primary, result, table
 from terra_refactor.tf_model.shape_rules.broadcasting import broadcast_shapes
 from terra_refactor.tf_model.shape_rules.reshaping import reshaped
-from terra_refactor.tf_model.spec import BoundCall, ErrorKind, OperationError, Rule
+from terra_refactor.tf_model.spec import BoundCall, ErrorKind, OperationError, OperationRule
 
 
 def _reshape(call: BoundCall) -> Value:
@@ -331,7 +331,7 @@ def _unique(call: BoundCall) -> Value:
     shape = data.type.shape
     if shape is not None and len(shape) != 1:
         raise OperationError(
-            ErrorKind.RANK, f"{short_name(call)}: x of shape {format_shape(shape)} is no vector", ("x",)
+            ErrorKind.RANK, f"{call_name(call)}: x of shape {format_shape(shape)} is no vector", ("x",)
         )
     wanted = call.argument("out_idx")
     index = INT32 if is_none(wanted) else dtype_argument(wanted)
@@ -426,7 +426,7 @@ def _block(call: BoundCall, *, to_depth: bool) -> Value:
         return result(data.type.dtype, (None, None, None, None))
     if len(shape) != 4:
         raise OperationError(
-            ErrorKind.RANK, f"{short_name(call)}: shape {format_shape(shape)} does not have 4 axes", ("input",)
+            ErrorKind.RANK, f"{call_name(call)}: shape {format_shape(shape)} does not have 4 axes", ("input",)
         )
     if not isinstance(block, int):
         return result(data.type.dtype, (shape[0], None, None, None))
@@ -457,7 +457,7 @@ def _saturate_cast(call: BoundCall) -> Value:
     return result(dtype_argument(call.argument("dtype")), data.type.shape)
 
 
-RULES: Final[Mapping[str, Rule]] = {
+RULES: Final[Mapping[str, OperationRule]] = {
     **GATHERING,
     **JOINING,
     **table(

@@ -32,7 +32,7 @@ from terra_refactor.tf_model.ops.operators import operator_rule
 from terra_refactor.tf_model.ops.results import argument, flag, primary, result, table
 from terra_refactor.tf_model.ops.variables import variable
 from terra_refactor.tf_model.shape_rules.windows import window_output
-from terra_refactor.tf_model.spec import BoundCall, ErrorKind, OperationError, Rule
+from terra_refactor.tf_model.spec import BoundCall, ErrorKind, OperationError, OperationRule
 
 _SUCCESSORS: Final = {
     **math.RULES,
@@ -60,9 +60,9 @@ _SAME: Final[Mapping[str, str]] = {
 }
 
 
-def _inherited() -> dict[str, Rule]:
+def _inherited() -> dict[str, OperationRule]:
     """The rules of successors under their old names."""
-    found: dict[str, Rule] = {}
+    found: dict[str, OperationRule] = {}
     for module, names in _SAME.items():
         for name in names.split():
             successor = f"tensorflow.{module}.{name}" if module else f"tensorflow.{name}"
@@ -103,7 +103,7 @@ def _divide(call: BoundCall) -> Value:
     return TensorValue(made.type) if isinstance(made, TensorValue) else made
 
 
-def _to_dtype(dtype: DType) -> Rule:
+def _to_dtype(dtype: DType) -> OperationRule:
     def rule(call: BoundCall) -> Value:
         data = primary(call)
         kind = data.kind if data.kind in (TensorKind.SPARSE, TensorKind.RAGGED) else TensorKind.TENSOR
@@ -191,7 +191,7 @@ def _pair(value: Value | None, rank: int) -> tuple[Dim, ...]:
     return several if several is not None and len(several) == rank else (None,) * rank
 
 
-def _layer_window(rank: int, *, pooling: bool) -> Rule:
+def _layer_window(rank: int, *, pooling: bool) -> OperationRule:
     """`tf.layers.conv2d` and `tf.layers.max_pooling2d`, and those of other ranks."""
 
     def rule(call: BoundCall) -> Value:
@@ -259,7 +259,7 @@ _NONE_RESULTS: Final = frozenset(
     if name.startswith(("disable", "enable", "logging", "reset", "add_to", "app."))
 )
 
-_OWN: Final[dict[str, Rule]] = {
+_OWN: Final[dict[str, OperationRule]] = {
     "placeholder": _placeholder,
     "placeholder_with_default": _placeholder_with_default,
     "get_variable": _get_variable,
@@ -303,11 +303,11 @@ _OWN: Final[dict[str, Rule]] = {
 }
 
 
-def _graph_object(name: str) -> Rule:
+def _graph_object(name: str) -> OperationRule:
     return (lambda call: NONE) if name in _NONE_RESULTS else control.opaque
 
 
-RULES: Final[Mapping[str, Rule]] = {
+RULES: Final[Mapping[str, OperationRule]] = {
     **_inherited(),
     **table(_OWN, prefix="tensorflow.compat.v1."),
     **{f"tensorflow.compat.v1.{name}": _graph_object(name) for name in _GRAPH_OBJECTS.split()},

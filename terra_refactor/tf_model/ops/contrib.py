@@ -19,7 +19,7 @@ from terra_refactor.tf_model.arguments import integer, is_none, method_argument,
 from terra_refactor.tf_model.ops.conversion import Operand, operand
 from terra_refactor.tf_model.ops.results import dense_only, result
 from terra_refactor.tf_model.shape_rules.windows import window_output
-from terra_refactor.tf_model.spec import BoundCall, ErrorKind, OperationError, Rule
+from terra_refactor.tf_model.spec import BoundCall, ErrorKind, OperationError, OperationRule
 
 
 def _inputs(call: BoundCall) -> Operand:
@@ -83,7 +83,7 @@ def _pooling(call: BoundCall) -> Value:
     return _windowed(call, 1, pooling=True)
 
 
-_LAYERS: Final[Mapping[str, Rule]] = {
+_LAYERS: Final[Mapping[str, OperationRule]] = {
     "fully_connected": _fully_connected,
     "linear": _fully_connected,
     "relu": _fully_connected,
@@ -97,7 +97,7 @@ _LAYERS: Final[Mapping[str, Rule]] = {
     "avg_pool2d": _pooling,
 }
 
-RULES: Final[Mapping[str, Rule]] = {
+RULES: Final[Mapping[str, OperationRule]] = {
     f"tensorflow.contrib.{module}.{name}": dense_only(rule)
     for module in ("layers", "slim")
     for name, rule in _LAYERS.items()

@@ -54,7 +54,7 @@ from terra_refactor.tf_model.arguments import (
 from terra_refactor.tf_model.ops.conversion import operand
 from terra_refactor.tf_model.ops.creation import tensor_dtype
 from terra_refactor.tf_model.ops.results import argument, result
-from terra_refactor.tf_model.spec import BoundCall, Rule
+from terra_refactor.tf_model.spec import BoundCall, OperationRule
 
 # --- structures -----------------------------------------------------------------------------------------------------------------
 
@@ -483,7 +483,7 @@ def _array_concat(call: BoundCall) -> Value:
 # --- the rest -------------------------------------------------------------------------------------------------------------------
 
 
-def _always(value: Value) -> Rule:
+def _always(value: Value) -> OperationRule:
     return lambda call: value
 
 
@@ -573,7 +573,7 @@ _YES_OR_NO: Final = (
 _ARRAY: Final = "tensorflow.TensorArray"
 _TAPE: Final = "tensorflow.GradientTape"
 
-RULES: Final[Mapping[str, Rule]] = {
+RULES: Final[Mapping[str, OperationRule]] = {
     "tensorflow.python.util.nest.map_structure_up_to": _up_to,
     "tensorflow.nest.flatten": _flatten,
     "tensorflow.nest.pack_sequence_as": _pack,

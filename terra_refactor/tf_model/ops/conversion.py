@@ -46,7 +46,7 @@ from terra_refactor.tf_model.dtype_rules import python_value_fits
 from terra_refactor.tf_model.spec import ErrorKind, OperationError
 
 CONTENT_LIMIT: Final = 64
-"""Tensors of more elements are kept without their content."""
+"""Tensors and arrays of more elements are kept without their content."""
 
 NDARRAYS: Final = (TensorKind.NDARRAY, TensorKind.NUMPY_SCALAR)
 """Arrays of NumPy."""

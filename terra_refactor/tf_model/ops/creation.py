@@ -60,7 +60,7 @@ from terra_refactor.tf_model.arguments import (
 from terra_refactor.tf_model.ops.conversion import CONTENT_LIMIT, convert_rule, operand, size_value
 from terra_refactor.tf_model.ops.results import argument, normal_axis, primary, result, table
 from terra_refactor.tf_model.shape_rules.broadcasting import broadcast_shapes
-from terra_refactor.tf_model.spec import BoundCall, ErrorKind, OperationError, Rule
+from terra_refactor.tf_model.spec import BoundCall, ErrorKind, OperationError, OperationRule
 
 
 def tensor_dtype(value: Value | None) -> DType | None:
@@ -134,7 +134,7 @@ def _constant(call: BoundCall) -> Value:
     return result(made.type.dtype, target)
 
 
-def _filled(default: DType) -> Rule:
+def _filled(default: DType) -> OperationRule:
     def rule(call: BoundCall) -> Value:
         wanted = call.argument("dtype")
         dtype = default if is_none(wanted) else tensor_dtype(wanted)
@@ -468,7 +468,7 @@ def _as_dtype(call: BoundCall) -> Value:
     return DTypeValue(tensor_dtype(argument(call, "type_value", "type")))
 
 
-def _spec(kind: TensorKind) -> Rule:
+def _spec(kind: TensorKind) -> OperationRule:
     def rule(call: BoundCall) -> Value:
         wanted, shape = call.argument("dtype"), call.argument("shape")
         dtype = FLOAT32 if wanted is None and not call.incomplete else tensor_dtype(wanted)
@@ -521,7 +521,7 @@ def operand_is_python(value: Value) -> bool:
 _SHAPE: Final = "tensorflow.TensorShape"
 _DTYPE: Final = "tensorflow.dtypes.DType"
 
-RULES: Final[Mapping[str, Rule]] = {
+RULES: Final[Mapping[str, OperationRule]] = {
     **table(
         {
             "zeros": _filled(FLOAT32),

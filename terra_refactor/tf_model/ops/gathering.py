@@ -17,10 +17,10 @@ from terra_refactor.tf_model.ops.conversion import operand
 from terra_refactor.tf_model.ops.math import agreed_dtype
 from terra_refactor.tf_model.ops.operators import masked_shape
 from terra_refactor.tf_model.ops.ragged import by_ragged_numbers
-from terra_refactor.tf_model.ops.results import result, short_name, table
+from terra_refactor.tf_model.ops.results import call_name, result, table
 from terra_refactor.tf_model.shape_rules.broadcasting import broadcast_shapes
 from terra_refactor.tf_model.shape_rules.reshaping import gathered, gathered_nd
-from terra_refactor.tf_model.spec import BoundCall, ErrorKind, OperationError, Rule
+from terra_refactor.tf_model.spec import BoundCall, ErrorKind, OperationError, OperationRule
 
 
 def _gather(call: BoundCall) -> Value:
@@ -138,7 +138,9 @@ def _tensor_scatter(call: BoundCall) -> Value:
 def _agreed(call: BoundCall, left: DType | None, right: DType | None) -> DType | None:
     if left is not None and right is not None and left != right:
         raise OperationError(
-            ErrorKind.DTYPE, f"{short_name(call)}: tensor has dtype {left}, updates {right}", ("tensor", "updates")
+            ErrorKind.DTYPE,
+            f"{call_name(call)}: tensor has dtype {left}, updates {right}",
+            ("tensor", "updates"),
         )
     return left or right
 
@@ -150,7 +152,7 @@ def _check_updates(call: BoundCall, shape: Shape, indices: Shape, updates: Shape
     if indices[-1] > len(shape):
         raise OperationError(
             ErrorKind.RANK,
-            f"{short_name(call)}: indices of shape {format_shape(indices)} have {indices[-1]} coordinates, the tensor of shape "
+            f"{call_name(call)}: indices of shape {format_shape(indices)} have {indices[-1]} coordinates, the tensor of shape "
             f"{format_shape(shape)} has {len(shape)} axes",
             ("indices",),
         )
@@ -158,13 +160,15 @@ def _check_updates(call: BoundCall, shape: Shape, indices: Shape, updates: Shape
     if compatible(wanted, updates) is Truth.NO:
         raise OperationError(
             ErrorKind.SHAPE,
-            f"{short_name(call)}: updates of shape {format_shape(updates)} instead of {format_shape(wanted)} (indices "
+            f"{call_name(call)}: updates of shape {format_shape(updates)} instead of {format_shape(wanted)} (indices "
             f"{format_shape(indices)}, tensor {format_shape(shape)})",
             ("updates",),
         )
 
 
-GATHERING: Final[Mapping[str, Rule]] = {"tensorflow.gather": by_ragged_numbers(_gather, "params", "indices")} | table(
+GATHERING: Final[Mapping[str, OperationRule]] = {
+    "tensorflow.gather": by_ragged_numbers(_gather, "params", "indices")
+} | table(
     {
         "gather_nd": _gather_nd,
         "slice": _slice,

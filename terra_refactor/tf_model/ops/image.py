@@ -15,8 +15,8 @@ from terra_refactor.domain.value import FALSE, Scalar, TupleValue, Value, is_sym
 from terra_refactor.tf_model.arguments import integer, integers, is_none, shape_argument, text, truth
 from terra_refactor.tf_model.ops.conversion import Operand, operand
 from terra_refactor.tf_model.ops.creation import tensor_dtype
-from terra_refactor.tf_model.ops.results import argument, result, short_name, table
-from terra_refactor.tf_model.spec import BoundCall, ErrorKind, OperationError, Rule
+from terra_refactor.tf_model.ops.results import argument, call_name, result, table
+from terra_refactor.tf_model.spec import BoundCall, ErrorKind, OperationError, OperationRule
 
 
 def _image(call: BoundCall) -> Operand:
@@ -28,7 +28,7 @@ def _check(call: BoundCall, shape: Shape, ranks: tuple[int, ...] = (3, 4)) -> No
         listed = " or ".join(str(rank) for rank in ranks)
         raise OperationError(
             ErrorKind.RANK,
-            f"{short_name(call)}: an image of shape {format_shape(shape)} has rank {len(shape)}, not {listed}",
+            f"{call_name(call)}: an image of shape {format_shape(shape)} has rank {len(shape)}, not {listed}",
             ("image",),
         )
 
@@ -70,7 +70,7 @@ def _bounded(call: BoundCall) -> Value:
             if isinstance(size, int) and isinstance(low, int) and isinstance(length, int) and low + length > size:
                 raise OperationError(
                     ErrorKind.SHAPE,
-                    f"{short_name(call)}: {length} from {low} on of an image of shape {format_shape(shape)}, has {size} (axis {axis})",
+                    f"{call_name(call)}: {length} from {low} on of an image of shape {format_shape(shape)}, has {size} (axis {axis})",
                     (target,),
                 )
     return _target(call)
@@ -112,14 +112,14 @@ def _cropped(call: BoundCall) -> Value:
         if len(shape) != len(size):
             raise OperationError(
                 ErrorKind.RANK,
-                f"{short_name(call)}: a size of {len(size)} axes, {format_shape(size)}, for a value of shape {format_shape(shape)}",
+                f"{call_name(call)}: a size of {len(size)} axes, {format_shape(size)}, for a value of shape {format_shape(shape)}",
                 ("value", "size"),
             )
         for axis, (whole, part) in enumerate(zip(shape, size, strict=True)):
             if isinstance(whole, int) and isinstance(part, int) and part > whole:
                 raise OperationError(
                     ErrorKind.SHAPE,
-                    f"{short_name(call)}: size {format_shape(size)} is larger than the value of shape {format_shape(shape)} (axis {axis})",
+                    f"{call_name(call)}: size {format_shape(size)} is larger than the value of shape {format_shape(shape)} (axis {axis})",
                     ("value", "size"),
                 )
     return result(data.type.dtype, size)
@@ -253,7 +253,7 @@ _FLIPS: Final = (
     "stateless_random_flip_up_down"
 )
 
-RULES: Final[Mapping[str, Rule]] = table(
+RULES: Final[Mapping[str, OperationRule]] = table(
     {
         **{f"image.{name}": _same for name in _SAME.split()},
         **{f"image.{name}": _flipped for name in _FLIPS.split()},

@@ -25,7 +25,7 @@ from terra_refactor.tf_model.arguments import dtype_argument, elements, integer,
 from terra_refactor.tf_model.ops.conversion import operand
 from terra_refactor.tf_model.ops.creation import tensor_dtype
 from terra_refactor.tf_model.ops.results import argument, result, table
-from terra_refactor.tf_model.spec import BoundCall, Rule
+from terra_refactor.tf_model.spec import BoundCall, OperationRule
 
 
 def _fixed_feature(call: BoundCall) -> Value:
@@ -113,7 +113,7 @@ def _texts(call: BoundCall) -> Value:
     return result(STRING, (None,))
 
 
-RULES: Final[Mapping[str, Rule]] = table(
+RULES: Final[Mapping[str, OperationRule]] = table(
     {
         "io.FixedLenFeature": _fixed_feature,
         "io.FixedLenSequenceFeature": _sequence_feature,

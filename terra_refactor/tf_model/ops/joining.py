@@ -34,9 +34,9 @@ from terra_refactor.domain.value import (
 from terra_refactor.tf_model.arguments import elements, integer, integers
 from terra_refactor.tf_model.ops.conversion import Operand, operand, size_value
 from terra_refactor.tf_model.ops.ragged import joining_rows
-from terra_refactor.tf_model.ops.results import argument, normal_axis, primary, result, short_name, table
+from terra_refactor.tf_model.ops.results import argument, call_name, normal_axis, primary, result, table
 from terra_refactor.tf_model.shape_rules.reshaping import concatenated, stacked
-from terra_refactor.tf_model.spec import BoundCall, ErrorKind, OperationError, Rule
+from terra_refactor.tf_model.spec import BoundCall, ErrorKind, OperationError, OperationRule
 
 
 def _item_operands(values: Value | None) -> list[Operand] | None:
@@ -78,7 +78,7 @@ def list_dtype(call: BoundCall, parts: list[Operand], name: str = "values") -> D
             continue
         if found is not None and dtype != found:
             raise OperationError(
-                ErrorKind.DTYPE, f"{short_name(call)}: tensors of dtype {found} and {dtype} in one list", (name,)
+                ErrorKind.DTYPE, f"{call_name(call)}: tensors of dtype {found} and {dtype} in one list", (name,)
             )
         found = dtype
     if found is not None:
@@ -247,6 +247,6 @@ def _split_sizes(shape: tuple[Dim, ...], position: int, sizes: tuple[Dim, ...]) 
     return tuple(rest if length == -1 else length for length in sizes)
 
 
-JOINING: Final[Mapping[str, Rule]] = {"tensorflow.concat": joining_rows(_concat)} | table(
+JOINING: Final[Mapping[str, OperationRule]] = {"tensorflow.concat": joining_rows(_concat)} | table(
     {"stack": _stack, "unstack": _unstack, "split": _split}
 )

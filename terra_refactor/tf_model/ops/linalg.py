@@ -16,12 +16,12 @@ from terra_refactor.domain.value import UNKNOWN, Constant, TupleValue, Value
 from terra_refactor.tf_model.arguments import dtype_argument, elements, integer, integers, is_none, text
 from terra_refactor.tf_model.ops.conversion import operand
 from terra_refactor.tf_model.ops.math import agreed_dtype
-from terra_refactor.tf_model.ops.results import argument, check_dtype, flag, primary, result, short_name, table
+from terra_refactor.tf_model.ops.results import argument, call_name, check_dtype, flag, primary, result, table
 from terra_refactor.tf_model.shape_rules.broadcasting import broadcast_shapes
 from terra_refactor.tf_model.shape_rules.einsum import einsum_shape, tensordot_shape
 from terra_refactor.tf_model.shape_rules.matmul import matmul_shape
 from terra_refactor.tf_model.shape_rules.reduction import reduced_shape
-from terra_refactor.tf_model.spec import BoundCall, ErrorKind, OperationError, Rule
+from terra_refactor.tf_model.spec import BoundCall, ErrorKind, OperationError, OperationRule
 
 _MAGNITUDE: Final = {COMPLEX64: FLOAT32, COMPLEX128: FLOAT64}
 
@@ -45,7 +45,11 @@ def _matmul(call: BoundCall) -> Value:
     if flip_left is None or flip_right is None:
         return result(dtype)
     shape = matmul_shape(
-        left.type.shape, right.type.shape, transpose_left=flip_left, transpose_right=flip_right, what=short_name(call)
+        left.type.shape,
+        right.type.shape,
+        transpose_left=flip_left,
+        transpose_right=flip_right,
+        what=call_name(call),
     )
     return result(dtype, shape)
 
@@ -61,7 +65,7 @@ def _matvec(call: BoundCall) -> Value:
         return result(dtype)
     if not vector:
         raise OperationError(ErrorKind.RANK, "linalg.matvec: b is a number (shape ()), not a vector", ("b",))
-    shape = matmul_shape(left.type.shape, (*vector, 1), transpose_left=flip, what=short_name(call))
+    shape = matmul_shape(left.type.shape, (*vector, 1), transpose_left=flip, what=call_name(call))
     return result(dtype, None if shape is None else shape[:-1])
 
 
@@ -104,13 +108,13 @@ def _matrix(call: BoundCall, shape: Shape, name: str, *, square: bool = False) -
     if len(shape) < 2:
         raise OperationError(
             ErrorKind.RANK,
-            f"{short_name(call)}: {name} has shape {format_shape(shape)}; a matrix has at least 2 axes",
+            f"{call_name(call)}: {name} has shape {format_shape(shape)}; a matrix has at least 2 axes",
             (name,),
         )
     if square and definitely_different(shape[-1], shape[-2]):
         raise OperationError(
             ErrorKind.SHAPE,
-            f"{short_name(call)}: {name} of shape {format_shape(shape)} is not square (axis -2: {format_dim(shape[-2])}, axis -1: "
+            f"{call_name(call)}: {name} of shape {format_shape(shape)} is not square (axis -2: {format_dim(shape[-2])}, axis -1: "
             f"{format_dim(shape[-1])})",
             (name,),
         )
@@ -217,7 +221,7 @@ def _solve(call: BoundCall) -> Value:
     if same_rank and len(matrix.type.shape) != len(right.type.shape):
         raise OperationError(
             ErrorKind.RANK,
-            f"{short_name(call)}: {name} of shape {format_shape(matrix.type.shape)} and rhs of shape {format_shape(right.type.shape)} "
+            f"{call_name(call)}: {name} of shape {format_shape(matrix.type.shape)} and rhs of shape {format_shape(right.type.shape)} "
             "differ in rank",
             (name, "rhs"),
         )
@@ -225,12 +229,12 @@ def _solve(call: BoundCall) -> Value:
     if definitely_different(a[-2], b[-2]):
         raise OperationError(
             ErrorKind.SHAPE,
-            f"{short_name(call)}: {name} of shape {format_shape(a)} and rhs of shape {format_shape(b)} differ in axis -2: "
+            f"{call_name(call)}: {name} of shape {format_shape(a)} and rhs of shape {format_shape(b)} differ in axis -2: "
             f"{format_dim(a[-2])} and {format_dim(b[-2])}",
             (name, "rhs"),
         )
     if call.name.endswith("triangular_solve"):
-        batch = broadcast_shapes(a[:-2], b[:-2], short_name(call), (name, "rhs"))
+        batch = broadcast_shapes(a[:-2], b[:-2], call_name(call), (name, "rhs"))
     else:
         batch = meet_shapes(a[:-2], b[:-2]) if len(a) == len(b) else None
     if batch is None:
@@ -394,7 +398,7 @@ def _matrix_rank(call: BoundCall) -> Value:
     return result(INT32, None if shape is None or len(shape) < 2 else shape[:-2])
 
 
-RULES: Final[Mapping[str, Rule]] = table(
+RULES: Final[Mapping[str, OperationRule]] = table(
     {
         "linalg.matmul": _matmul,
         "linalg.matvec": _matvec,

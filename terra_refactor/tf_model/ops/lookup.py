@@ -12,7 +12,7 @@ from terra_refactor.tf_model.arguments import elements, is_none, shape_argument
 from terra_refactor.tf_model.ops.conversion import operand
 from terra_refactor.tf_model.ops.creation import tensor_dtype
 from terra_refactor.tf_model.ops.results import result
-from terra_refactor.tf_model.spec import BoundCall, Rule
+from terra_refactor.tf_model.spec import BoundCall, OperationRule
 
 
 def _value_dtype(call: BoundCall) -> DType | None:
@@ -70,7 +70,7 @@ _TABLES: Final = (
     *("tensorflow.lookup.experimental.MutableHashTable", "tensorflow.lookup.experimental.DenseHashTable"),
 )
 
-RULES: Final[Mapping[str, Rule]] = {
+RULES: Final[Mapping[str, OperationRule]] = {
     **{f"{table}.{name}": _found for table in _TABLES for name in ("lookup", "__getitem__")},
     **{f"{table}.size": _size for table in _TABLES},
     **{f"{table}.export": _export for table in _TABLES if "Mutable" in table or "Dense" in table},

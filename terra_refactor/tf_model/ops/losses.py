@@ -16,9 +16,9 @@ from terra_refactor.domain.shape import Shape, compatible, format_shape, meet_sh
 from terra_refactor.domain.value import Constant, LibraryValue, Value
 from terra_refactor.tf_model.ops.conversion import operand
 from terra_refactor.tf_model.ops.nn import sparse_softmax_loss_shape
-from terra_refactor.tf_model.ops.results import argument, result, short_name, table
+from terra_refactor.tf_model.ops.results import argument, call_name, result, table
 from terra_refactor.tf_model.shape_rules.labels import without_squeezable
-from terra_refactor.tf_model.spec import BoundCall, ErrorKind, OperationError, Rule
+from terra_refactor.tf_model.spec import BoundCall, ErrorKind, OperationError, OperationRule
 
 
 def _reduced(call: BoundCall, dtype: DType | None, losses: Shape) -> Value:
@@ -36,7 +36,7 @@ def _reduced(call: BoundCall, dtype: DType | None, losses: Shape) -> Value:
     return result(dtype, losses if kind == "none" else ())
 
 
-def _elementwise(labels: str, predictions: str) -> Rule:
+def _elementwise(labels: str, predictions: str) -> OperationRule:
     """A loss of predictions and labels of the same shape."""
 
     def rule(call: BoundCall) -> Value:
@@ -46,7 +46,7 @@ def _elementwise(labels: str, predictions: str) -> Rule:
             kind = ErrorKind.SHAPE if len(given) == len(made) else ErrorKind.RANK
             raise OperationError(
                 kind,
-                f"{short_name(call)}: {labels} of shape {format_shape(given)} and {predictions} of shape {format_shape(made)} must have "
+                f"{call_name(call)}: {labels} of shape {format_shape(given)} and {predictions} of shape {format_shape(made)} must have "
                 "the same shape",
                 (labels, predictions),
             )
@@ -65,10 +65,10 @@ def _softmax_cross_entropy(call: BoundCall) -> Value:
 def _sparse_softmax_cross_entropy(call: BoundCall) -> Value:
     labels, logits = operand(argument(call, "labels")), operand(argument(call, "logits"))
     given, shape = without_squeezable(labels.type.shape, logits.type.shape, 1)
-    return _reduced(call, logits.type.dtype, sparse_softmax_loss_shape(short_name(call), given, shape))
+    return _reduced(call, logits.type.dtype, sparse_softmax_loss_shape(call_name(call), given, shape))
 
 
-RULES: Final[Mapping[str, Rule]] = table(
+RULES: Final[Mapping[str, OperationRule]] = table(
     {
         **{
             f"losses.{name}": _elementwise("labels", "predictions")

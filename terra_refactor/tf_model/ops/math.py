@@ -49,18 +49,18 @@ from terra_refactor.tf_model.ops.ragged import over_rows
 from terra_refactor.tf_model.ops.results import (
     argument,
     axes_of,
+    call_name,
     check_dtype,
     dense_only,
     flag,
     normal_axis,
     primary,
     result,
-    short_name,
 )
 from terra_refactor.tf_model.shape_rules.broadcasting import broadcast_shapes
 from terra_refactor.tf_model.shape_rules.labels import without_squeezable
 from terra_refactor.tf_model.shape_rules.reduction import reduced_shape
-from terra_refactor.tf_model.spec import BoundCall, ErrorKind, OperationError, Rule
+from terra_refactor.tf_model.spec import BoundCall, ErrorKind, OperationError, OperationRule
 
 _REAL: Final = FLOATING | INTEGER
 _FLOATING_COMPLEX: Final = FLOATING | COMPLEX
@@ -73,7 +73,7 @@ def _elementwise(
     *,
     magnitude: bool = False,
     of_number: Callable[[float], float] | None = None,
-) -> Rule:
+) -> OperationRule:
     """A function of one tensor that keeps the shape; dtype kept, or `gives`, or the real type of a complex one.
 
     `of_number` is the same function of a float, for contents.
@@ -96,7 +96,7 @@ def _elementwise(
     return rule
 
 
-_ELEMENTWISE: Final[tuple[tuple[Rule, str], ...]] = (
+_ELEMENTWISE: Final[tuple[tuple[OperationRule, str], ...]] = (
     (
         _elementwise(_FLOATING_COMPLEX),
         "math.acos math.acosh math.asin math.asinh math.atan math.atanh math.cos math.cosh math.exp math.expm1 math.log math.log1p "
@@ -170,7 +170,7 @@ def agreed_dtype(
         if left is not None and right is not None and left != right:
             raise OperationError(
                 ErrorKind.DTYPE,
-                f"{short_name(call)}: {names[0]} has dtype {left} (shape {format_shape(first.type.shape)}), {names[1]} has dtype "
+                f"{call_name(call)}: {names[0]} has dtype {left} (shape {format_shape(first.type.shape)}), {names[1]} has dtype "
                 f"{right} (shape {format_shape(second.type.shape)}); TensorFlow does not promote",
                 names,
             )
@@ -180,7 +180,7 @@ def agreed_dtype(
         if other.weak and not fits(other, tensor.type.dtype):
             raise OperationError(
                 ErrorKind.DTYPE,
-                f"{short_name(call)}: a tensor of dtype {tensor.type.dtype} and a Python value of dtype {other.type.dtype}",
+                f"{call_name(call)}: a tensor of dtype {tensor.type.dtype} and a Python value of dtype {other.type.dtype}",
                 names,
             )
         return tensor.type.dtype
@@ -201,7 +201,7 @@ def _binary(
     quotient: bool = False,
     alone: bool = False,
     operator: str = "",
-) -> Rule:
+) -> OperationRule:
     """A function of two tensors that broadcast. `operator` is the Python operator whose content arithmetic applies."""
 
     def rule(call: BoundCall) -> Value:
@@ -219,7 +219,7 @@ def _binary(
             elif second.kind is TensorKind.RAGGED and first.known and first.type.shape == ():
                 shape = second.type.shape
         elif first.known and second.known:
-            shape = broadcast_shapes(first.type.shape, second.type.shape, short_name(call), names)
+            shape = broadcast_shapes(first.type.shape, second.type.shape, call_name(call), names)
         if quotient:
             dtype = quotient_dtype(dtype)
         content = content_result(operator, first.content, second.content, dtype) if operator else None
@@ -230,7 +230,7 @@ def _binary(
     return rule
 
 
-_BINARY: Final[tuple[tuple[Rule, str], ...]] = (
+_BINARY: Final[tuple[tuple[OperationRule, str], ...]] = (
     (_binary(NUMERIC | {STRING}, alone=True, operator="+"), "math.add"),
     (_binary(NUMERIC, operator="-"), "math.subtract"),
     (_binary(NUMERIC, operator="*"), "math.multiply"),
@@ -262,7 +262,7 @@ def _betainc(call: BoundCall) -> Value:
     operands = [operand(call.argument(name)) for name in ("a", "b", "x")]
     shape: Shape = ()
     for part in operands:
-        shape = broadcast_shapes(shape, part.type.shape, short_name(call)) if part.known else None
+        shape = broadcast_shapes(shape, part.type.shape, call_name(call)) if part.known else None
     return result(next((part.type.dtype for part in operands if part.is_tensor), None), shape)
 
 
@@ -370,14 +370,14 @@ def _same_shape(call: BoundCall, left: Shape, right: Shape, name: str) -> None:
     if len(left) != len(right):
         raise OperationError(
             ErrorKind.RANK,
-            f"{short_name(call)}: shapes {format_shape(left)} and {format_shape(right)} differ in rank",
+            f"{call_name(call)}: shapes {format_shape(left)} and {format_shape(right)} differ in rank",
             (name,),
         )
     for axis, (a, b) in enumerate(zip(left, right, strict=True)):
         if definitely_different(a, b):
             raise OperationError(
                 ErrorKind.SHAPE,
-                f"{short_name(call)}: shapes {format_shape(left)} and {format_shape(right)} differ (axis {axis}: {format_dim(a)} "
+                f"{call_name(call)}: shapes {format_shape(left)} and {format_shape(right)} differ (axis {axis}: {format_dim(a)} "
                 f"and {format_dim(b)})",
                 (name,),
             )
@@ -386,7 +386,7 @@ def _same_shape(call: BoundCall, left: Shape, right: Shape, name: str) -> None:
 # --- reductions -----------------------------------------------------------------------------------------------------------------
 
 
-def reduction(allowed: frozenset[DType], gives: DType | None = None, *, magnitude: bool = False) -> Rule:
+def reduction(allowed: frozenset[DType], gives: DType | None = None, *, magnitude: bool = False) -> OperationRule:
     """A reduction over `axis` (all axes where it is None), with `keepdims`; TensorFlow 1's parameter names are understood."""
 
     def rule(call: BoundCall) -> Value:
@@ -409,11 +409,11 @@ def _reduced(call: BoundCall, shape: Shape) -> Shape:
         return None
     axes = axes_of(call, axis, shape)
     if axes is not None and len(set(axes)) != len(axes):
-        raise OperationError(ErrorKind.SHAPE, f"{short_name(call)}: an axis is named twice in {axes}", ("axis",))
+        raise OperationError(ErrorKind.SHAPE, f"{call_name(call)}: an axis is named twice in {axes}", ("axis",))
     return reduced_shape(shape, axes, keepdims)
 
 
-_REDUCTIONS: Final[tuple[tuple[Rule, str], ...]] = (
+_REDUCTIONS: Final[tuple[tuple[OperationRule, str], ...]] = (
     (reduction(NUMERIC), "math.reduce_sum math.reduce_mean math.reduce_prod math.reduce_euclidean_norm"),
     (reduction(_REAL), "math.reduce_max math.reduce_min"),
     (reduction(_FLOATING_COMPLEX, magnitude=True), "math.reduce_std math.reduce_variance"),
@@ -443,7 +443,7 @@ def _arg_extreme(call: BoundCall) -> Value:
     return result(dtype, reduced_shape(shape, (normal_axis(call, axis, shape),), False))
 
 
-def _scan(allowed: frozenset[DType]) -> Rule:
+def _scan(allowed: frozenset[DType]) -> OperationRule:
     def rule(call: BoundCall) -> Value:
         data = primary(call)
         check_dtype(call, data.type.dtype, allowed)
@@ -484,11 +484,11 @@ def _top_k(call: BoundCall) -> Value:
     if shape is None:
         return _named_pair("TopKV2", ("values", "indices"), result(data.type.dtype), result(index_dtype))
     if not shape:
-        raise OperationError(ErrorKind.RANK, f"{short_name(call)}: a number has no last axis", ("input",))
+        raise OperationError(ErrorKind.RANK, f"{call_name(call)}: a number has no last axis", ("input",))
     if isinstance(size, int) and isinstance(shape[-1], int) and size > shape[-1]:
         raise OperationError(
             ErrorKind.SHAPE,
-            f"{short_name(call)}: k is {size}, but the last axis of shape {format_shape(shape)} has size {shape[-1]}",
+            f"{call_name(call)}: k is {size}, but the last axis of shape {format_shape(shape)} has size {shape[-1]}",
             ("input", "k"),
         )
     taken = (*shape[:-1], size)
@@ -509,20 +509,20 @@ def _in_top_k(call: BoundCall) -> Value:
     if not set(ranks) <= {1, 2} or ranks in ([1, 1], [2, 2]):
         raise OperationError(
             ErrorKind.RANK,
-            f"{short_name(call)}: predictions need rank 2 and targets rank 1, these have shape {shown}",
+            f"{call_name(call)}: predictions need rank 2 and targets rank 1, these have shape {shown}",
             ("predictions", "targets"),
         )
     if len(shapes) == 2 and definitely_different(shapes[0][0], shapes[1][0]):
         raise OperationError(
             ErrorKind.SHAPE,
-            f"{short_name(call)}: predictions and targets of shape {shown} differ in axis 0",
+            f"{call_name(call)}: predictions and targets of shape {shown} differ in axis 0",
             ("predictions", "targets"),
         )
     sizes = [shape[:1] for shape in shapes]
     return result(BOOL, meet_shapes(*sizes) if len(sizes) == 2 else sizes[0] if sizes else (None,))
 
 
-def _segment(*, counted: bool) -> Rule:
+def _segment(*, counted: bool) -> OperationRule:
     """Segment reductions: the first axes become segments, whose number is data, or is given (`counted`)."""
 
     def rule(call: BoundCall) -> Value:
@@ -536,14 +536,14 @@ def _segment(*, counted: bool) -> Rule:
         if len(id_shape) > len(shape):
             raise OperationError(
                 ErrorKind.RANK,
-                f"{short_name(call)}: segment_ids {format_shape(id_shape)} has more axes than data {format_shape(shape)}",
+                f"{call_name(call)}: segment_ids {format_shape(id_shape)} has more axes than data {format_shape(shape)}",
                 ("data", "segment_ids"),
             )
         for axis, (a, b) in enumerate(zip(shape, id_shape, strict=False)):
             if definitely_different(a, b):
                 raise OperationError(
                     ErrorKind.SHAPE,
-                    f"{short_name(call)}: data of shape {format_shape(shape)} and segment_ids of shape {format_shape(id_shape)} differ "
+                    f"{call_name(call)}: data of shape {format_shape(shape)} and segment_ids of shape {format_shape(id_shape)} differ "
                     f"(axis {axis}: {format_dim(a)} and {format_dim(b)})",
                     ("data", "segment_ids"),
                 )
@@ -573,7 +573,7 @@ def _confusion_matrix(call: BoundCall) -> Value:
         assert labels is not None and predictions is not None
         raise OperationError(
             ErrorKind.SHAPE if len(labels) == len(predictions) else ErrorKind.RANK,
-            f"{short_name(call)}: labels of shape {format_shape(given)} and predictions of shape {format_shape(made)} must have the same "
+            f"{call_name(call)}: labels of shape {format_shape(given)} and predictions of shape {format_shape(made)} must have the same "
             "shape",
             ("labels", "predictions"),
         )
@@ -624,11 +624,11 @@ def _zero_fraction(call: BoundCall) -> Value:
     return result(FLOAT32, ())
 
 
-def _names(rows: Iterable[tuple[Rule, str]]) -> dict[str, Rule]:
+def _names(rows: Iterable[tuple[OperationRule, str]]) -> dict[str, OperationRule]:
     return {name: rule for rule, names in rows for name in names.split()}
 
 
-_PLAIN: Final[dict[str, Rule]] = {
+_PLAIN: Final[dict[str, OperationRule]] = {
     "nn.leaky_relu": _leaky_relu,
     "nn.crelu": _crelu,
     "math.betainc": _betainc,
@@ -665,7 +665,7 @@ _PLAIN: Final[dict[str, Rule]] = {
     "math.zero_fraction": _zero_fraction,
 }
 
-RULES: Final[Mapping[str, Rule]] = {
+RULES: Final[Mapping[str, OperationRule]] = {
     **{
         f"tensorflow.{name}": rule
         for name, rule in {**_names(_ELEMENTWISE), **_names(_BINARY), "math.negative": _negative}.items()

@@ -19,11 +19,11 @@ from terra_refactor.tf_model.arguments import MAX_REPEATED, elements, integer, i
 from terra_refactor.tf_model.ops.conversion import operand
 from terra_refactor.tf_model.ops.math import agreed_dtype
 from terra_refactor.tf_model.ops.ragged import by_ragged_numbers
-from terra_refactor.tf_model.ops.results import argument, axes_of, flag, primary, result, short_name, table
+from terra_refactor.tf_model.ops.results import argument, axes_of, call_name, flag, primary, result, table
 from terra_refactor.tf_model.shape_rules.broadcasting import broadcast_shapes
 from terra_refactor.tf_model.shape_rules.reduction import reduced_shape
 from terra_refactor.tf_model.shape_rules.windows import check_positive, effective_window, window_output
-from terra_refactor.tf_model.spec import BoundCall, ErrorKind, OperationError, Rule
+from terra_refactor.tf_model.spec import BoundCall, ErrorKind, OperationError, OperationRule
 
 
 def _settings(value: Value | None, rank: int, channels_first: bool) -> tuple[Dim, ...]:
@@ -93,7 +93,7 @@ def _windowed(
         if padding != "same":
             extent = effective_window(window, dilations[number])
             if isinstance(size, int) and isinstance(extent, int) and extent > size:
-                check_positive(short_name(call), 0, shape, axis, extent)
+                check_positive(call_name(call), 0, shape, axis, extent)
         sizes.append(length)
     return sizes
 
@@ -102,12 +102,12 @@ def _check_rank(call: BoundCall, shape: Shape, rank: int, name: str) -> None:
     if shape is not None and len(shape) != rank:
         raise OperationError(
             ErrorKind.RANK,
-            f"{short_name(call)}: {name} has shape {format_shape(shape)} of rank {len(shape)}, not {rank}",
+            f"{call_name(call)}: {name} has shape {format_shape(shape)} of rank {len(shape)}, not {rank}",
             (name,),
         )
 
 
-def _convolution(rank: int | None, *, depthwise: bool = False) -> Rule:
+def _convolution(rank: int | None, *, depthwise: bool = False) -> OperationRule:
     """A convolution over `rank` spatial axes (from the filters where None)."""
 
     def rule(call: BoundCall) -> Value:
@@ -124,7 +124,7 @@ def _convolution(rank: int | None, *, depthwise: bool = False) -> Rule:
         if rank is not None and shape is not None and len(shape) < count + 2:
             raise OperationError(
                 ErrorKind.RANK,
-                f"{short_name(call)}: input has shape {format_shape(shape)} of rank {len(shape)}, at least {count + 2} axes are needed",
+                f"{call_name(call)}: input has shape {format_shape(shape)} of rank {len(shape)}, at least {count + 2} axes are needed",
                 ("input",),
             )
         first = _layout(call, count)
@@ -138,7 +138,7 @@ def _convolution(rank: int | None, *, depthwise: bool = False) -> Rule:
         if multiple if not depthwise else definitely_different(channels, taken):
             raise OperationError(
                 ErrorKind.SHAPE,
-                f"{short_name(call)}: input of shape {format_shape(known)} has {format_dim(channels)} channels (axis {channel_axis}), "
+                f"{call_name(call)}: input of shape {format_shape(known)} has {format_dim(channels)} channels (axis {channel_axis}), "
                 f"filters of shape {format_shape(kernel_shape)} take {format_dim(taken)} (axis -2)",
                 ("input", "filters"),
             )
@@ -148,7 +148,7 @@ def _convolution(rank: int | None, *, depthwise: bool = False) -> Rule:
             if groups and produced % groups:
                 raise OperationError(
                     ErrorKind.SHAPE,
-                    f"{short_name(call)}: input of shape {format_shape(known)} and filters of shape {format_shape(kernel_shape)} make "
+                    f"{call_name(call)}: input of shape {format_shape(known)} and filters of shape {format_shape(kernel_shape)} make "
                     f"{groups} groups of channels, which do not divide the {produced} output channels (axis -1)",
                     ("input", "filters"),
                 )
@@ -180,7 +180,7 @@ def _separable(call: BoundCall) -> Value:
     return result(middle.type.dtype, (shape[0], outputs, *shape[2:]) if first else (*shape[:-1], outputs))
 
 
-def _transposed_convolution(rank: int) -> Rule:
+def _transposed_convolution(rank: int) -> OperationRule:
     def rule(call: BoundCall) -> Value:
         data, kernel = operand(argument(call, "input", "value")), operand(argument(call, "filters", "filter"))
         dtype = agreed_dtype(call, data, kernel, alone=False, names=("input", "filters"))
@@ -221,7 +221,7 @@ def _check_transposed(call: BoundCall, rank: int, shape: Shape, kernel: Shape, w
         if definitely_different(one, other):
             raise OperationError(
                 ErrorKind.SHAPE,
-                f"{short_name(call)}: input of shape {format_shape(shape)}, filters of shape {format_shape(kernel)} and output_shape "
+                f"{call_name(call)}: input of shape {format_shape(shape)}, filters of shape {format_shape(kernel)} and output_shape "
                 f"{format_shape(wanted)}: the {what} are {format_dim(one)} and {format_dim(other)}",
                 ("input", "filters"),
             )
@@ -232,7 +232,7 @@ def _known_padding(call: BoundCall) -> str | None:
     return written.lower() if written is not None and written.lower() in ("same", "valid") else None
 
 
-def _pooling(rank: int | None) -> Rule:
+def _pooling(rank: int | None) -> OperationRule:
     def rule(call: BoundCall) -> Value:
         data = operand(argument(call, "input", "value"))
         shape = data.type.shape
@@ -339,7 +339,7 @@ def _softmax_loss(call: BoundCall) -> Value:
     if shape == () or given == ():
         raise OperationError(
             ErrorKind.RANK,
-            f"{short_name(call)}: labels of shape {format_shape(given)} and logits of shape {format_shape(shape)}: a number has no classes",
+            f"{call_name(call)}: labels of shape {format_shape(given)} and logits of shape {format_shape(shape)}: a number has no classes",
             ("labels", "logits"),
         )
     asked = [value for name in ("axis", "dim") if not is_none(value := call.argument(name))]
@@ -352,7 +352,7 @@ def _softmax_loss(call: BoundCall) -> Value:
             if definitely_different(a, b) and 1 not in (a, b):
                 raise OperationError(
                     ErrorKind.SHAPE,
-                    f"{short_name(call)}: labels of shape {format_shape(given)} and logits of shape {format_shape(shape)} differ in axis "
+                    f"{call_name(call)}: labels of shape {format_shape(given)} and logits of shape {format_shape(shape)} differ in axis "
                     f"{position}: {format_dim(a)} and {format_dim(b)}",
                     ("labels", "logits"),
                 )
@@ -395,7 +395,7 @@ def sparse_softmax_loss_shape(name: str, labels: Shape, logits: Shape) -> Shape:
 
 def _sparse_softmax_loss(call: BoundCall) -> Value:
     labels, logits = operand(call.argument("labels")), operand(call.argument("logits"))
-    return result(logits.type.dtype, sparse_softmax_loss_shape(short_name(call), labels.type.shape, logits.type.shape))
+    return result(logits.type.dtype, sparse_softmax_loss_shape(call_name(call), labels.type.shape, logits.type.shape))
 
 
 def _sigmoid_loss(call: BoundCall) -> Value:
@@ -406,7 +406,7 @@ def _sigmoid_loss(call: BoundCall) -> Value:
         if len(shape) != len(given) or any(definitely_different(a, b) for a, b in zip(shape, given, strict=True)):
             raise OperationError(
                 ErrorKind.SHAPE,
-                f"{short_name(call)}: labels of shape {format_shape(given)} and logits of shape {format_shape(shape)} must be the same",
+                f"{call_name(call)}: labels of shape {format_shape(given)} and logits of shape {format_shape(shape)} must be the same",
                 ("labels", "logits"),
             )
     return result(dtype, meet_shapes(shape, given) if shape is not None and given is not None else None)
@@ -441,7 +441,7 @@ def _check_rows(call: BoundCall, labels: tuple[Dim, ...], logits: tuple[Dim, ...
         if definitely_different(a, b) and 1 not in (a, b):
             raise OperationError(
                 ErrorKind.RANK,
-                f"{short_name(call)}: labels of shape {format_shape(labels)} have rank {len(labels)}, logits of shape "
+                f"{call_name(call)}: labels of shape {format_shape(labels)} have rank {len(labels)}, logits of shape "
                 f"{format_shape(logits)} rank {len(logits)}: these are {format_dim(a)} and {format_dim(b)} {what}",
                 ("labels", "logits"),
             )
@@ -461,7 +461,7 @@ def _sampled_loss(call: BoundCall) -> Value:
         if other is not None and len(other) == 2 and definitely_different(other[axis], size):
             raise OperationError(
                 ErrorKind.SHAPE,
-                f"{short_name(call)}: inputs of shape {format_shape(inputs)} and {name} of shape {format_shape(other)} differ in axis "
+                f"{call_name(call)}: inputs of shape {format_shape(inputs)} and {name} of shape {format_shape(other)} differ in axis "
                 f"{axis}: {format_dim(size)} and {format_dim(other[axis])}",
                 ("inputs", name),
             )
@@ -494,7 +494,7 @@ def _ctc_decoder(call: BoundCall) -> Value:
     return TupleValue((several, result(inputs.type.dtype, (batch, paths))))
 
 
-RULES: Final[Mapping[str, Rule]] = {
+RULES: Final[Mapping[str, OperationRule]] = {
     "tensorflow.nn.embedding_lookup": by_ragged_numbers(_embedding_lookup, "params", "ids")
 } | table(
     {

@@ -14,7 +14,7 @@ from terra_refactor.tf_model.arguments import dtype_argument, elements, integer,
 from terra_refactor.tf_model.ops.conversion import operand
 from terra_refactor.tf_model.ops.creation import tensor_dtype
 from terra_refactor.tf_model.ops.results import dense_only, flag, result
-from terra_refactor.tf_model.spec import BoundCall, Rule
+from terra_refactor.tf_model.spec import BoundCall, OperationRule
 
 
 def ragged(dtype: DType | None, shape: Shape = None) -> TensorValue:
@@ -152,7 +152,7 @@ def _merged(call: BoundCall) -> Value:
     )
 
 
-def over_rows(rule: Rule) -> Rule:
+def over_rows(rule: OperationRule) -> OperationRule:
     """A reduction of tensors that also takes ragged ones: of rank 2 over one axis it gives a tensor; else the result is unknown."""
     dense = dense_only(rule)
 
@@ -187,7 +187,7 @@ def _only_rows_are_ragged(shape: tuple[Dim, ...]) -> bool:
     return len(shape) >= 2 and shape[1] is None and all(size is not None for size in shape[2:])
 
 
-def by_ragged_numbers(rule: Rule, table: str, numbers: str) -> Rule:
+def by_ragged_numbers(rule: OperationRule, table: str, numbers: str) -> OperationRule:
     """A look-up of rows that also takes ragged numbers: each becomes a row."""
     dense = dense_only(rule)
 
@@ -204,7 +204,7 @@ def by_ragged_numbers(rule: Rule, table: str, numbers: str) -> Rule:
     return look_up
 
 
-def keeping_rows(rule: Rule, name: str) -> Rule:
+def keeping_rows(rule: OperationRule, name: str) -> OperationRule:
     """An operation that keeps the shape, of ragged tensors too."""
     dense = dense_only(rule)
 
@@ -217,7 +217,7 @@ def keeping_rows(rule: Rule, name: str) -> Rule:
     return keep
 
 
-def joining_rows(rule: Rule) -> Rule:
+def joining_rows(rule: OperationRule) -> OperationRule:
     """`tf.concat` with a ragged tensor among its parts, of rank 2: longer rows, or more of them."""
     dense = dense_only(rule)
 
@@ -274,7 +274,7 @@ def _map_flat_values(call: BoundCall) -> Value:
 
 _RAGGED: Final = "tensorflow.RaggedTensor"
 
-RULES: Final[Mapping[str, Rule]] = {
+RULES: Final[Mapping[str, OperationRule]] = {
     **{
         f"{_RAGGED}.{name}": _from_rows
         for name in ("from_row_lengths", "from_row_splits", "from_row_starts", "from_row_limits", "from_value_rowids")

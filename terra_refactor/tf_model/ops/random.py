@@ -11,12 +11,12 @@ from terra_refactor.domain.value import NONE, NOT_A_TENSOR, Constant, Scalar, Va
 from terra_refactor.tf_model.arguments import integer, is_none, shape_argument
 from terra_refactor.tf_model.ops.conversion import operand
 from terra_refactor.tf_model.ops.creation import tensor_dtype
-from terra_refactor.tf_model.ops.results import argument, result, short_name, table
+from terra_refactor.tf_model.ops.results import argument, call_name, result, table
 from terra_refactor.tf_model.shape_rules.broadcasting import broadcast_shapes
-from terra_refactor.tf_model.spec import BoundCall, ErrorKind, OperationError, Rule
+from terra_refactor.tf_model.spec import BoundCall, ErrorKind, OperationError, OperationRule
 
 
-def _draw(*parameters: str) -> Rule:
+def _draw(*parameters: str) -> OperationRule:
     """A draw of `shape`, with which distribution parameters broadcast."""
 
     def rule(call: BoundCall) -> Value:
@@ -30,7 +30,7 @@ def _draw(*parameters: str) -> Rule:
             if is_none(given) or shape is None:
                 continue
             part = operand(given)
-            shape = broadcast_shapes(shape, part.type.shape, short_name(call), ("shape", name)) if part.known else None
+            shape = broadcast_shapes(shape, part.type.shape, call_name(call), ("shape", name)) if part.known else None
         return result(dtype, shape)
 
     return rule
@@ -42,13 +42,13 @@ def _drawn_shape(call: BoundCall) -> Shape:
     if isinstance(given, Constant | Scalar) and not is_none(given):
         raise OperationError(
             ErrorKind.RANK,
-            f"{short_name(call)}: the shape is a number, and must be a list, a tuple or a vector",
+            f"{call_name(call)}: the shape is a number, and must be a list, a tuple or a vector",
             ("shape",),
         )
     return shape_argument(given)
 
 
-def _appended(*parameters: str) -> Rule:
+def _appended(*parameters: str) -> OperationRule:
     """A draw of `shape` for each parameter of the distribution (`tf.random.gamma`): `shape` and then the parameters' shape."""
 
     def rule(call: BoundCall) -> Value:
@@ -60,7 +60,7 @@ def _appended(*parameters: str) -> Rule:
             if is_none(given):
                 continue
             part = operand(given)
-            each = broadcast_shapes(each, part.type.shape, short_name(call), parameters) if part.known else None
+            each = broadcast_shapes(each, part.type.shape, call_name(call), parameters) if part.known else None
             dtype = dtype or (part.type.dtype if part.is_tensor else None)
         wanted = call.argument("dtype")
         dtype = FLOAT32 if is_none(wanted) else tensor_dtype(wanted)
@@ -81,7 +81,9 @@ def _categorical(call: BoundCall) -> Value:
     shape = logits.type.shape
     if shape is not None and len(shape) != 2:
         raise OperationError(
-            ErrorKind.RANK, f"{short_name(call)}: logits have shape {format_shape(shape)}, not 2 axes", ("logits",)
+            ErrorKind.RANK,
+            f"{call_name(call)}: logits have shape {format_shape(shape)}, not 2 axes",
+            ("logits",),
         )
     return result(dtype, (None if shape is None else shape[0], integer(call.argument("num_samples"))))
 
@@ -101,7 +103,7 @@ def _fold_in(call: BoundCall) -> Value:
     return result(seed.type.dtype if seed.is_tensor else INT32, (2,))
 
 
-RULES: Final[Mapping[str, Rule]] = {
+RULES: Final[Mapping[str, OperationRule]] = {
     **table(
         {
             "random.uniform": _draw("minval", "maxval"),

@@ -27,8 +27,8 @@ from terra_refactor.domain.value import (
 from terra_refactor.tf_model.arguments import elements, integer, integers, is_none, is_structure, leaves
 from terra_refactor.tf_model.ops.conversion import operand
 from terra_refactor.tf_model.ops.creation import tensor_dtype
-from terra_refactor.tf_model.ops.results import argument, flag, result, short_name
-from terra_refactor.tf_model.spec import BoundCall, ErrorKind, OperationError, Rule
+from terra_refactor.tf_model.ops.results import argument, call_name, flag, result
+from terra_refactor.tf_model.spec import BoundCall, ErrorKind, OperationError, OperationRule
 
 CELLS: Final = "tensorflow.compat.v1.nn.rnn_cell."
 """Below this are the cells."""
@@ -113,7 +113,7 @@ def _check_state(call: BoundCall, given: Value | None, wanted: Value, batch: Dim
             if definitely_different(shape[axis], size):
                 raise OperationError(
                     ErrorKind.SHAPE,
-                    f"{short_name(call)}: a state of shape {format_shape(shape)} for a cell of {format_dim(part.type.shape[1])} units and "
+                    f"{call_name(call)}: a state of shape {format_shape(shape)} for a cell of {format_dim(part.type.shape[1])} units and "
                     f"a batch of {format_dim(batch)}: axis {axis} is {format_dim(shape[axis])} instead of {format_dim(size)}",
                     ("state",),
                 )
@@ -130,7 +130,7 @@ def _over_time(call: BoundCall, cell: Value | None, suffix: str = "") -> tuple[V
     if shape is not None and len(shape) < 3:
         raise OperationError(
             ErrorKind.RANK,
-            f"{short_name(call)}: inputs of shape {format_shape(shape)} have rank {len(shape)}, at least 3 axes are needed",
+            f"{call_name(call)}: inputs of shape {format_shape(shape)} have rank {len(shape)}, at least 3 axes are needed",
             ("inputs",),
         )
     major = flag(call.argument("time_major"), False)
@@ -223,9 +223,9 @@ def _zero_state(call: BoundCall) -> Value:
     return _with_batch(found[1], tensor_dtype(call.argument("dtype")), integer(call.argument("batch_size")))
 
 
-_METHODS: Final[Mapping[str, Rule]] = {"__call__": _step, "zero_state": _zero_state}
+_METHODS: Final[Mapping[str, OperationRule]] = {"__call__": _step, "zero_state": _zero_state}
 
-RULES: Final[Mapping[str, Rule]] = {
+RULES: Final[Mapping[str, OperationRule]] = {
     "tensorflow.compat.v1.nn.dynamic_rnn": _dynamic,
     "tensorflow.compat.v1.nn.bidirectional_dynamic_rnn": _bidirectional,
     "tensorflow.compat.v1.nn.static_rnn": _static,

@@ -24,7 +24,7 @@ from terra_refactor.domain.value import (
 )
 from terra_refactor.tf_model.arguments import integer, integers, is_none
 from terra_refactor.tf_model.ops.conversion import Operand, operand
-from terra_refactor.tf_model.spec import BoundCall, ErrorKind, OperationError, Rule
+from terra_refactor.tf_model.spec import BoundCall, ErrorKind, OperationError, OperationRule
 
 _DATA_PARAMETERS: Final = (
     "x",
@@ -65,7 +65,7 @@ def result(dtype: DType | None, shape: Shape = None, content: Value | None = Non
     return TensorValue(TensorType(dtype, shape), content=content)
 
 
-def short_name(call: BoundCall) -> str:
+def call_name(call: BoundCall) -> str:
     """The name of a call in messages: `math.add`."""
     return call.name.removeprefix("tensorflow.").removeprefix("compat.v1.")
 
@@ -75,7 +75,7 @@ def check_dtype(call: BoundCall, dtype: DType | None, allowed: frozenset[DType],
     if dtype is not None and dtype not in allowed:
         listed = ", ".join(sorted(allowed))
         raise OperationError(
-            ErrorKind.DTYPE, f"{short_name(call)}: {name} has dtype {dtype}; allowed are {listed}", (name,)
+            ErrorKind.DTYPE, f"{call_name(call)}: {name} has dtype {dtype}; allowed are {listed}", (name,)
         )
 
 
@@ -85,7 +85,7 @@ def normal_axis(call: BoundCall, axis: int, shape: tuple[Dim, ...], name: str = 
     if not -rank <= axis < rank:
         raise OperationError(
             ErrorKind.RANK,
-            f"{short_name(call)}: axis {axis} does not exist in shape {format_shape(shape)} of rank {len(shape)}",
+            f"{call_name(call)}: axis {axis} does not exist in shape {format_shape(shape)} of rank {len(shape)}",
             (name,),
         )
     return axis % rank
@@ -123,7 +123,7 @@ def _composite(value: Value | None) -> bool:
             return False
 
 
-def dense_only(rule: Rule) -> Rule:
+def dense_only(rule: OperationRule) -> OperationRule:
     """The rule for tensors; with a ragged or sparse operand the result is unknown."""
 
     def guarded(call: BoundCall) -> Value:
@@ -134,6 +134,8 @@ def dense_only(rule: Rule) -> Rule:
     return guarded
 
 
-def table(rules: Mapping[str, Callable[[BoundCall], Value]], *, prefix: str = "tensorflow.") -> dict[str, Rule]:
+def table(
+    rules: Mapping[str, Callable[[BoundCall], Value]], *, prefix: str = "tensorflow."
+) -> dict[str, OperationRule]:
     """Rules for tensors by full name, from names without their root."""
     return {prefix + name: dense_only(rule) for name, rule in rules.items()}

@@ -13,7 +13,7 @@ from terra_refactor.tf_model.arguments import integer, integers, is_none
 from terra_refactor.tf_model.ops.conversion import operand
 from terra_refactor.tf_model.ops.creation import tensor_dtype
 from terra_refactor.tf_model.ops.results import argument, check_dtype, flag, primary, result, table
-from terra_refactor.tf_model.spec import BoundCall, Rule
+from terra_refactor.tf_model.spec import BoundCall, OperationRule
 
 _TO_COMPLEX: Final[Mapping[DType, DType]] = {FLOAT32: COMPLEX64, FLOAT64: COMPLEX128}
 _TO_REAL: Final[Mapping[DType, DType]] = {COMPLEX64: FLOAT32, COMPLEX128: FLOAT64}
@@ -134,7 +134,7 @@ def _overlap(call: BoundCall) -> Value:
     return result(data.type.dtype, (*shape[:-2], size))
 
 
-RULES: Final[Mapping[str, Rule]] = table(
+RULES: Final[Mapping[str, OperationRule]] = table(
     {
         **{f"signal.{name}": _transform for name in ("fft", "fft2d", "fft3d", "ifft", "ifft2d", "ifft3d")},
         "signal.rfft": _real_transform,

@@ -17,7 +17,7 @@ from terra_refactor.tf_model.ops.results import argument, axes_of, flag, result
 from terra_refactor.tf_model.shape_rules.matmul import matmul_shape
 from terra_refactor.tf_model.shape_rules.reduction import reduced_shape
 from terra_refactor.tf_model.shape_rules.reshaping import reshaped
-from terra_refactor.tf_model.spec import BoundCall, Rule
+from terra_refactor.tf_model.spec import BoundCall, OperationRule
 
 
 def sparse(dtype: DType | None, shape: Shape = None) -> TensorValue:
@@ -217,7 +217,7 @@ def _eye(call: BoundCall) -> Value:
 
 _SPARSE: Final = "tensorflow.sparse"
 
-RULES: Final[Mapping[str, Rule]] = {
+RULES: Final[Mapping[str, OperationRule]] = {
     f"{_SPARSE}.SparseTensor": _new,
     f"{_SPARSE}.from_dense": _same,
     f"{_SPARSE}.reorder": _same,

@@ -15,14 +15,14 @@ from terra_refactor.tf_model.ops.creation import tensor_dtype
 from terra_refactor.tf_model.ops.math import reduction
 from terra_refactor.tf_model.ops.results import argument, check_dtype, result, table
 from terra_refactor.tf_model.shape_rules.broadcasting import broadcast_shapes
-from terra_refactor.tf_model.spec import BoundCall, Rule
+from terra_refactor.tf_model.spec import BoundCall, OperationRule
 
 
 def _text(call: BoundCall) -> Operand:
     return operand(argument(call, "input", "string_tensor", "data", "inputs", "source"))
 
 
-def _each(dtype: DType, *, texts: bool = True) -> Rule:
+def _each(dtype: DType, *, texts: bool = True) -> OperationRule:
     """A function of each text (or, without `texts`, of each element of any dtype)."""
 
     def rule(call: BoundCall) -> Value:
@@ -82,7 +82,7 @@ def _format(call: BoundCall) -> Value:
     return result(STRING, ())
 
 
-RULES: Final[Mapping[str, Rule]] = {
+RULES: Final[Mapping[str, OperationRule]] = {
     "tensorflow.strings.ngrams": _ngrams,
     **{
         f"tensorflow.strings.{name}": _each(STRING)

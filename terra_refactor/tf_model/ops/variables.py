@@ -35,7 +35,7 @@ from terra_refactor.tf_model.ops.conversion import convert_rule, fits, operand
 from terra_refactor.tf_model.ops.creation import tensor_dtype
 from terra_refactor.tf_model.ops.results import argument, primary, result
 from terra_refactor.tf_model.shape_rules.reshaping import gathered, gathered_nd
-from terra_refactor.tf_model.spec import BoundCall, ErrorKind, OperationError, Rule
+from terra_refactor.tf_model.spec import BoundCall, ErrorKind, OperationError, OperationRule
 
 
 def variable(dtype: DType | None, shape: Shape) -> TensorValue:
@@ -177,7 +177,7 @@ _SCATTERS: Final = (
     "scatter_nd_sub scatter_nd_update scatter_sub scatter_update"
 )
 
-RULES: Final[Mapping[str, Rule]] = {
+RULES: Final[Mapping[str, OperationRule]] = {
     "tensorflow.Variable": _variable,
     "tensorflow.IndexedSlices": _indexed_slices,
     **{f"{_VARIABLE}.{name}": _assign for name in ("assign", "assign_add", "assign_sub")},

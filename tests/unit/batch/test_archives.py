@@ -29,7 +29,7 @@ def tarred(file: Path, name: str, data: bytes, link: str | None = None) -> None:
 
 @pytest.mark.parametrize("kind", ["zip", "tar.gz"])
 def test_an_archive_that_would_fill_the_disk(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fetch, "LARGEST", 1 << 20)
+    monkeypatch.setattr(fetch, "MAX_REPOSITORY_BYTES", 1 << 20)
     archive, folder = tmp_path / f"bomb.{kind}", tmp_path / "folder"
     folder.mkdir()
     (zipped if kind == "zip" else tarred)(archive, "a.py", bytes(1 << 20))

@@ -22,7 +22,7 @@ from terra_refactor.record.record_file import (
     merged_records,
     parse_record,
     read_record,
-    to_json,
+    record_to_json,
 )
 
 
@@ -233,7 +233,7 @@ def test_processes_are_merged_and_survive_the_file() -> None:
     assert (found.calls, found.seconds, both.processes) == (4, 2.0, 2)
     assert found.parameters[0].values == (1, 2, 3)
     assert found.graph is not None and (found.graph.traces, found.graph.causes[0].traces) == (4, 2)
-    assert parse_record(to_json(both), "/r.json").functions == both.functions
+    assert parse_record(record_to_json(both), "/r.json").functions == both.functions
 
 
 def test_a_killed_program_leaves_what_was_written_before(tmp_path: Path) -> None:

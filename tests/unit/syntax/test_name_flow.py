@@ -6,14 +6,14 @@ import ast
 
 import pytest
 
-from terra_refactor.syntax.name_flow import Block, ScopeFlow, inner_blocks, usage_of
+from terra_refactor.syntax.name_flow import ScopeFlow, Statements, inner_blocks, usage_of
 
 
-def block_at(tree: ast.Module, line: int) -> tuple[Block, int]:
+def block_at(tree: ast.Module, line: int) -> tuple[Statements, int]:
     """The innermost block with a statement that begins on a line, and its place there."""
-    found: tuple[Block, int] | None = None
+    found: tuple[Statements, int] | None = None
 
-    def look(block: Block) -> None:
+    def look(block: Statements) -> None:
         nonlocal found
         for at, statement in enumerate(block):
             if statement.lineno == line and found is None:

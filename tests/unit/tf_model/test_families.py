@@ -10,7 +10,7 @@ from terra_refactor.tf_model import registry
 
 
 def test_every_rule_and_attribute_is_found_by_its_name() -> None:
-    for module_name in registry.FAMILIES:
+    for module_name in registry.NAME_FAMILIES:
         module = importlib.import_module(module_name)
         for name, rule in getattr(module, "RULES", {}).items():
             entity = registry.lookup(name)
@@ -27,12 +27,12 @@ def test_every_module_with_rules_is_a_family_or_part_of_one() -> None:
         module = importlib.import_module(info.name)
         if hasattr(module, "RULES"):
             package = info.name.rpartition(".")[0]
-            assert info.name in registry.FAMILIES or package in registry.FAMILIES, info.name
+            assert info.name in registry.NAME_FAMILIES or package in registry.NAME_FAMILIES, info.name
 
 
 def test_no_name_has_rules_in_two_modules() -> None:
     seen: dict[str, str] = {}
-    for module_name in registry.FAMILIES:
+    for module_name in registry.NAME_FAMILIES:
         for name in getattr(importlib.import_module(module_name), "RULES", {}):
             canonical = registry._catalogue_name(name)
             assert seen.setdefault(canonical, module_name) == module_name, (name, module_name, seen[canonical])

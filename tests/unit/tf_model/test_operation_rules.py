@@ -31,12 +31,12 @@ from terra_refactor.domain.value import (
 from terra_refactor.tf_model import ops
 from terra_refactor.tf_model.ops.operators import convert_rule, index_rule, operator_rule
 from terra_refactor.tf_model.registry import canonical_name, lookup
-from terra_refactor.tf_model.spec import BoundCall, ErrorKind, OperationError, Rule
+from terra_refactor.tf_model.spec import BoundCall, ErrorKind, OperationError, OperationRule
 
 N = symbol("N")
 
 
-def rule(name: str) -> Rule:
+def rule(name: str) -> OperationRule:
     entity = lookup(name)
     assert entity is not None and entity.rule is not None
     return entity.rule

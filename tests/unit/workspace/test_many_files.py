@@ -45,7 +45,7 @@ def test_of_many_files_only_what_is_loaded_with_tensors_is_analysed(
     whole = run(AnalysedFiles.EVERY)
     assert {decision.path for decision in run(AnalysedFiles.SHOWN).decisions} >= {"tool.py", "alone.py"}
     assert run(coverage).errors == whole.errors
-    monkeypatch.setattr(components, "MANY", 2)
+    monkeypatch.setattr(components, "_MANY", 2)
     report = run(coverage)
     assert {decision.path for decision in report.decisions} == {"lib/text.py", "model.py"}
     assert report.findings == whole.findings
