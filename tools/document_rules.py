@@ -71,7 +71,8 @@ def _page(rule: Rule) -> str:
     ]
     if rule.samples.bad:
         parts += ["## Before", f"Lines that end in `# {rule.id}` are reported.", _code(rule.samples.bad)]
-    parts += ["## What TensorFlow does" if rule.kind is not RuleKind.DECISION else "## Why", rule.explanation]
+    about_tensorflow = rule.kind is not RuleKind.DECISION and not rule.id.startswith("TR9")  # those are about this tool
+    parts += ["## What TensorFlow does" if about_tensorflow else "## Why", rule.explanation]
     if rule.cure or rule.samples.good:
         parts += [
             "## After",

@@ -154,17 +154,17 @@ def _assessed(hazards: HazardMap, identity: FunctionId) -> Assessment:
         hazards.codes, facts, code, found, parameters, reached, partial(hazards.ask, _FRESH)
     )
     extra = dict.fromkeys(
-        f"what subclasses make of `{name}` has no side effects"
+        f"overrides of `{name}` in subclasses have no side effects"
         for context in contexts
         for name in abstract_methods(hazards, context)
     )
     if count and not hazards.ask(_IMPORTS_TENSORFLOW, identity.module):
-        extra["Keras runs on TensorFlow here: the module itself does not import it"] = None
+        extra["Keras uses the TensorFlow backend: the module does not import TensorFlow itself"] = None
     if not count.differentiated:
         extra.update(dict.fromkeys(_may_build_models(hazards, found, contexts)))
     shaped = sizes_to_retrace(found, parameters, relax=_may_relax(hazards, contexts))
     if shaped is not None:
-        extra[f"`{shaped}` has the same shape in most calls: a graph is traced for each"] = None
+        extra[f"`{shaped}` has the same shape in most calls: each new one is traced"] = None
     if count.open_loops and count.open_traced >= _LONG_BODY * UNKNOWN_ITERATIONS**count.open_loops:
         extra[
             "the Python loops that count to an unknown number are short: a graph has a copy of the body for each iteration"
@@ -192,7 +192,7 @@ def _may_build_models(hazards: HazardMap, found: FunctionFacts, contexts: tuple[
         for call, name in view.library_calls():
             given = view.parameter_behind(call.arguments[0].value) if call.arguments else None
             if given in open_ones and registry.is_library_subclass(name.removesuffix(".__call__"), LAYER):
-                yield f"`{given}` is no symbolic tensor of Keras, with which a model is built"
+                yield f"`{given}` is not a symbolic Keras tensor, as in building a functional model"
 
 
 def _imports_tensorflow(hazards: HazardMap, module: str) -> bool:

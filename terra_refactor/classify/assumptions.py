@@ -58,7 +58,7 @@ _UNDERSTOOD = frozenset(
 def _holds_instance(facts: ProgramFacts, parameter: ParameterFacts) -> bool:
     """Whether objects are passed whose identity selects the graph, and which may differ from call to call.
 
-    Data sets and shapes are distinguished by what they are.
+    Datasets and shapes are distinguished by what they are.
     """
     objects = [
         facts.objects[member.object]
@@ -117,6 +117,7 @@ def _is_tape(facts: ProgramFacts, parameter: ParameterFacts) -> bool:
     )
 
 
+_IN_WORDS: Final = {"budget": "too many steps", "recursion depth": "calls are nested too deeply"}
 _USE_VARIABLES: Final = frozenset({"apply", "apply_gradients", "gradient", "jacobian", "minimize"})
 
 
@@ -199,12 +200,12 @@ def gather_assumptions(
 ) -> Assumptions:
     """The assumptions under which a function without certain hazards is safe."""
     if found.problem is not None:
-        return Assumptions((), f"the analysis did not finish with it ({found.problem})")
+        return Assumptions((), f"the analysis of it did not finish: {_IN_WORDS.get(found.problem, found.problem)}")
     failed = next((hazard.message for hazard in hazards if hazard.nature is Nature.INTERNAL_ERROR), None)
     if failed is not None:
         return Assumptions((), failed)
     if not found.contexts:
-        return Assumptions((), "the analysis never reached it: the code around it does not run, as far as it can tell")
+        return Assumptions((), "the analysis never reached it: the code around it appears not to run")
     if lacks_weak_references(codes, facts, code):
         return Assumptions(
             (),
@@ -214,19 +215,19 @@ def gather_assumptions(
         if _is_tape(facts, parameter_facts):
             return Assumptions(
                 (),
-                f"`{parameter_facts.name}` is a gradient tape of its caller: a tape that records eagerly knows no tensor of a graph",
+                f"`{parameter_facts.name}` is a gradient tape of its caller: an eager tape does not record tensors inside a graph",
             )
         if _holds_weights(parameter_facts) or _changes_weight(codes.of(code.id), parameter_facts):
             return Assumptions(
                 (),
-                f"`{parameter_facts.name}` brings the variables of a model: as arguments of a graph those of Keras 3 are tensors, "
-                "of which no tape gives a gradient and which no optimizer changes",
+                f"`{parameter_facts.name}` brings the variables of a model: Keras 3 variables become tensors when they are arguments "
+                "of a graph, so a tape gives no gradient for them and an optimizer cannot update them",
             )
         if _is_rebuilt(codes, facts, parameter_facts, made=True):
             return Assumptions(
                 (),
-                f"`{parameter_facts.name}` is a deferred tensor of a class of the program: as an argument of a graph it is put "
-                "together again as one of TensorFlow Probability's own class",
+                f"`{parameter_facts.name}` is a deferred tensor (TensorFlow Probability) of a class of the program: as an argument "
+                "of a graph it is rebuilt as TensorFlow Probability's own class",
             )
     sentences: dict[str, None] = {}
     kinds = {parameter.name: parameter.kind for parameter in code.parameters}
@@ -234,15 +235,17 @@ def gather_assumptions(
         if position == 0 and code.kind is FunctionKind.METHOD and parameter.name in ("self", "cls"):
             continue
         if parameter.evidence is Evidence.KEYWORD:
-            sentences[f"`{parameter.name}` is a tensor: only its name says so"] = None
+            sentences[f"`{parameter.name}` is a tensor, as its name suggests"] = None
         elif parameter.evidence is Evidence.RECORDED and code.id in codes.program.recorded:
             sentences[assumption_of(codes.program.recorded[code.id], parameter.name)] = None
         elif _is_rebuilt(codes, facts, found.parameters[position], made=False):
-            sentences[f"`{parameter.name}` is a tensor, and no deferred tensor of a class of the program"] = None
+            sentences[
+                f"`{parameter.name}` is a tensor, and not a deferred tensor (TensorFlow Probability) of a class of the program"
+            ] = None
         elif parameter.kind is ParameterValueKind.OBJECT and _holds_instance(facts, found.parameters[position]):
-            sentences[f"`{parameter.name}` is the same object in most calls: a graph is traced for each"] = None
+            sentences[f"`{parameter.name}` is the same object in most calls: each new one is traced"] = None
         elif parameter.kind is ParameterValueKind.PRIMITIVE and _is_any_number(code, found.parameters[position]):
-            sentences[f"`{parameter.name}` takes few values: a graph is traced for each"] = None
+            sentences[f"`{parameter.name}` takes few values: each new one is traced"] = None
         elif parameter.kind is ParameterValueKind.UNKNOWN:
             if kinds[parameter.name] in (ParameterKind.VAR_POSITIONAL, ParameterKind.VAR_KEYWORD):
                 sentences[f"what `{parameter.name}` brings are tensors, or Python values that do not vary"] = None
@@ -250,13 +253,13 @@ def gather_assumptions(
                 sentences[f"`{parameter.name}` is a tensor, or a Python value that does not vary"] = None
     for name, is_certain in _converted(codes, facts, found).items():
         if is_certain:
-            return Assumptions((), f"`{name}` is converted to another dtype, which a graph does to Python values only")
+            return Assumptions((), f"`{name}` is converted to another dtype; in a graph only Python values are")
         sentences[f"`{name}` {ARRAY_IS_CONVERTED}"] = None
     fresh = freshness(code, ask)
     if fresh.how is Freshness.REFUSED:
-        return Assumptions((), f"`{fresh.parameter}` is a view of a dict, which a traced function cannot take")
+        return Assumptions((), f"`{fresh.parameter}` is a view of a dict, which a traced function does not accept")
     if fresh.how is Freshness.SOMETIMES:
-        sentences[f"`{fresh.parameter}` is the same object in most calls: a graph is traced for each"] = None
+        sentences[f"`{fresh.parameter}` is the same object in most calls: each new one is traced"] = None
     for name in found.wrappers:
         if decoration(name)[0] not in _UNDERSTOOD:
             sentences[f"the decorator `{name}` keeps the meaning of the function"] = None

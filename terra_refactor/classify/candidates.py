@@ -113,10 +113,10 @@ def why_not_a_candidate(
     ):
         return "in a graph `tf.custom_gradient` makes a tensor of every argument, and of its defaults that are none"
     if _is_called_on_temporaries(codes, facts, code, found):
-        return "it is called on a temporary object: a traced method holds its object weakly, and would lose it"
+        return "it is called on a temporary object: a traced method holds only a weak reference to its object, and would lose it"
     fresh = freshness(code, ask)
     if fresh.how is Freshness.ALWAYS:
-        return f"its calls bring another `{fresh.written}` each: a graph would be traced for each ({IDENTITY_KEYED.id})"
+        return f"each call passes a new `{fresh.written}`: each would be traced ({IDENTITY_KEYED.id})"
     return varying_python_value(code, found, parameters)
 
 

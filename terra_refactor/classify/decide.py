@@ -114,7 +114,7 @@ class _Decider:
         self.old = frozenset(self.program.modules) if is_old else programs_of_tensorflow_1(hazards)
         self.of_sessions = tensorflow_1_modules(facts)
         self.piped: frozenset[FunctionId] = frozenset()
-        """Functions that data sets seem to trace. Where something would be taken away, none."""
+        """Functions that datasets seem to trace. Where something would be taken away, none."""
         self.in_replicas: frozenset[FunctionId] = frozenset()
         """Functions that `strategy.run` calls outside of graphs and that update variables."""
         self.coverage = self.covered_by({})

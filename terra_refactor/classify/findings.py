@@ -43,7 +43,7 @@ from terra_refactor.syntax.location import Span
 from terra_refactor.tf_model.releases import OF_GRAPHS, Releases
 
 _ANY_RELEASE: Final = (Releases(), "")
-_EXPECTED: Final = "the code around it expects an exception"
+_EXPECTED: Final = "the surrounding code expects an exception"
 
 
 def find(hazards: HazardMap, decisions: tuple[Decision, ...]) -> tuple[Finding, ...]:
@@ -198,7 +198,7 @@ def _decided(program: Program, decisions: tuple[Decision, ...]) -> Iterator[Find
     for decision in decisions:
         place = _place_of(program, decision)
         if decision.action is Action.ADD_TF_FUNCTION and decision.level is Level.SAFE:
-            message = f"{decision.qualname} is safe as a graph and would pay: {decision.reason}"
+            message = f"{decision.qualname} is safe as a graph and would be faster: {decision.reason}"
             yield _about(decision, MISSED_HYBRIDIZATION, place, message)
         elif (
             decision.action is Action.REMOVE_TF_FUNCTION

@@ -62,5 +62,5 @@ def without(facts: ProgramFacts, removed: Set[FunctionId]) -> frozenset[ContextI
 
 
 def of_libraries(facts: ProgramFacts) -> frozenset[ContextId]:
-    """The contexts that run in a graph whatever the project decorates: a data set or Keras calls them, or what calls them."""
+    """The contexts that run in a graph whatever the project decorates: a dataset or Keras calls them, or what calls them."""
     return without(facts, {identity for identity, found in facts.functions.items() if found.hybrid is not None})

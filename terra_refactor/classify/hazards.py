@@ -360,7 +360,7 @@ class HazardMap:
         contexts = self.facts.contexts_of(identity)
         is_graph = context.in_graph or self.is_hybrid(context.function)
         if is_graph and may_be_filled_before(self.index(identity), contexts, effect):
-            return f"what is looked up in `{effect.target}` is there before the graph is traced"
+            return f"the key that is looked up in `{effect.target}` exists before the graph is traced"
         return None
 
     def _reporter(self, kind: EffectKind, site: EffectSite) -> tuple[Rule, CureHint | None]:

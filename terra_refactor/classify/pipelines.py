@@ -1,10 +1,10 @@
-"""Functions that are given to data sets of which nothing but their methods is known (`tfds.load(...)`, a parameter): these trace them.
+"""Functions that are given to datasets of which nothing but their methods is known (`tfds.load(...)`, a parameter): these trace them.
 
-Computes: which functions without callers that are given to `map`, `filter` and the like of an unknown object that is used as a data set is,
+Computes: which functions without callers that are given to `map`, `filter` and the like of an unknown object that is used as a dataset is,
 or inside of a graph to any method that is not of the program (`strategy.run`). Also those that `strategy.run` calls outside of graphs,
 which can be no graphs of their own where they update variables.
 Needs: facts. Gives: `given_to_pipelines`, `synchronized_in_replicas`. Ignores: objects that only have a method of such a name: those of
-pandas, `multiprocessing` and others call what they are given; data sets that are known, since the analysis enters what these are given.
+pandas, `multiprocessing` and others call what they are given; datasets that are known, since the analysis enters what these are given.
 
 It is a guess: enough to add nothing, not enough to take anything away.
 """
@@ -33,7 +33,7 @@ _OF_DATA_SETS: Final = frozenset({"batch", "flat_map", "interleave", "padded_bat
 
 
 def given_to_pipelines(hazards: HazardMap) -> frozenset[FunctionId]:
-    """The functions that only unknown data sets call, and what only such functions call."""
+    """The functions that only unknown datasets call, and what only such functions call."""
     facts = hazards.whole_facts
     given_to_some: set[FunctionId] = set()
     for context in facts.contexts:
@@ -119,7 +119,7 @@ def _functions(value: Value) -> Iterator[FunctionId]:
 
 
 def _is_of_data_set(view: ContextView, call: Call) -> bool:
-    """Whether the method is given what only those of data sets take, or its object or result has methods that only data sets have."""
+    """Whether the method is given what only those of datasets take, or its object or result has methods that only datasets have."""
     if any(argument.keyword in _OPTIONS for argument in call.arguments):
         return True
     same = {call.op}

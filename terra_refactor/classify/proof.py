@@ -262,10 +262,10 @@ class Proof:
     def _doubt_of_effect(self, context: ContextFacts, hazard: ReachedHazard) -> Doubt | None:
         effects = [each for each in context.effects if each.site == hazard.site and each.via == hazard.via]
         if effects and all(effect.assumed for effect in effects):
-            return "if it happens at all: that rests on what could not be resolved"
+            return "if it happens at all, which depends on unresolved code"
         rule = all_rules()[hazard.rule]
         if rule.counts_if_used and self.is_unused(context, hazard):
-            return "if somebody looks at it"
+            return "if some code reads it"
         if any(effect.kind is EffectKind.VARIABLE_CREATION for effect in effects):
             return self._doubt_of_creation(context, hazard)
         done = [effect for effect in effects if effect.kind is not EffectKind.STATE_READ]
@@ -279,7 +279,7 @@ class Proof:
         if self._is_always_the_same(context, hazard):
             return "if something else sets it between the calls: each call would set it to the same value"
         if not self.is_looked_at(context, hazard, writes):
-            return "if somebody looks at it between the calls"
+            return "if some code reads it between the calls"
         if rule.keeps_tensor:
             if not any(self._keeps_tensor(inner, hazard.site.op) for inner in self._contexts_at(context, hazard.via)):
                 return "if a tensor of the trace is in it, which no call shows"

@@ -65,11 +65,11 @@ def batch_command(
 ) -> int:
     """Analyse many repositories, each in its own process, and summarise."""
     if executor not in ("local", "dask"):
-        raise UsageError(f"--executor: takes local or dask, not {executor}")
+        raise UsageError(f"--executor: must be local or dask, not {executor}")
     if (executor == "dask") != (scheduler is not None):
-        raise UsageError("--executor dask and --scheduler ADDRESS: only together")
+        raise UsageError("--executor dask requires --scheduler ADDRESS, and --scheduler requires --executor dask")
     if timeout <= 0 or memory < 0 or (jobs is not None and jobs < 0):
-        raise UsageError("--timeout takes more than 0 seconds, --memory and --jobs a whole number from 0")
+        raise UsageError("--timeout must be positive; --memory and --jobs must be non-negative integers")
     gc.enable()  # this goes on for long
     entries = read_manifest(Path(manifest))
     limits = RepositoryLimits(timeout, memory)

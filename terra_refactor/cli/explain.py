@@ -40,4 +40,4 @@ def explain_command(rule: RuleName = None) -> int:
         out().print(families()[family], style="bold")
         print_rules(out(), (entry for entry in all_rules().values() if entry.id.startswith(family)))
         return DONE
-    raise UsageError(f"there is no rule `{rule}`{nearest_rule(rule)}")
+    raise UsageError(f"unknown rule `{rule}`{nearest_rule(rule)}")

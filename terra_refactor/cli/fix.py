@@ -41,11 +41,11 @@ Diff = Annotated[bool, typer.Option("--diff", help="Print a unified diff and wri
 CheckOnly = Annotated[bool, typer.Option("--check", help="Write nothing; exit with 1 if something would change.")]
 
 Verify = Annotated[
-    bool, typer.Option("--verify", help="Run both versions first; make only changes with the same results.")
+    bool, typer.Option("--verify", help="Run both versions first; make only changes that give the same results.")
 ]
 Interactive = Annotated[
     bool,
-    typer.Option("--interactive", "-i", help="Show each change with its reason, ask, and write those that are wanted."),
+    typer.Option("--interactive", "-i", help="Show each change with its reason, ask, and write the accepted ones."),
 ]
 
 
@@ -75,17 +75,17 @@ def fix_command(
     """
     targets = read_targets(format, output)
     if write and (diff or check):
-        raise UsageError(f"--write: not together with {'--diff' if diff else '--check'}, which writes nothing")
+        raise UsageError(f"--write: cannot be combined with {'--diff' if diff else '--check'}, which writes nothing")
     if verify and (interactive or select is not None):
-        raise UsageError(f"--verify: not together with {'--interactive' if interactive else '--select'}")
+        raise UsageError(f"--verify: cannot be combined with {'--interactive' if interactive else '--select'}")
     if interactive and (write or diff or check):
-        raise UsageError("--interactive: not together with --write, --diff or --check; it asks, then writes")
+        raise UsageError("--interactive: cannot be combined with --write, --diff or --check; it asks, then writes")
     if (write or interactive) and STDIN in paths:
         raise UsageError(
             f"{'--write' if write else '--interactive'}: standard input cannot be written to; --diff prints the changes"
         )
     if not verify and how.are_given:
-        raise UsageError("--run, --pytest, --python, --timeout and --memory: only together with --verify")
+        raise UsageError("--run, --pytest, --python, --timeout and --memory: require --verify")
     setting = how.setting()
     settings = run.settings(paths, select=select, ignore=ignore, min_ops=min_ops, level=level)
     if run.show_settings:

@@ -53,7 +53,7 @@ AddIgnores = Annotated[
 ]
 Reason = Annotated[
     str | None,
-    typer.Option("--reason", metavar="TEXT", help="With --add-ignores: what the comments say after the rule."),
+    typer.Option("--reason", metavar="TEXT", help="With --add-ignores: the reason that each comment gives."),
 ]
 Statistics = Annotated[
     bool, typer.Option("--statistics", help="Print the number of findings per rule instead of the findings.")
@@ -108,7 +108,7 @@ def lint_command(
         ("--watch", watch),
     )
     if reason is not None and not add_ignore_comments:
-        raise UsageError("--reason: only together with --add-ignores")
+        raise UsageError("--reason: requires --add-ignores")
     saved_to = _baseline_file(settings)
     if write_baseline or shrink_baseline:
         check_inside(saved_to, repository_of(saved_to.parent), "--baseline")  # a link of its name may be anybody's
@@ -162,7 +162,7 @@ def _check_together(*given: tuple[str, bool]) -> None:
     """Raises UsageError where two options are given of which only one can be followed."""
     names = [name for name, is_given in given if is_given]
     if len(names) > 1:
-        raise UsageError(f"{names[0]}: not together with {names[1]}")
+        raise UsageError(f"{names[0]}: cannot be combined with {names[1]}")
 
 
 def _baseline_file(settings: Config) -> Path:

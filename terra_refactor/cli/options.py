@@ -81,12 +81,16 @@ Exclude: TypeAlias = Annotated[
 ]
 BaselineOption: TypeAlias = Annotated[
     str | None,
-    typer.Option("--baseline", metavar="FILE", help="Do not report findings in this file (see --write-baseline)."),
+    typer.Option(
+        "--baseline", metavar="FILE", help="Do not report the findings listed in this file (see --write-baseline)."
+    ),
 ]
 EvidenceFiles: TypeAlias = Annotated[
     list[str] | None,
     typer.Option(
-        "--evidence", metavar="FILE", help="Use what `terra-refactor record` wrote there; may be given several times."
+        "--evidence",
+        metavar="FILE",
+        help="Use a record written by `terra-refactor record`; may be given several times.",
     ),
 ]
 WriteBaseline: TypeAlias = Annotated[
@@ -97,11 +101,11 @@ WriteBaseline: TypeAlias = Annotated[
     ),
 ]
 ShrinkBaseline: TypeAlias = Annotated[
-    bool, typer.Option("--shrink-baseline", help="Remove findings that are gone from the baseline; add nothing.")
+    bool, typer.Option("--shrink-baseline", help="Remove fixed findings from the baseline; add none.")
 ]
 DiffBase: TypeAlias = Annotated[
     str | None,
-    typer.Option("--diff-base", metavar="REV", help="Report only findings that this git revision does not have."),
+    typer.Option("--diff-base", metavar="REV", help="Report only findings that are new since this git revision."),
 ]
 Isolated: TypeAlias = Annotated[bool, typer.Option("--isolated", help="Read no configuration file.")]
 ShowSettings: TypeAlias = Annotated[
@@ -116,7 +120,7 @@ CacheDir: TypeAlias = Annotated[
     typer.Option(
         "--cache-dir",
         metavar="FOLDER",
-        help="Keep the analysis cache there; otherwise where TERRA_REFACTOR_CACHE_DIR says, else in the user's cache folder.",
+        help="Folder of the analysis cache; by default $TERRA_REFACTOR_CACHE_DIR, else the user's cache folder.",
     ),
 ]
 FollowLinks: TypeAlias = Annotated[
@@ -131,14 +135,14 @@ Verbose: TypeAlias = Annotated[
     bool, typer.Option("--verbose", "-v", help="Print every function, with types, assumptions, effects and hazards.")
 ]
 EveryFunction: TypeAlias = Annotated[
-    bool, typer.Option("--all", "-a", help="Print every function, file by file, instead of what to do first.")
+    bool, typer.Option("--all", "-a", help="List every function, file by file, instead of the agenda.")
 ]
 StdinFilename: TypeAlias = Annotated[
     str | None, typer.Option("--stdin-filename", metavar="NAME", help="The name of standard input in reports.")
 ]
 MinOps: TypeAlias = Annotated[
     int | None,
-    typer.Option("--min-ops", metavar="N", help="The fewest tensor operations per call for which converting pays."),
+    typer.Option("--min-ops", metavar="N", help="Minimum number of tensor operations per call for a change."),
 ]
 TfVersion: TypeAlias = Annotated[
     str | None, typer.Option("--tf-version", metavar="X.Y", help="The TensorFlow release that the code targets.")
@@ -201,11 +205,11 @@ class VerifyOptions:
             UsageError: the options contradict each other, or the command is none that can be recorded.
         """
         if self.run is not None and self.tests is not None:
-            raise UsageError("--run: not together with --pytest")
+            raise UsageError("--run: cannot be combined with --pytest")
         if self.timeout is not None and self.timeout <= 0:
-            raise UsageError("--timeout: is a number of seconds above 0")
+            raise UsageError("--timeout: must be a positive number of seconds")
         if self.memory is not None and self.memory < 0:
-            raise UsageError("--memory: is a number of GB, or 0 for no limit")
+            raise UsageError("--memory: must be a number of GB, or 0 for no limit")
         interpreter = shutil.which(self.python) if self.python is not None else sys.executable
         if interpreter is None:
             raise UsageError(f"--python: there is no interpreter {self.python}")
@@ -267,7 +271,7 @@ class RunOptions:
         start = next((path for path in paths if path != STDIN), ".")
         folder = start if os.path.isdir(start) else os.path.dirname(start) or "."
         if self.isolated and self.config is not None:
-            raise UsageError("--isolated: not together with --config, which names a file to read")
+            raise UsageError("--isolated: cannot be combined with --config, which names a file to read")
         found = Config() if self.isolated else load_config(self.config, folder)
         for notice in found.notices:
             err().print(f"warning: {notice}", soft_wrap=True)

@@ -38,7 +38,7 @@ def record_command(
 ) -> int:
     """Run your own command and record types, calls, times and traces. Runs the program; ends with its exit code."""
     if not os.path.isdir(root):
-        raise UsageError(f"--root: there is no folder {root}")
+        raise UsageError(f"--root: no such folder: {root}")
     if not quiet:
         err().print("note: recording runs the program, with your permissions", soft_wrap=True)
     recorded = run_recorded(command or [], root, output)
@@ -59,7 +59,7 @@ def summary(record: Record, output: str) -> list[str]:
     ]
     lines += [f"warning: {notice}" for notice in record.notices]
     if not record.complete:
-        lines.append("warning: a process did not come to its end; what it did in the last seconds may be missing")
+        lines.append("warning: a process was killed; its last seconds may be missing from the record")
     again = sorted((each for each in traced if _retraces(each) > 1), key=_retraces, reverse=True)
     for each in again[:_SHOWN]:
         assert each.graph is not None

@@ -139,6 +139,6 @@ def warn_of_nothing(report: WorkspaceReport) -> None:
         err().print(f"warning: {notice}", soft_wrap=True)
     if not report.stats.files and not report.errors:
         err().print(
-            "warning: no Python files were found under the paths given; what git ignores and what is excluded does not count",
+            "warning: no Python files found under the given paths (files that git ignores or `exclude` matches are skipped)",
             soft_wrap=True,
         )

@@ -53,7 +53,7 @@ class Why(Enum):
     DECLARED = "declared"
     """A signature or spec has None there."""
     BATCH = "batch"
-    """It is that of a data set's batches, of which the last may be smaller."""
+    """It is that of a dataset's batches, of which the last may be smaller."""
     CONTENT = "content"
     """The content of a tensor decides."""
 

@@ -2,7 +2,7 @@
 
 A value says what it is when the program runs eagerly. Beside that, marks say what of it is not static while a graph is traced: sizes
 (`OpenDim`), and the content or rank of a tensor (`Traced`). Which graph is meant is relative (`roots.py`): a batch is open to the function
-that takes it from a data set, and has its sizes for a graph that begins at the function that it is handed to. So marks are shifted at the
+that takes it from a dataset, and has its sizes for a graph that begins at the function that it is handed to. So marks are shifted at the
 boundary of each call. Open sizes from a dataset or spec hold for any graph, and are not shifted.
 
 Computes: the marks of values. Gives: `seen_inside`, `seen_outside`, `as_given`, `without_marks`, `content_roots`. The marks are a

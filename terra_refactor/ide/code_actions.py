@@ -33,7 +33,7 @@ from terra_refactor.syntax.edit import apply_edits
 from terra_refactor.syntax.location import Span
 from terra_refactor.syntax.suppress import suppressed_text
 
-NO_SHIM = "the environment of the program has no terra-refactor: install it there first (`pip install terra-refactor`)"
+NO_SHIM = "terra-refactor is not installed in the environment of the program: install it there first (`pip install terra-refactor`)"
 
 
 class Task(Enum):

@@ -201,7 +201,7 @@ def _parameter(snapshot: Snapshot, function: Function, name: str) -> str:
     if text is not None:
         return text
     if facts is None or known is None:
-        return f"{as_code(name)}: not known; no analysed code runs this function"
+        return f"{as_code(name)}: unknown; no analysed code calls this function"
     return f"{as_code(name)}: not known; {parameter_reason(known.evidence, len(facts.callers))}"
 
 
@@ -212,9 +212,9 @@ def _values(snapshot: Snapshot, function: Function, result: int, name: str | Non
     if text is not None or name is None:
         return text
     if not values:
-        return f"{as_code(name)}: not known; no analysed call reaches this place"
+        return f"{as_code(name)}: unknown; no analysed call reaches this place"
     reasons = [unknown_reason(value) for each in values for value in members(each) if isinstance(value, UnknownValue)]
-    return f"{as_code(name)}: not known; {reasons[0] if reasons else 'nothing in the analysed code says what it is'}"
+    return f"{as_code(name)}: not known; {reasons[0] if reasons else 'the analysed code does not determine it'}"
 
 
 def _described(snapshot: Snapshot, values: list[Value]) -> str | None:

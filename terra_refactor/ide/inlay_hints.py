@@ -128,7 +128,7 @@ def _entry_text(entry: EntryKind) -> str:
         case EntryKind.FRAMEWORK:
             return "as Keras or tf.data calls it"
         case EntryKind.UNCALLED:
-            return "nobody calls it here"
+            return "no call in the project"
 
 
 def _callers(snapshot: Snapshot, function: Function) -> Iterator[str]:

@@ -249,10 +249,10 @@ def program_function_card(snapshot: Snapshot, function: Function) -> str:
 def parameter_reason(evidence: Evidence, callers: int) -> str:
     """Why nothing is known of a parameter."""
     if callers:
-        return "its callers pass what is not known either"
+        return "its callers pass unknown values"
     if evidence is Evidence.KEYWORD:
         return "only its name suggests a tensor"
-    return "the project has no call of this function, and nothing else says what it is"
+    return "the project does not call this function"
 
 
 def unknown_reason(value: UnknownValue) -> str:
@@ -263,9 +263,9 @@ def unknown_reason(value: UnknownValue) -> str:
         source = {
             "parameter": "it comes from the parameter {}",
             "global": "it comes from the global {}",
-            "library": "it comes from {}, which is not modelled",
+            "library": "it comes from {}, which the analysis does not model",
             "call": "it comes from the call of {}, which is not resolved",
         }.get(value.origin.root)
         if source is not None:
             return source.format(as_code(value.origin.name))
-    return "nothing in the analysed code says what it is"
+    return "the analysed code does not determine it"

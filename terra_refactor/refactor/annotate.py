@@ -76,7 +76,7 @@ def annotated(
         if behind is not None:
             edits.append(Edit(behind, behind, f" -> {writer.text(returns)}"))
     if not edits:
-        return NotMade("every type that is known stands there already")
+        return NotMade("every known type is annotated already")
     try:
         together = check_edits((*edits, *add_imports(context.module, writer.imports())))
         source.encode(apply_edits(source.text, together))

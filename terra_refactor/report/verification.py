@@ -55,7 +55,7 @@ def print_verification(console: Console, report: VerifyReport, *, verbose: bool 
         console.print(Text.assemble((program.command, "bold"), "  ", (said, style)), soft_wrap=True)
     counts = Counter(verdict.status for verdict in verification.functions)
     console.print(
-        "Nothing is to be changed, so there is nothing to verify."
+        "There are no changes, so there is nothing to verify."
         if not verification.functions
         else ", ".join(f"{counts[status]} {status.value}" for status in Status if counts[status]) + "."
     )

@@ -319,7 +319,7 @@ def catches_everything(name: str) -> bool:
 
 
 def made_by_autograph(names: tuple[str, ...]) -> DType | None:
-    """The dtype of the tensor that AutoGraph makes of a call of these functions on a tensor, of `len` on a data set."""
+    """The dtype of the tensor that AutoGraph makes of a call of these functions on a tensor, of `len` on a dataset."""
     return _MADE_BY_AUTOGRAPH.get(names[0]) if len(names) == 1 else None
 
 
@@ -339,7 +339,7 @@ def built_in(name: str) -> str:
 
 
 def is_of_pipelines(name: str) -> bool:
-    """Whether a name is one of data sets."""
+    """Whether a name is one of datasets."""
     return name.startswith("tensorflow.data.")
 
 

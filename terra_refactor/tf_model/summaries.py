@@ -236,10 +236,10 @@ sparse_categorical_crossentropy: Cross-entropy of class indices.
 mean_squared_error: Mean of squared differences over the last axis.
 compile: Sets optimizer, loss and metrics for `fit`.
 compute_loss: The loss that `compile` was given, plus the layers' own.
-evaluate: Loss and metrics over a data set.
-fit: Trains over a data set; Keras traces the training step itself.
+evaluate: Loss and metrics over a dataset.
+fit: Trains over a dataset; Keras traces the training step itself.
 get_config: The arguments with which the object can be made again.
-predict: Outputs for a data set, as NumPy arrays.
+predict: Outputs for a dataset, as NumPy arrays.
 predict_on_batch: Outputs for one batch, as NumPy arrays.
 reset_state: Sets a metric back to its start.
 result: The value of a metric so far.

@@ -180,7 +180,7 @@ def with_assumed_structures(decision: Decision) -> Decision:
         level=Level.SPECULATIVE,
         assumptions=(
             *decision.assumptions,
-            *(f"`{name}` has the same structure in most calls: a graph is traced for each" for name in found),
+            *(f"`{name}` has the same structure in most calls: each new one is traced" for name in found),
         ),
         reason=f"{decision.reason}; a trace for each structure of {', '.join(f'`{name}`' for name in found)}",
     )

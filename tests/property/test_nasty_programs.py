@@ -84,7 +84,7 @@ def test_what_is_not_analysed_to_its_end_costs_its_callers_and_nobody_else(
     loops = "".join("    " * depth + f"    for i{depth} in (1, 2, 3, 4, 5, 6, 7, 8):\n" for depth in range(2))
     body = f"def costly(x):\n{loops}            x = tf.nn.relu(x) + i0 * i1\n    print(time.time())\n    return x\n"
     found = of(body + REST, tmp_path, monkeypatch)
-    assert found["costly"] == ("unsafe", "the analysis did not finish with it (budget)")
+    assert found["costly"] == ("unsafe", "the analysis of it did not finish: too many steps")
     assert found["calls"][0] == "unsafe"
     assert "costly" in found["calls"][1]
     assert found["other"][0] == "safe"

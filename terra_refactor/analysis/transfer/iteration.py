@@ -77,7 +77,7 @@ class Iteration:
     count: Dim = None
     """How many elements there are, where they are not known one by one but their number is."""
     last: Value | None = None
-    """One element that certainly comes, and that `element` does not tell: the last batch of a data set."""
+    """One element that certainly comes, and that `element` does not tell: the last batch of a dataset."""
 
     @property
     def length(self) -> Dim:

@@ -1,6 +1,6 @@
-"""Distribution strategies: `strategy.run(step, args=(batch,))`, data sets of each replica, and what is made of their results.
+"""Distribution strategies: `strategy.run(step, args=(batch,))`, datasets of each replica, and what is made of their results.
 
-Computes: what the function does with its arguments: each replica calls it with its own part, of the same types; the batches of a data set
+Computes: what the function does with its arguments: each replica calls it with its own part, of the same types; the batches of a dataset
 are divided among the replicas. Needs: calls. Gives: `REPLICA_FUNCTIONS`, by canonical name. Ignores: functions whose arguments are not
 known one by one.
 """

@@ -126,7 +126,7 @@ class Outliner:
         usage = usage_of(statements)
         moved = usage_of(candidate.moved)
         if usage.ends:
-            return Refused("it does not go through to its end")
+            return Refused("it does not always run to its end")
         if deletes_of_others(statements):
             return Refused("it deletes a name that it did not bind")
         reread = self._declared(candidate) & (set(usage.binds) | set(usage.needs))
@@ -150,7 +150,7 @@ class Outliner:
         changing = self._changing(candidate, depth) | self._declared(candidate) | passed
         for bound in tapes_of(candidate.block):
             if bound in needs or bound in outputs:
-                return Refused(f"`{bound}` is used on both sides of its border")
+                return Refused(f"`{bound}` is used both inside and outside of it")
         needs |= around
         captured = self._captured(candidate, placement, needs, changing)
         inputs = (*self._ordered(candidate, needs - captured), *(each.name for each in hoisted))

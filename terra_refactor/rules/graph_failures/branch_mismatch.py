@@ -74,8 +74,8 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
         for name, certain in staging.missing(site):
             yield LocalHazard(
                 site.op,
-                f"`{name}` is set behind this, so AutoGraph makes it a local variable of the iteration or side of a branch around it: it "
-                "has no value here, a NameError",
+                f"`{name}` is set after this, so AutoGraph makes it local to the enclosing iteration or branch: reading it here "
+                "raises NameError",
                 None if certain else f"`{name}` has a value whenever the function is traced",
             )
         if not site.is_loop:
@@ -149,11 +149,14 @@ def _branch(view: ContextView, staging: Staging, site: ControlSite) -> Iterator[
         if found is not None:
             problem, certain = found
             if name == RESULT:
-                message = f"what is returned {problem} of a branch on a tensor: in a graph both sides must return alike"
-                holds = "both sides of the branch on a tensor return alike"
+                message = (
+                    f"the returned value {problem} of a branch on a tensor: in a graph both sides must return the same structure "
+                    "and dtypes"
+                )
+                holds = "both sides of the branch on a tensor return the same structure and dtypes"
             else:
                 message = f"`{name}` {problem} after the branch on a tensor: in a graph both sides must agree"
-                holds = f"`{name}` is alike on both sides of the branch on a tensor"
+                holds = f"`{name}` has the same structure and dtypes on both sides of the branch on a tensor"
             if certain:
                 yield LocalHazard(_place(view, staging, site, name), message)
                 return
@@ -362,14 +365,14 @@ def _under_tensor(view: ContextView, number: OpId) -> tuple[bool, str | None]:
         if fact is None and outer.kind in (RegionKind.IF, RegionKind.FOR, RegionKind.WHILE):
             return False, None
         if outer.kind is RegionKind.TRY:
-            doubt = "the `try` around it does in a trace what it does eagerly"
+            doubt = "the `try` around it behaves in a trace as it does eagerly"
         if fact is None:
             continue
         if fact.kind is BranchKind.TENSOR:
             under = under or outer.kind in (RegionKind.IF, RegionKind.WHILE)
         elif outer.kind in (RegionKind.IF, RegionKind.CHOICE) and all(fact.taken) and outer.subject is not None:
             # of Python's own conditions a trace runs one side
-            doubt = f"`{view.written(outer.subject)}` keeps that from being traced"
+            doubt = f"`{view.written(outer.subject)}` prevents that from being traced"
         elif outer.kind is RegionKind.CONNECTIVE and all(fact.taken):
             return False, None
     if not under and has_stages(view):
@@ -453,7 +456,7 @@ def mismatch(first: Value, second: Value) -> str | None:
     if len(firsts) == len(seconds) == 1:
         a, b = firsts[0], seconds[0]
         if a != b and isinstance(a, _NO_TENSORS) and isinstance(b, _NO_TENSORS):
-            return "is another function or class on each side"
+            return "is a different function or class on each side"
         if any(_is_structure(one) and _is_leaf(other) for one, other in ((a, b), (b, a))):
             return "is a tuple, list or dict on one side only"
         if _is_structure(a) and _is_structure(b) and type(a) is not type(b):

@@ -67,7 +67,7 @@ RULE: Final = Rule(
     name="conflicting-eager-coercion",
     kind=RuleKind.HAZARD,
     severity=Severity.ERROR,
-    summary="An ndarray argument that eager operations convert to the other operand's dtype has its own dtype in a graph.",
+    summary="An ndarray argument that eager operations convert to the other operand's dtype keeps its own dtype in a graph.",
     explanation=(
         "Eagerly `tensor * array` converts the array to the tensor's dtype: `numpy.ones(3)`, which is float64, becomes float32. "
         "A traced function first converts every array argument to a tensor of the array's dtype: `TypeError: Input 'y' of 'Mul' "

@@ -353,7 +353,7 @@ RULE: Final = Rule(
     kind=RuleKind.HAZARD,
     severity=Severity.ERROR,
     summary=(
-        "A traced function has one graph for arguments that are equal: `2` and `2.0`, `True` and `1`, objects with an `__eq__`, "
+        "A traced function has one graph for arguments that compare equal: `2` and `2.0`, `True` and `1`, objects with an `__eq__`, "
         "variables of one shape."
     ),
     explanation=(

@@ -102,16 +102,16 @@ def _asserts(view: ContextView, number: OpId) -> bool:
 def _check_catches(view: ContextView, attempt: Region) -> Iterator[LocalHazard]:
     for catch in catches_of(view, attempt):
         catcher = "`except`" if catch.is_handler else f"`{view.written(attempt.subject or attempt.op)}`"
-        where = "the handler never" if catch.is_handler else "the `with` never ends its error"
+        where = "the handler never" if catch.is_handler else "the `with` does not suppress the error"
         if STOP_ITERATION in catch.library and any(
             attempt.holds(number, Arm.FIRST) for number in _reads_to_the_end(view)
         ):
             yield LocalHazard(
                 attempt.op,
-                f"{catcher[:-1]} StopIteration` is for the end of a data set: in a graph the iterator raises `OutOfRangeError` "
+                f"{catcher[:-1]} StopIteration` is for the end of a dataset: in a graph the iterator raises `OutOfRangeError` "
                 "when the graph runs, and the handler never sees it"
                 if catch.is_handler
-                else f"{catcher} is for the end of a data set: in a graph the iterator raises `OutOfRangeError` when the graph runs",
+                else f"{catcher} is for the end of a dataset: in a graph the iterator raises `OutOfRangeError` when the graph runs",
             )
         elif catch.is_for_operations:
             yield LocalHazard(
@@ -128,12 +128,12 @@ def _check_catches(view: ContextView, attempt: Region) -> Iterator[LocalHazard]:
 
 
 def _ends_of_data(view: ContextView) -> Iterator[LocalHazard]:
-    """Ends of data sets that the code learns of eagerly, by the default of `next` or a caller's handler."""
+    """Ends of datasets that the code learns of eagerly, by the default of `next` or a caller's handler."""
     for call, name in view.library_calls():
         if name == NEXT and len(call.positional) > 1 and _may_end(view, call):
             yield LocalHazard(
                 call.op,
-                f"`{view.written(call.op)}` gives its default at the end of the data set: in a graph the iterator raises "
+                f"`{view.written(call.op)}` gives its default at the end of the dataset: in a graph the iterator raises "
                 "`OutOfRangeError` when the graph runs",
             )
     if any(STOP_ITERATION in catch.library for catch in caught_by_callers(view)):
@@ -141,7 +141,7 @@ def _ends_of_data(view: ContextView) -> Iterator[LocalHazard]:
             yield LocalHazard(
                 number,
                 f"a caller catches the `StopIteration` of `{view.written(number)}`: a graph raises `OutOfRangeError` at the end of the "
-                "data set",
+                "dataset",
             )
 
 
@@ -183,7 +183,7 @@ RULE: Final = Rule(
         "`except` does not catch. An operation without side effects whose result is not used (`tf.gather` or `tf.ensure_shape` "
         "as a check) is left out of the graph, with its error; `tf.debugging.assert_*` and `tf.debugging.check_numerics` are not, "
         "but a variable that is assigned after them is assigned although they fail. "
-        "So it is with the end of a data set: `next(iterator)` raises `StopIteration` eagerly and `OutOfRangeError` when a graph "
+        "So it is with the end of a dataset: `next(iterator)` raises `StopIteration` eagerly and `OutOfRangeError` when a graph "
         "runs, whether the function, its caller or the default of `next` is ready for the former."
     ),
     samples=Samples(

@@ -58,8 +58,8 @@ def _own_tapes(view: ContextView) -> Iterator[LocalHazard]:
 
 
 _ZEROS: Final = (
-    "is about the variables that a tensor decided to use: eagerly a tape does not know the others, and in a graph their "
-    "gradients are zeros"
+    "depends on variables that only one side of a branch on a tensor uses: eagerly a tape does not know the others, and in a "
+    "graph their gradients are zeros"
 )
 
 
@@ -273,9 +273,9 @@ RULE: Final = Rule(
     explanation=(
         "Eagerly a tape records the branch that ran, so `tape.gradient` gives None for a variable of the other one, and "
         "`tape.watched_variables()` does not list it. In a graph `if` and `while` on tensors become operations that use the variables "
-        "of all branches: gradients are zeros, which pass `if g is not None` and move what has momentum. A tape of an eager caller sees "
-        "the call of a traced function as one operation: it knows no gradient of one of its results with respect to another one "
-        "(Grad-CAM), and gives None."
+        "of all branches: gradients are zeros, which pass `if g is not None`, so an optimizer with momentum updates these "
+        "variables too. A tape in an eager caller records the call of a traced function as one operation: the gradient of one of "
+        "its results with respect to another one (as in Grad-CAM) is None."
     ),
     samples=Samples(
         bad="""\

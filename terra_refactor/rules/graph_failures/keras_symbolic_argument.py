@@ -34,8 +34,8 @@ RULE: Final = Rule(
     severity=Severity.ERROR,
     summary="A KerasTensor (functional model building) in a `tf.function` raises.",
     explanation=(
-        "`keras.Input` gives a placeholder of Keras's own. Layers take it; traced functions raise `ValueError: A KerasTensor is symbolic: "
-        "it's a placeholder for a shape an a dtype`; nor do TensorFlow's operations: `A KerasTensor cannot be used as input to a "
+        "`keras.Input` gives a placeholder of Keras's own. Layers accept it; traced functions raise `ValueError: A KerasTensor is "
+        "symbolic: it's a placeholder for a shape an a dtype`; TensorFlow's operations raise `A KerasTensor cannot be used as input to a "
         "TensorFlow function`."
     ),
     samples=Samples(

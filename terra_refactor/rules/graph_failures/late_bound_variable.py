@@ -25,7 +25,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
             yield LocalHazard(
                 made.op,
                 f"a lambda that is kept reads `{late}`, which the loop sets: called later it sees the last value eagerly, "
-                "and in a graph that of its own round",
+                "and the value of its own iteration in a graph",
             )
 
 
@@ -45,7 +45,7 @@ RULE: Final = Rule(
     name="late-bound-variable",
     kind=RuleKind.HAZARD,
     severity=Severity.ERROR,
-    summary="A lambda that is made in a `for` loop and kept sees the loop's last value eagerly, and that of its own round in a graph.",
+    summary="A lambda that a `for` loop makes and keeps sees the last value eagerly, and the value of its own iteration in a graph.",
     explanation=(
         "Python looks a captured variable up when the function is called. AutoGraph turns the loop body into a function, so "
         "each iteration has its own variables, and `[f(x) for f in kept]` computes something else. Comprehensions are not "

@@ -60,7 +60,7 @@ def _loop(view: ContextView, staging: Staging, site: ControlSite, invariants: bo
             if fact.kind is BranchKind.DATASET:
                 yield LocalHazard(
                     site.op,
-                    f"{shown} has no value before the loop over a dataset, and is used behind it or in its next iteration: in a graph it "
+                    f"{shown} has no value before the loop over a dataset, and is used after it or in its next iteration: in a graph it "
                     "must have one",
                     None if always else f"{shown} has a value before the loop",
                 )
@@ -77,14 +77,14 @@ def _loop(view: ContextView, staging: Staging, site: ControlSite, invariants: bo
         if lost:
             yield LocalHazard(
                 site.op,
-                f"{shown} has no value at the end of an iteration: a loop in a graph has tensors for variables",
+                f"{shown} has no value at the end of an iteration: the variables of a loop in a graph are tensors",
                 None if len(lost) == len(ends) else f"{shown} has a value at the end of each iteration",
             )
             continue
         if empty and any(_is_text(end) for end in ends):
             yield LocalHazard(
                 site.op,
-                f"{shown} has no value before the loop, and gets a text in it: a loop in a graph has tensors for variables",
+                f"{shown} has no value before the loop, and gets a text in it: the variables of a loop in a graph are tensors",
             )
             continue
         if empty and any(is_open(end) for end in ends):
@@ -104,7 +104,7 @@ def _loop(view: ContextView, staging: Staging, site: ControlSite, invariants: bo
         if reason is not None:
             yield LocalHazard(
                 site.op,
-                f"{shown} is {reason}, which an iteration cannot hand on: a loop in a graph has tensors for variables",
+                f"{shown} is {reason}, which an iteration cannot pass to the next one: the variables of a loop in a graph are tensors",
             )
             continue
         pairs = [(start, end) for start in starts if start not in empty for end in staging.parts(name, site.ends[0])]

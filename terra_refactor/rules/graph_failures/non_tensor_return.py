@@ -62,9 +62,8 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
     yield from _containers(view, places)
     for place, number in places:
         if _is_operation(view, number, 0):
-            message = (
-                f"`{view.written(number)}` gives None eagerly, and in a graph an operation, which it cannot return"
-            )
+            written = view.written(number)
+            message = f"`{written}` returns None eagerly and a `tf.Operation` in a graph, which a traced function cannot return"
             yield LocalHazard(place, message, boundary=True)
             return
     if not places:
@@ -80,7 +79,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
         message = f"it returns {text}, which a graph returns as a tensor"
         called = any(not view.facts.contexts[caller.context].in_graph for caller in view.function_facts.callers)
         # a caller that is known gets something else than it got; of one that is not, that is an assumption
-        assumption = None if called else f"callers take a tensor where it returns {text}"
+        assumption = None if called else f"callers accept a tensor where it returns {text}"
         # the callers of a graph that is in use get a tensor already, which `%d`, `float` or an index take as well as a number
         in_use = "its callers do with it what a tensor does not: a key, `isinstance`, a method of `str`"
         yield LocalHazard(place, message, assumption, boundary=True, in_use=in_use)
@@ -239,7 +238,7 @@ def _problem(view: ContextView, value: Value, depth: int) -> tuple[str, bool] | 
         case FunctionValue() | BoundMethod() | LibraryValue() | ModuleValue() | PartialValue():
             return "a function or class", False
         case DatasetValue():
-            return "a data set", False
+            return "a dataset", False
         case ShapeValue():
             return "a `tf.TensorShape`", False
         case DTypeValue():

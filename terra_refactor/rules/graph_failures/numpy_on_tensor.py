@@ -32,7 +32,7 @@ _ARRAY_ATTRIBUTES: Final = frozenset(
 )
 """Attributes of arrays that tensors do not have."""
 ARRAY_IS_CONVERTED: Final = (
-    "has no NumPy array of another dtype than it is converted to: a graph cannot convert the tensor it gets"
+    "is not a NumPy array of another dtype: a graph gets it as a tensor, which it does not convert"
 )
 """Ends an assumption that is never made: code converts what may be an array because it is called with arrays."""
 _IN_ITS_PLACE: Final = "a traced function gets a tensor in its place"
@@ -198,7 +198,7 @@ def _cure(view: ContextView, call: Call, name: str) -> CureHint | None:
         return None
     if dtype is None or not (equivalent.any_dtype or boolean or dtype in ("float16", "bfloat16", "float32", "float64")):
         return None
-    result = f"what uses `{view.written(call.op)}` takes a tensor as well as an array"
+    result = f"the code that uses `{view.written(call.op)}` accepts a tensor as well as an array"
     return CureHint(CureKind.TENSORFLOW_CALL, (("function", name),), (result,))
 
 

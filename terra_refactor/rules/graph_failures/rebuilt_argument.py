@@ -46,7 +46,9 @@ def _obstacle(view: ContextView, parameter: ParameterFacts) -> tuple[str, str | 
             )
         for outline in _classes_of(view, value):
             name = view.program.function(outline.body).name
-            message = f"a traced function takes the {name} `{parameter.name}` apart, and makes another one with its own tensors"
+            message = (
+                f"a traced function takes the {name} `{parameter.name}` apart and rebuilds it with symbolic tensors"
+            )
             options = _options(view, outline) if is_attrs_class(view, outline) else frozenset()
             if options & _NOT_BY_POSITION:
                 return f"{message}: by position, which its constructor does not take", None
@@ -122,7 +124,7 @@ RULE: Final = Rule(
     name="rebuilt-argument",
     kind=RuleKind.HAZARD,
     severity=Severity.ERROR,
-    summary="A traced function makes structures again from its own tensors; not every class and dict allows that.",
+    summary="A traced function rebuilds structured arguments with symbolic tensors; some classes and dicts do not allow that.",
     explanation=(
         "Dicts, named tuples and objects of attrs classes are structures to TensorFlow: it flattens the argument, and calls the "
         "class again with symbolic tensors instead of the values. A `__new__`, a validator, a converter or "

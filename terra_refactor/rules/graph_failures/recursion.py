@@ -21,7 +21,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
             circle = _circle(view, callee)
             if circle:
                 certain = view.under_tensor_condition(call.op) or _only_tensors_decide(view, circle)
-                message = f"{view.function.qualname} reaches itself: a trace of it may have no end"
+                message = f"{view.function.qualname} calls itself, directly or through others: tracing it may never end"
                 ends = f"the recursion of `{view.function.qualname}` ends while it is traced"
                 yield LocalHazard(call.op, message, None if certain else ends)
                 return

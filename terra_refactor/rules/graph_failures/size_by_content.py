@@ -25,7 +25,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
             if size is not None and size.why is Why.CONTENT:
                 written = view.written(call.op)
                 found[call.op] = LocalHazard(
-                    call.op, f"how many parts `{written}` has only a run tells: in a graph this raises"
+                    call.op, f"the number of parts of `{written}` depends on the data: in a graph this raises"
                 )
     for number, size in sizes_read(view):
         if size.why is Why.CONTENT and not size.is_tensor and is_used(view, number):
@@ -38,7 +38,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
 
 def _message(view: ContextView, number: OpId) -> str:
     what = size_in_words(view, number)
-    return f"{what} is None while a graph is traced: only the content of the tensor tells it"
+    return f"{what} is None while a graph is traced: it depends on the content of the tensor"
 
 
 RULE: Final = Rule(

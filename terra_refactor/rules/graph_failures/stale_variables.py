@@ -28,7 +28,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
         if use is not None:
             yield LocalHazard(
                 read.op,
-                f"`{view.written(read.op)}` is empty here, for the model is not built yet; `{view.written(use)}` gets the empty list",
+                f"`{view.written(read.op)}` is empty here, because the model is not built yet; `{view.written(use)}` gets the empty list",
             )
 
 

@@ -88,7 +88,7 @@ def _numbers_that_decide(view: ContextView) -> Iterator[LocalHazard]:
             if _is_number(view, each):
                 yield LocalHazard(
                     number,
-                    f"`{view.written(each)}` is no bool, and decides: in a graph a condition must be a bool tensor",
+                    f"`{view.written(each)}` is a condition and no bool: in a graph a condition must be a bool tensor",
                 )
                 break
 

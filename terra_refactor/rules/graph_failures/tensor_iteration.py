@@ -13,7 +13,7 @@ from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Seve
 from terra_refactor.tf_model.graph_traits import RANGE, is_of_python
 from terra_refactor.tf_model.spec import Trait
 
-_ENDLESS: Final = "in a graph this never ends, because only a run could tell where the data set does"
+_ENDLESS: Final = "in a graph this never ends, because the end of the dataset is unknown while tracing"
 
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
@@ -62,17 +62,17 @@ def _over_data_sets(view: ContextView) -> Iterator[LocalHazard]:
     for display in view.reached(Display):
         if display.iterable is not None and view.all_are(display.iterable, DatasetValue):
             written = view.written(display.iterable)
-            yield LocalHazard(display.op, f"a comprehension iterates over the data set `{written}`: {_ENDLESS}")
+            yield LocalHazard(display.op, f"a comprehension iterates over the dataset `{written}`: {_ENDLESS}")
         for item in display.items if display.is_sequence else ():
             if item.starred and view.all_are(item.value, DatasetValue):
-                yield LocalHazard(display.op, f"the data set `{view.written(item.value)}` is spread: {_ENDLESS}")
+                yield LocalHazard(display.op, f"the dataset `{view.written(item.value)}` is spread: {_ENDLESS}")
     for unpacked in view.reached(Unpacked):
         if unpacked.position == 0 and view.all_are(unpacked.source, DatasetValue):
-            yield LocalHazard(unpacked.op, f"the data set `{view.written(unpacked.source)}` is unpacked: {_ENDLESS}")
+            yield LocalHazard(unpacked.op, f"the dataset `{view.written(unpacked.source)}` is unpacked: {_ENDLESS}")
     for call, name in view.calls_with(Trait.ITERATES):
         if is_of_python(name) and not has_trait(name, Trait.ITERATES_DATASETS):
             if any(view.all_are(number, DatasetValue) for number in call.positional):
-                yield LocalHazard(call.op, f"`{view.written(call.op)}` iterates over a data set: {_ENDLESS}")
+                yield LocalHazard(call.op, f"`{view.written(call.op)}` iterates over a dataset: {_ENDLESS}")
 
 
 RULE: Final = Rule(

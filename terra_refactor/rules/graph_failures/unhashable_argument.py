@@ -40,7 +40,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
             yield LocalHazard(
                 place,
                 f"`{parameter.name}` is a frozenset: a traced function is traced again for each new one, even if they are equal",
-                f"`{parameter.name}` is the same object in most calls: a graph is traced for each",
+                f"`{parameter.name}` is the same object in most calls: each new one is traced",
                 boundary=True,
             )
         elif place is not None:

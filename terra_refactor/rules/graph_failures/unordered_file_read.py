@@ -36,7 +36,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
         else:
             path = _path(view, read)
             if path is not None and isinstance(view.value(path), Constant) and _writes_files(view):
-                message = f"`{view.written(read)}` of a name that is known is read once for each graph, and the program writes files"
+                message = f"`{view.written(read)}` has a constant file name: each graph reads it once, and the program writes files"
                 yield LocalHazard(read, message, f"`{view.written(path)}` does not change between calls")
 
 
@@ -82,7 +82,7 @@ RULE: Final = Rule(
     name="unordered-file-read",
     kind=RuleKind.HAZARD,
     severity=Severity.ERROR,
-    summary="`tf.io.read_file` in a graph waits for no `tf.io.write_file`, and a file of a known name is read once.",
+    summary="`tf.io.read_file` in a graph is not ordered after `tf.io.write_file`, and a file with a constant name is read once.",
     explanation=(
         "`tf.io.read_file` and `tf.io.matching_files` count as pure functions of their argument: a graph does not order them "
         "after operations that write files, and evaluates one with a constant argument only once. Eager code reads the current "

@@ -57,9 +57,9 @@ RULE: Final = Rule(
     name="signature-too-wide-or-narrow",
     kind=RuleKind.DIAGNOSTIC,
     severity=Severity.WARNING,
-    summary="An `input_signature` leaves open what every call agrees on, or fixes a size that calls do not.",
+    summary="An `input_signature` is wider than its calls (any rank), or fixes a size that varies between calls.",
     explanation=(
-        "`tf.TensorSpec(None, ...)` lets any rank in: nothing inside the graph knows its shape, and layers that need a rank raise "
+        "`tf.TensorSpec(None, ...)` accepts any rank: the shape is unknown inside the graph, and layers that need a rank raise "
         "(`ValueError: as_list() is not defined on an unknown TensorShape`). A fixed size does not take the smaller last batch of a data "
         "set: `TypeError: Binding inputs to tf.function failed due to ... Can not "
         "cast TensorSpec(shape=(1, 2), ...) to TensorSpec(shape=(3, 2), ...)`."

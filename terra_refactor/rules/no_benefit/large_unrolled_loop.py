@@ -59,7 +59,7 @@ RULE: Final = Rule(
     summary="A Python `range` of many iterations inside of a graph is unrolled: the graph has a copy of the body for each.",
     explanation=(
         "AutoGraph converts loops over tensors only. A thousand iterations of a `range` make thousands of operations: tracing takes long "
-        "and much memory. The unrolled graph can be the faster one at run time, so this is for your information only."
+        "and much memory. The unrolled graph can be the faster one at run time, so this finding is informational."
     ),
     samples=Samples(
         bad="""\

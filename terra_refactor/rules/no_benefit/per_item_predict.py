@@ -23,7 +23,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
         if single and view.innermost_loop(call.op) is not None:
             yield LocalHazard(
                 call.op,
-                f"`{view.written(call.op)}` predicts one item in each iteration: every call sets up a data set, callbacks and a loop",
+                f"`{view.written(call.op)}` predicts one item in each iteration: every call sets up a dataset, callbacks and a loop",
             )
 
 
@@ -34,7 +34,7 @@ RULE: Final = Rule(
     severity=Severity.WARNING,
     summary="`model.predict` on single items in a loop sets up a data pipeline for each of them.",
     explanation=(
-        "`predict` is made for many batches: it makes a data set, runs callbacks, and takes milliseconds before it computes "
+        "`predict` is made for many batches: it creates a dataset, runs callbacks, and takes milliseconds before it computes "
         "anything; in long loops its memory grows. `model(x, training=False)` on one item costs microseconds, and `predict` on all "
         "items at once costs one set-up."
     ),

@@ -99,7 +99,7 @@ def _moved(view: ContextView, data: OpId, wanted: OpId) -> str | None:
     known = [axis for axis in axes if axis is not None]
     wide = [axis for axis, size in zip(axes, sizes, strict=True) if axis is not None and size != 1]
     if len(known) >= 3 and sorted(known) == list(range(len(axes))) and wide != sorted(wide):
-        return f"reshape to the axes {known} of `{view.written(data)}` keeps the order of the elements: to move axes takes a transpose"
+        return f"reshape to the axes {known} of `{view.written(data)}` keeps the order of the elements; use a transpose to move axes"
     if len(set(known)) != len(known) or known != sorted(known):
         return None
     for place, axis in enumerate(axes):

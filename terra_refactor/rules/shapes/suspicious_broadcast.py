@@ -193,7 +193,7 @@ def _labels_without_classes(view: ContextView, call: Call, name: str) -> str | N
         return None
     return (
         f"labels of shape {format_shape(labels)} lack the axis of the {classes} classes that logits of shape {format_shape(logits)} have: "
-        "the examples of the labels are taken for classes"
+        "the batch axis of the labels is broadcast against the classes"
     )
 
 
@@ -231,7 +231,7 @@ RULE: Final = Rule(
     name="suspicious-broadcast",
     kind=RuleKind.DIAGNOSTIC,
     severity=Severity.WARNING,
-    summary="Shapes that are legal together and mean something else: an outer product by accident, or a choice among one.",
+    summary="Shapes that broadcast to something unintended: an accidental outer product, or an argmax or softmax over one element.",
     explanation=(
         "Nothing raises. `(n,)` with `(n, 1)` is broadcast to `(n, n)`: every prediction is compared with every label, the loss "
         "decreases, and the model learns the mean. The argmax along an axis of size 1 is always 0, and the softmax of one unit "

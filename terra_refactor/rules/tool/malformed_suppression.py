@@ -11,7 +11,7 @@ RULE: Final = Rule(
     name="malformed-suppression",
     kind=RuleKind.DIAGNOSTIC,
     severity=Severity.WARNING,
-    summary="A comment that wants to switch a rule off and does not.",
+    summary="A suppression comment that has no effect because it is malformed.",
     explanation=(
         "The list of rules is empty, or names a rule that does not exist; or `# terra: on` switches on what was not switched "
         "off. The finding that it was meant for is reported."
@@ -42,5 +42,5 @@ def scale(x):
 scale(tf.ones([3]))
 """,
     ),
-    cure="Write `# terra: ignore[TR101]` with the rule's id, its name, or the beginning that a family has (`TR1`).",
+    cure="Write `# terra: ignore[TR101]` with the rule's id, its name, or the prefix of a family (`TR1`).",
 )

@@ -27,5 +27,5 @@ def scale(x):
     return x * 2
 """,
     ),
-    cure="Mend the file, or leave it out with `exclude`.",
+    cure="Fix the file, or exclude it with `exclude`.",
 )

@@ -11,7 +11,7 @@ RULE: Final = Rule(
     name="unused-suppression",
     kind=RuleKind.DIAGNOSTIC,
     severity=Severity.WARNING,
-    summary="A comment that switches a rule off where it has nothing to say.",
+    summary="A suppression comment where the rule reports nothing.",
     explanation=(
         "The finding is gone, or the comment is on another line; left in place, it would hide the next finding there. A comment "
         "is used if it silences a finding, or marks a hazard that makes an eager function unsafe. Lint the whole project: a run "

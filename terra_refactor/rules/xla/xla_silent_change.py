@@ -37,7 +37,7 @@ def _lost(view: ContextView, number: OpId) -> Iterator[str]:
     call = view.made(number)
     for name in view.library_of(number) if isinstance(call, Call) else ():
         if has_trait(name, Trait.DROPPED_BY_XLA):
-            yield f"`{view.written(number)}` is dropped: it never fails"
+            yield f"XLA drops `{view.written(number)}`: it never fails"
         elif name == TENSOR_ARRAY and isinstance(call, Call) and _is_empty(view, call):
             yield f"what is written to `{view.written(number)}` of size 0 is dropped: it cannot grow"
 

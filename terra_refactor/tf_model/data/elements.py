@@ -46,13 +46,13 @@ DatasetMethod: TypeAlias = Callable[[BoundCall, DatasetValue], Value]
 
 
 def so_many(dataset: DatasetValue, element: Value, count: Dim) -> DatasetValue:
-    """A data set made of another one: its element, and how many there are, which TensorFlow knows if it knows it of the other one."""
+    """A dataset made of another one: its element, and how many there are, which TensorFlow knows if it knows it of the other one."""
     known, counted = (None, count) if dataset.cardinality is None else (count, None)
     return DatasetValue(element, known, counted=counted)
 
 
 def taken(element: Value) -> Value:
-    """An element as what takes it from a data set has it: of a content that no graph knows."""
+    """An element as what takes it from a dataset has it: of a content that no graph knows."""
     return with_content_open(element, EVERYWHERE)
 
 

@@ -1,4 +1,4 @@
-"""Models of Keras: layers, models, losses, metrics, optimizers, `keras.ops` and the data sets that come with it.
+"""Models of Keras: layers, models, losses, metrics, optimizers, `keras.ops` and the datasets that come with it.
 
 Gives: `RULES`, `ATTRIBUTES` and `WEIGHTS`, merged from the files of this package, a file per family.
 """

@@ -1,4 +1,4 @@
-"""Keras' functions beside layers: initializers, activations, regularizers, random numbers, utilities, data sets, applications.
+"""Keras' functions beside layers: initializers, activations, regularizers, random numbers, utilities, datasets, applications.
 
 Computes: output types. Gives: `RULES`.
 
@@ -170,7 +170,7 @@ def _normalize(call: BoundCall) -> Value:
 
 
 def _labels(mode: Value | None, batch: Dim, names: Value | None) -> Value | None:
-    """The labels of a directory data set; None where there are none, `UNKNOWN` where it is not known."""
+    """The labels of a directory dataset; None where there are none, `UNKNOWN` where it is not known."""
     if mode is not None and read.is_none(mode):
         return None
     match "int" if mode is None else read.text(mode):
@@ -186,7 +186,7 @@ def _labels(mode: Value | None, batch: Dim, names: Value | None) -> Value | None
 
 
 def _directory_dataset(call: BoundCall, sample: Value) -> Value:
-    """Batches of samples and labels: `(samples, labels)`, or the samples alone; of a split into both subsets two data sets."""
+    """Batches of samples and labels: `(samples, labels)`, or the samples alone; of a split into both subsets two datasets."""
     batch_value = call.argument("batch_size")
     if batch_value is not None and read.is_none(batch_value):
         return UNKNOWN
@@ -245,7 +245,7 @@ def _batches(element: Value) -> Value:
     return with_first_open(element, EVERYWHERE, Why.BATCH)
 
 
-# --- data sets -------------------------------------------------------------------------------------------------------------------
+# --- datasets -------------------------------------------------------------------------------------------------------------------
 
 
 def _data_set(train: tuple[Value, Value], test: tuple[Value, Value]) -> OperationRule:
@@ -375,7 +375,7 @@ def _get_activation(call: BoundCall) -> Value:
 
 
 def _split_dataset(call: BoundCall) -> Value:
-    """`keras.utils.split_dataset`: two data sets of the same elements."""
+    """`keras.utils.split_dataset`: two datasets of the same elements."""
     data = call.argument("dataset")
     if isinstance(data, DatasetValue):
         part = DatasetValue(data.element)

@@ -223,7 +223,7 @@ def test_a_wrong_configuration_is_a_wrong_call(tmp_path: Path, text: str, words:
         (("analyze", "nowhere"), "nowhere: no such file or folder"),
         (("analyze", ".", "--format", "jsn"), "did you mean `json`?"),
         (("fix", ".", "--level", "spekulative"), "did you mean `speculative`?"),
-        (("explain", "TR999"), "there is no rule `TR999`"),
+        (("explain", "TR999"), "unknown rule `TR999`"),
         (("lint", ".", "--selct", "TR1"), "--selct"),
     ],
 )

@@ -183,7 +183,7 @@ def test_standard_input(folder: Path) -> None:
         (("lint", ".", "--output", "json:x", "--output", "html:x"), "two reports for x"),
         (("lint", ".", "--output", "x", "--output", "y"), "only one file without a format"),
         (("fix", ".", "--level", "spekulative"), "did you mean `speculative`?"),
-        (("fix", ".", "--write", "--check"), "--write: not together with --check"),
+        (("fix", ".", "--write", "--check"), "--write: cannot be combined with --check"),
         (("analyze", ".", "--tf-version", "two"), "version"),
         (("lint", ".", "--tf-version", "1.15"), "TensorFlow 2 or later"),
         (("analyze", ".", "--min-ops", "-1"), "whole number"),
@@ -191,7 +191,7 @@ def test_standard_input(folder: Path) -> None:
         (("analyze", ".", "--output", "no/such/folder"), "cannot be written"),
         (("analyze", ".", "--stdin-filename", "x.py"), "--stdin-filename"),
         (("lint", ".", "--baseline", "none.json"), "cannot be read"),
-        (("explain", "TR9999"), "there is no rule `TR9999`"),
+        (("explain", "TR9999"), "unknown rule `TR9999`"),
         (("explain", "shape-mismach"), "there is no rule"),
     ],
 )

@@ -455,7 +455,7 @@ def test_only_what_is_proven_is_an_error(text: str) -> None:
         (ANNOTATED, 6, "if `x` is a tensor, which no call shows"),
         (KERAS_2_OR_3, 6, "under Keras 3"),
         (THE_SAME_EACH_TIME, 16, "each call would set it to the same value"),
-        (THE_SAME_EACH_TIME, 20, "if somebody looks at it"),
+        (THE_SAME_EACH_TIME, 20, "if some code reads it"),
     ],
 )
 def test_a_warning_says_what_is_not_proven(text: str, line: int, said: str) -> None:

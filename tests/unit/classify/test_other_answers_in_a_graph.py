@@ -28,7 +28,7 @@ CASES = {
     "class of a tensor": ('    return x if "Eager" in type(x).__name__ else -x', "type(...)"),
     "variable": ("    v.assign_add(x)\n    return v", "the value of a variable"),
     "variable in a dict": ('    v.assign_add(x)\n    return {"v": v}', "the value of a variable"),
-    "length of a data set": ("    return x * tf.cast(tf.range(len(numbers))[1], tf.float32)", "int64"),
+    "length of a dataset": ("    return x * tf.cast(tf.range(len(numbers))[1], tf.float32)", "int64"),
 }
 
 

@@ -79,7 +79,7 @@ REPORT = WorkspaceReport(
             Classification.SPECULATIVE,
             Action.ADD_TF_FUNCTION,
             "about 300 tensor operations per call; safe if an assumption holds",
-            assumptions=("`images` is a tensor: only its name says so",),
+            assumptions=("`images` is a tensor, as its name suggests",),
             parameters=(ParameterDecision("images", ParameterValueKind.TENSOR, Evidence.KEYWORD, (IMAGES,)),),
             returns=(TensorType(FLOAT32, ()),),
         ),

@@ -177,4 +177,4 @@ def test_a_structure_of_which_nothing_is_known_is_an_assumption() -> None:
     (region,) = analyzed(text).regions
     assert region.decision.extract
     assert region.decision.level is Level.SPECULATIVE
-    assert "`batch` has the same structure in most calls: a graph is traced for each" in region.decision.assumptions
+    assert "`batch` has the same structure in most calls: each new one is traced" in region.decision.assumptions
