@@ -35,7 +35,7 @@ PAGE = DOCS / "evaluation.md"
 LEVELS = ("safe", "speculative")
 SLOWER = 1.05
 AGREE = 1.1
-"""Two pairs of runs say the same if neither is more than so many times as fast as the other, and neither is near to being slower."""
+"""Two pairs of runs agree if the faster is at most this many times as fast as the other, and neither is close to being slower."""
 TYPICAL = 8.0
 """Seconds of a program that was never timed."""
 KINDS = ("safety", "class", "action", "type", "precision")

@@ -36,7 +36,7 @@ from terra_refactor.workspace.workspace import Options, analyze, fix
 
 SHARE = 0.05
 MIN_LIMIT, LIMIT = 60.0, 5.0
-"""A trial may take so many seconds, and so many times what the program took under the profiler: a long loop in Python may be traced for hours."""
+"""Limits of a trial: seconds, and a multiple of the time under the profiler. A long Python loop may be traced for hours."""
 DECORATOR = '@__import__("tensorflow").function'
 """Needs no import in the file; in any version from Python 3.9 on."""
 

@@ -35,7 +35,7 @@ DEBOUNCE: Final = 0.02
 _SHARE: Final = 0.1
 """To wait longer than this share of what an analysis takes costs more than an analysis begun in vain, which stops at the next change."""
 _TYPING: Final = 0.3
-"""A change that comes so many seconds after the one before is part of typing; one by itself is analysed at once."""
+"""Seconds: a change that follows another one within this time is part of typing; a single one is analysed at once."""
 _IDLE: Final = 1.0
 """Seconds without a request after which garbage is looked for."""
 _MOST_UNSEARCHED: Final = 200

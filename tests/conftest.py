@@ -78,7 +78,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--update", action="store_true", help="write the golden files anew instead of comparing with them")
+    parser.addoption("--update", action="store_true", help="rewrite the golden files instead of comparing with them")
 
 
 @pytest.fixture(scope="session")
@@ -106,5 +106,5 @@ def warm_children(_waiting: Warm, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def update(request: pytest.FixtureRequest) -> bool:
-    """Whether golden files are to be written anew."""
+    """Whether golden files are rewritten."""
     return bool(request.config.getoption("--update"))

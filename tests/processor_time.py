@@ -22,7 +22,7 @@ import pytest
 
 SETTING = "TERRA_REFACTOR_TIMES"
 SHOWN = 30
-"""So many modules and tests are printed."""
+"""Number of modules and tests that are printed."""
 
 
 class ProcessorTime:
@@ -60,7 +60,7 @@ def _now() -> tuple[float, float, float]:
 
 
 def sums(lines: list[dict[str, Any]], parts: int | None) -> dict[str, tuple[float, float]]:
-    """Processor seconds and seconds of the clock, the most first, by so many parts of the path; by test for None."""
+    """Processor seconds and seconds of the clock, the most first, by the first `parts` parts of the path; by test for None."""
     found: dict[str, list[float]] = defaultdict(lambda: [0.0, 0.0])
     for line in lines:
         path = line["test"].partition("::")[0]

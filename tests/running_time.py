@@ -72,5 +72,5 @@ def runs_everything() -> bool:
 
 
 def examples(usual: int, many: int) -> int:
-    """So many examples: `usual` by default, `many` in `make test-all` and `make explore`."""
+    """Number of examples: `usual` by default, `many` in `make test-all` and `make explore`."""
     return many if runs_everything() else usual

@@ -1,7 +1,7 @@
-"""Writes TensorFlow's answers for the tests anew: `python tools/keep_answers.py [PYTEST ARGUMENT...]`, or `make answers`.
+"""Renews TensorFlow's kept answers for the tests: `python tools/keep_answers.py [PYTEST ARGUMENT...]`, or `make answers`.
 
 Runs the tests that ask TensorFlow, which run what has no kept answer, and puts what they saw into `tests/answers/`. After a run of all
-these tests (no arguments), answers that nobody asked for are left out. The exit code is that of pytest: a test that fails has its answers
+these tests (no arguments), unused answers are removed. The exit code is that of pytest: a test that fails has its answers
 kept all the same, since they were seen.
 """
 

@@ -41,7 +41,7 @@ from terra_refactor.ir.ops import Call
 
 _KeyT = TypeVar("_KeyT", bound=Hashable)
 _CONTEXT_BITS: Final = 20
-"""A number of a context has so many bits for its place among those of the function, far more than one ever has."""
+"""Bits of a context's number for its place among those of its function, far more than any function needs."""
 
 
 def assemble_facts(

@@ -25,7 +25,7 @@ from terra_refactor.ir.program import Program
 MAX_TOLD_APART: Final = 12
 """Maximum number of contexts per function; further ones are joined into one general context."""
 MAX_CONTEXTS: Final = 96
-"""And so many at all: what a call gives beyond is unknown."""
+"""Maximum number of contexts in all: the result of a call beyond it is unknown."""
 
 MOST_VIEWS: Final = 3
 """Factor on that maximum for contexts that differ only in open sizes."""

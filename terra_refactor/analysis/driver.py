@@ -41,7 +41,7 @@ from terra_refactor.tf_model import registry
 from terra_refactor.tf_model.environment import for_release
 
 _MAX_ROUNDS = 3
-"""The state of the program is followed through so many rounds; what changes after that is not followed any further."""
+"""Maximum number of rounds in which changes of the program's state are followed."""
 STEPS_PER_OPERATION = 80
 """The budget of a run, for each operation of the program: five times what any project takes that was looked at."""
 MIN_STEPS = 200_000

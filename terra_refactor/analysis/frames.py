@@ -25,7 +25,7 @@ from terra_refactor.ir.ops import Op
 MAX_STEPS_OF_A_FRAME: Final = 60_000
 """Maximum number of operations per context; the result is unknown beyond it."""
 STEPS_OF_LONG_CODE: Final = 4
-"""But so many for each operation of its code: a long function is not a costly one."""
+"""At least this many for each operation of its code: a long function is not a costly one."""
 MAX_EFFECTS: Final = 200
 """Distinct effects that are kept for one context; one more says that there are others."""
 

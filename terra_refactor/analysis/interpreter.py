@@ -95,7 +95,7 @@ _RUN_EAGERLY: Final = "run_functions_eagerly"
 MAX_CALL_DEPTH: Final = 80
 """Calls nest at most this deep."""
 MAX_NAMESAKES: Final = 24
-"""And so many of them may be methods of one name: each that hands on to its base class is another context for every class below."""
+"""Maximum number of methods of one name among them: each that calls its base class is another context for every subclass."""
 _ABSTRACT: Final = ("abstractmethod", "abstractproperty")
 
 

@@ -38,7 +38,7 @@ from terra_refactor.tf_model import registry
 from terra_refactor.tf_model.library_members import library_member
 
 STEPS_OF_A_MODULE: Final = 150
-"""A module may run so many steps for each of its operations, however much others have run."""
+"""Steps that a module may run for each of its operations, however many others have run."""
 _SELDOM_BOUND_AGAIN: Final = frozenset({FunctionValue, Reference, LibraryValue, ModuleValue})
 
 

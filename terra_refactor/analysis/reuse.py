@@ -43,7 +43,7 @@ from terra_refactor.ir.ids import FunctionId
 from terra_refactor.ir.program import Program
 
 MAX_GROWTH: Final = 3
-"""A store that has so many times the objects that it started with is emptied: what edits left behind goes."""
+"""A store that has grown by this factor is emptied, which drops what edits left behind."""
 
 
 class Resumable(Runner, Protocol):

@@ -61,7 +61,7 @@ class StepBudget:
 
     @contextmanager
     def share(self, least: int) -> Iterator[None]:
-        """Lets what runs inside have half of the steps that are left, or at least so many."""
+        """Gives the code inside half of the remaining steps, or at least `least`."""
         left = self.left
         given = self.left = max(left // 2, least)
         try:

@@ -76,7 +76,7 @@ class Count:
         )
 
     def times(self, eager: int, traced: int, open_loops: int = 0) -> Count:
-        """So often as much of each, in so many loops of unknown length."""
+        """The count of a body that runs `eager` times and is traced `traced` times, inside `open_loops` loops of unknown length."""
         return Count(
             self.executed * eager,
             self.traced * traced,

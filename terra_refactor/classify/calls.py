@@ -59,7 +59,7 @@ OFTEN: Final = 160
 
 
 def calls_until_paid(count: Count, *, traces: int = 1, under_tape: bool = False) -> float:
-    """After how many calls a graph that saves so many operations has won back what its traces cost; infinite if never."""
+    """Number of calls after which a graph with these operations has won back its traces; infinite if never."""
     cost = cost_of(count, under_tape=under_tape)
     saved = count.executed * cost.saved_microseconds - cost.call_microseconds
     traced = traces * (cost.trace_milliseconds + count.traced * cost.trace_milliseconds_for_each)
@@ -185,7 +185,7 @@ class CallCount:
         return bool(places)
 
     def _runs(self, identity: FunctionId, known: dict[FunctionId, int | None]) -> int | None:
-        """At most so many times a function is called from anywhere in the program; `known` as in `_of`."""
+        """Upper bound of the calls of a function from anywhere in the program; `known` as in `_of`."""
         if identity not in known:
             known[identity] = None
             known[identity] = self._counted_runs(identity, known)

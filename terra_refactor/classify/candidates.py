@@ -44,7 +44,7 @@ from terra_refactor.tf_model.spec import Trait
 
 MAX_PYTHON_VALUES: Final = 3
 MAX_OPTIONAL_PARTS: Final = 1
-"""So many parts of a container may be None or a tensor: with two there are four structures, with a trace for each."""
+"""Maximum number of parts of a container that may be None or a tensor: two parts give four structures, each with a trace."""
 """A parameter that takes more distinct Python values than this would be traced again too often."""
 _HIDES: Final = f"decorated, it would hide sublayers that are not built yet ({UNBUILT_CALL.id})"
 _KERAS_METHODS: Final = frozenset(
@@ -301,7 +301,7 @@ def _collects_python_numbers(value: Value) -> bool:
 
 
 def _has_computed_float(value: Value) -> bool:
-    """Whether it is a structure in which a Python float is: what is computed anew for each call is another one as a rule."""
+    """Whether it is a structure in which a Python float is: one that each call computes usually differs from call to call."""
     parts: list[Value] = []
     for member in members(value):
         match member:

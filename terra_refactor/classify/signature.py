@@ -184,7 +184,7 @@ def _unknown_sizes(parameters: tuple[ParameterDecision, ...]) -> str | None:
 
 
 def _varying_shapes(found: FunctionFacts, parameters: tuple[ParameterDecision, ...], least: int) -> str | None:
-    """A parameter that calls bring in so many shapes, or more, of one rank and dtype."""
+    """A parameter with at least this many shapes of one rank and dtype over all calls."""
     for parameter in parameters:
         if parameter.kind is not ParameterValueKind.TENSOR or parameter.evidence is not Evidence.DATAFLOW:
             continue

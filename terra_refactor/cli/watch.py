@@ -22,7 +22,7 @@ from terra_refactor.workspace.workspace import Options
 PAUSE: Final = 0.5
 """Seconds between two looks, at least."""
 _SHARE: Final = 10
-"""A look may take one part in so many of the time."""
+"""Looking for changes may take at most this fraction of the time: 1 / n."""
 
 Sleep = Callable[[float], None]
 

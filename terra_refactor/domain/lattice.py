@@ -55,9 +55,9 @@ from terra_refactor.domain.value import (
 MAX_ALTERNATIVES = 8
 """A union has at most this many members."""
 MAX_CONSTANTS = 4
-"""Of these, at most so many constants of one type; more become a `Scalar`."""
+"""Maximum number of constants of one type among these; more become a `Scalar`."""
 MAX_TENSORS = 4
-"""And at most so many tensors of one kind; more become one with the joined type."""
+"""Maximum number of tensors of one kind; more become one with the joined type."""
 MAX_VALUE_DEPTH = 8
 """Values nested deeper than this become unknown under widening."""
 

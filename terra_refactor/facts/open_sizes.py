@@ -121,7 +121,7 @@ def size_in_words(view: ContextView, size: OpId) -> str:
 def uses_of_open_sizes(view: ContextView, wanted: Set[Why], level: int = 0) -> Iterator[SizeUse]:
     """Where a size that is open for one of these reasons is used as a number, here or in functions that get it.
 
-    `level`: so many calls further out the graph begins.
+    `level`: the graph begins this many calls further out.
     """
     if view.function.kind is FunctionKind.MODULE:
         return  # no graph

@@ -379,7 +379,7 @@ class Session:
         progress: ProgressCallback | None,
         left_out: int = 0,
     ) -> Snapshot:
-        """The snapshot of some files. With `left_out`, a component without so many of its files: nothing of it is kept on disk."""
+        """The snapshot of some files. With `left_out`, a component without that many of its files, of which nothing is kept on disk."""
         own = {path: sources[path] for path in component}
         evidence = self._evidence(own)
         names = {path: name for path, _, name in name_sources(sources, index) if path in own}

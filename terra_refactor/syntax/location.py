@@ -42,7 +42,7 @@ class Span:
         )
 
     def down(self, lines: int) -> Span:
-        """The span as it is when so many lines are put in above it."""
+        """The span after `lines` lines were inserted above it."""
         return Span(self.line + lines, self.column, self.end_line + lines, self.end_column)
 
     def __str__(self) -> str:
@@ -61,7 +61,7 @@ class Spans(Sequence[Span]):
         self._lines = 0
 
     def down(self, lines: int) -> Spans:
-        """The spans, moved by so many lines, which may be negative."""
+        """The spans moved by `lines` lines, which may be negative."""
         moved = Spans(())
         moved._numbers, moved._lines = self._numbers, self._lines + lines
         return moved

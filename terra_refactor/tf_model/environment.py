@@ -64,7 +64,7 @@ _FORMER: Final = {
 
 _OF_TENSORFLOW: Final = words("tensorflow.__version__ tensorflow.version.VERSION")
 _PATCHES: Final = 6
-"""A release `X.Y` of TensorFlow has had at most so many versions `X.Y.Z`."""
+"""Maximum number of versions `X.Y.Z` of a release `X.Y` of TensorFlow."""
 
 _release: ContextVar[str | None] = ContextVar("release", default=None)
 

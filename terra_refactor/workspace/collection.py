@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from typing import Final
 
 MANY_FILES: Final = 500
-"""Where so many were analysed, what an analysis leaves in cycles is worth one search before the report is made beside it."""
+"""From this many on, one garbage collection before the report is built is worth its time."""
 
 
 @contextlib.contextmanager

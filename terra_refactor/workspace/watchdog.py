@@ -49,7 +49,7 @@ class ProcessLimits:
 
     @staticmethod
     def of(lines: int) -> ProcessLimits:
-        """Those of an analysis of so many lines."""
+        """The limits of an analysis of `lines` lines."""
         return ProcessLimits(_SECONDS + _SECONDS_OF_A_LINE * lines, int(_MEMORY_SHARE * _memory_of_machine()))
 
 

@@ -116,7 +116,7 @@ _SPECIAL: Final = {
     **REPLICA_FUNCTIONS,
 }
 MAX_COMBINATIONS: Final = 8
-"""Rules are asked for at most so many combinations of alternatives of their arguments."""
+"""Maximum number of combinations of alternative arguments for which a rule is queried."""
 
 
 def call_library(

@@ -216,7 +216,7 @@ def items_of_loaded(container: Value) -> Value | None:
 
 
 def unpacked_from_loaded(site: Site, container: Value, count: int) -> tuple[Value, ...] | None:
-    """The items of a loaded list of so many."""
+    """The items of a loaded list of known length."""
     items = [item_of_loaded(site, container, Constant(position)) for position in range(count)]
     return None if None in items else tuple(item for item in items if item is not None)
 

@@ -56,12 +56,12 @@ from terra_refactor.ir.ops import Block, Op
 from terra_refactor.ir.walk import walk
 
 MAX_UNROLLED: Final = 12
-"""Loops over at most so many known elements are unrolled."""
+"""Maximum number of known elements of a loop that is unrolled."""
 MAX_UNROLLED_OBJECTS: Final = 32
 """Of objects, such as the layers of a model, more: what is one of many cannot be distinguished."""
 MAX_UNROLL_DEPTH: Final = 2
 MAX_ITERATIONS: Final = 8
-"""A loop whose state still changes after so many iterations has its changing variables set to unknown."""
+"""Maximum number of iterations; variables that still change then become unknown."""
 WIDEN_AFTER: Final = 1
 
 

@@ -28,7 +28,7 @@ from terra_refactor.record.child.describe import NOT_WRITTEN, Described, describ
 DETAILED_CALLS: Final = 48
 """Number of first calls of a function that are recorded in full."""
 EVERY: Final = 64
-"""Then one of so many."""
+"""After that, one call out of this many."""
 MAX_TYPES: Final = 40
 MAX_VALUES: Final = 24
 QUIET_SECONDS: Final = 0.25

@@ -18,7 +18,7 @@ _LISTS: Final = frozenset({"trainable_variables", "trainable_weights"})
 _UPDATES: Final = frozenset({"apply_gradients", "minimize", "apply"})
 _MAKERS: Final = frozenset({"__init__", "build"})
 _OF_FIT: Final = frozenset({"train_step", "test_step"})
-"""Keras makes the graph of these anew when a model is compiled, and asks for that after `trainable` is set."""
+"""Keras rebuilds the graph of these when a model is compiled, and requires that after `trainable` is set."""
 _RATES: Final = frozenset({"learning_rate", "lr"})
 
 

@@ -11,7 +11,7 @@ from terra_refactor.facts.view import ContextView, is_tensorflow_tensor
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
 
 _MANY: Final = 100
-"""From so many iterations on, the trace is worth a word."""
+"""Minimum number of iterations that is reported."""
 
 
 def check(view: ContextView) -> Iterator[LocalHazard]:

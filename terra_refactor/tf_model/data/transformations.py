@@ -47,7 +47,7 @@ def _fewer(call: BoundCall, dataset: DatasetValue) -> Value:
 
 
 def _some(dataset: DatasetValue, count: Dim = None) -> DatasetValue:
-    """Some of the elements, so many if that is known."""
+    """Some of the elements; their number, if known."""
     return so_many(dataset, dataset.element, count)
 
 
