@@ -21,7 +21,9 @@ from terra_refactor.rules.explain import KINDS
 from terra_refactor.rules.registry import all_rules, families
 from terra_refactor.rules.rule import Rule, RuleKind
 
-FOLDER = Path(__file__).resolve().parent.parent / "docs" / "rules"
+ROOT = Path(__file__).resolve().parent.parent
+FOLDER = ROOT / "docs" / "rules"
+SITE = ROOT / "mkdocs.yml"
 INDEX = "README.md"
 MESSAGES = "messages.md"
 _QUOTED = re.compile(r"`((?:\w+(?:Error|Exception): |\d+ out of the last )[^`]+)`")
@@ -35,6 +37,22 @@ def rule_pages() -> dict[str, str]:
     pages[INDEX] = _index(rules)
     pages[MESSAGES] = _messages(rules)
     return pages
+
+
+def site() -> str:
+    """`mkdocs.yml` with every rule's page in the navigation, by family."""
+    before, begin, rest = SITE.read_text(encoding="utf-8").partition("      # rules: begin\n")
+    _, end, after = rest.partition("      # rules: end\n")
+    lines = []
+    for prefix, title in families().items():
+        name = title.partition(": ")[2].partition(".")[0]
+        lines.append(f'      - "{prefix}xx: {name}":\n')
+        lines += [
+            f'          - "{rule.id} {rule.name}": rules/{rule.id}.md\n'
+            for rule in all_rules().values()
+            if rule.id.startswith(prefix)
+        ]
+    return "".join([before, begin, *lines, end, after])
 
 
 def quoted_messages() -> tuple[tuple[str, str], ...]:
@@ -60,6 +78,9 @@ def write_pages() -> list[str]:
         if path.name not in pages:
             path.unlink()
             changed.append(path.name)
+    if (text := site()) != SITE.read_text(encoding="utf-8"):
+        SITE.write_text(text, encoding="utf-8")
+        changed.append(SITE.name)
     return changed
 
 

@@ -69,6 +69,7 @@ def test_what_is_shown_is_what_the_commands_print(tmp_path: Path) -> None:
     blocks = re.findall(r"```console\n\$ (terra-refactor .*?)```", README, re.DOTALL)
     assert [block.split()[1] for block in blocks] == ["analyze", "lint", "fix"]
     (diff,) = re.findall(r"```diff\n(.*?)```", README, re.DOTALL)
+    assert diff in (ROOT / "docs" / "index.md").read_text(encoding="utf-8"), "the site begins with the same change"
     for block in (f"terra-refactor fix\n{diff}", *blocks):
         command, *shown = block.splitlines()
         arguments = [*command.split()[1:], "--no-cache"]

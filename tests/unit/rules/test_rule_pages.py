@@ -7,7 +7,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[3] / "tools"))
 
-from document_rules import FOLDER, INDEX, MESSAGES, rule_pages
+from document_rules import FOLDER, INDEX, MESSAGES, SITE, rule_pages, site
 
 from terra_refactor.rules.registry import all_rules
 
@@ -17,6 +17,12 @@ def test_every_page_is_up_to_date() -> None:
     found = {path.name: path.read_text(encoding="utf-8") for path in FOLDER.glob("*.md")}
     stale = sorted(name for name in {*expected, *found} if expected.get(name) != found.get(name))
     assert not stale, f"run `make generated`: {', '.join(stale)}"
+
+
+def test_the_navigation_has_every_rule() -> None:
+    navigation = SITE.read_text(encoding="utf-8")
+    assert site() == navigation, "run `make generated`"
+    assert [rule for rule in all_rules() if navigation.count(f": rules/{rule}.md\n") != 1] == []
 
 
 def test_the_index_names_every_rule_once() -> None:
