@@ -19,6 +19,7 @@ sys.path.insert(0, str(REPOSITORY / "tests"))
 from kept_answers import FOLDER, LIBRARIES, NEW, SETTING, read, version  # noqa: E402
 
 ASKING = (
+    "tests/conformance",
     "tests/proof",
     "tests/property/test_paths.py",
     "tests/property/test_region_programs.py",

@@ -202,7 +202,7 @@ def _parameter(snapshot: Snapshot, function: Function, name: str) -> str:
         return text
     if facts is None or known is None:
         return f"{as_code(name)}: unknown; no analysed code calls this function"
-    return f"{as_code(name)}: not known; {parameter_reason(known.evidence, len(facts.callers))}"
+    return f"{as_code(name)}: unknown; {parameter_reason(known.evidence, len(facts.callers))}"
 
 
 def _values(snapshot: Snapshot, function: Function, result: int, name: str | None) -> str | None:
@@ -214,7 +214,7 @@ def _values(snapshot: Snapshot, function: Function, result: int, name: str | Non
     if not values:
         return f"{as_code(name)}: unknown; no analysed call reaches this place"
     reasons = [unknown_reason(value) for each in values for value in members(each) if isinstance(value, UnknownValue)]
-    return f"{as_code(name)}: not known; {reasons[0] if reasons else 'the analysed code does not determine it'}"
+    return f"{as_code(name)}: unknown; {reasons[0] if reasons else 'the analysed code does not determine it'}"
 
 
 def _described(snapshot: Snapshot, values: list[Value]) -> str | None:

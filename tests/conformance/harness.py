@@ -13,10 +13,12 @@ TensorFlow twice: with placeholders that show only what the rule saw, and with p
 
 from __future__ import annotations
 
+import ast
 import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from types import EllipsisType
 from typing import Any
 
@@ -24,6 +26,7 @@ import numpy as np
 import tensorflow as tf
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from kept_answers import Harness
 from tensorflow.python.framework import func_graph
 
 from terra_refactor.domain.dim import Dim
@@ -55,6 +58,10 @@ FAILURES = (ValueError, TypeError, IndexError, NotImplementedError, AttributeErr
 
 NOT_FORESEEN = frozenset({"operator ==", "operator !="})
 """Where TensorFlow's own inference on partial shapes may be different from the truth."""
+
+
+TRACES = Harness("conformance", (Path(__file__),))
+"""The dtypes and shapes that TensorFlow infers for a call, or that it fails."""
 
 
 @dataclass(frozen=True)
@@ -248,7 +255,31 @@ def _function_of(row: Row) -> Callable[..., Any]:
 
 
 def _trace(row: Row, call: Call, *, visible: bool) -> Any:
-    """TensorFlow's inference; an exception instance if it fails."""
+    """TensorFlow's inference, kept if a text says everything about the call; an exception instance if it fails."""
+    question = _question(row, call)
+    if question is None:
+        return _traced(row, call, visible=visible)
+    answer = TRACES.answer(f"{question} {visible}", lambda: _in_words(_traced(row, call, visible=visible)))
+    return RuntimeError(answer) if answer.startswith("!") else ast.literal_eval(answer)
+
+
+def _question(row: Row, call: Call) -> str | None:
+    """The call as a text; None where that leaves something out: functions of these tests, objects, long arrays."""
+    function = row.name
+    if row.function is not None:
+        module, name = getattr(row.function, "__module__", "") or "", getattr(row.function, "__qualname__", "<")
+        if module.partition(".")[0] not in ("_operator", "builtins", "keras", "tensorflow") or "<" in name:
+            return None
+        function = f"{row.name} {module}.{name}"
+    text = f"{function} {call!r} {row.rule is not None}"
+    return None if " at 0x" in text or "..." in text else text
+
+
+def _in_words(found: Any) -> str:
+    return f"!{type(found).__name__}" if isinstance(found, Exception) else repr(found)
+
+
+def _traced(row: Row, call: Call, *, visible: bool) -> Any:
     with func_graph.FuncGraph("conformance").as_default():
         try:
             return _described(_apply(row, call, lambda argument: _to_placeholder(argument, visible=visible)))

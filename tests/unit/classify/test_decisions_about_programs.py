@@ -99,7 +99,7 @@ def test_a_graph_puts_deferred_tensors_together_again_without_what_a_subclass_ad
         f"scale = {given}\nfor _ in range(100):\n    weighted(tf.ones([3]), scale)\n"
     )
     decision = analyze_text(text).decision("weighted")
-    assert (decision.classification is Classification.UNSAFE and "put together again" in decision.reason) is unsafe
+    assert (decision.classification is Classification.UNSAFE and "is rebuilt as" in decision.reason) is unsafe
 
 
 def test_the_most_of_no_counts_is_nothing() -> None:

@@ -105,8 +105,8 @@ def said(analysed: tuple[Snapshot, str], marked: str) -> str:
         ("‸step(tf.zeros", ["def step(x: float32 (32, 20)) -> float32 ()"]),
         ("import ‸tensorflow as", ["module `tensorflow`"]),
         ("def build(‸n)", ["int 28"]),
-        ("def unused(‸data", ["not known; the project has no call of this function"]),
-        ("‸loaded = load", ["not known"]),
+        ("def unused(‸data", ["unknown; the project does not call this function"]),
+        ("‸loaded = load", ["unknown"]),
     ],
 )
 def test_hover_says(analysed: tuple[Snapshot, str], marked: str, expected: list[str]) -> None:

@@ -153,7 +153,7 @@ def test_layout(name: str, width: int, verbose: bool, every_function: bool, upda
 @pytest.mark.parametrize("width", [20, 40, 80, 200])
 def test_nothing_is_lost_at_any_width(width: int) -> None:
     text = "".join(shown(width, verbose=True).split())
-    for part in ("Trainer.train_step", "speculative", "addtf.function", "onlyitsnamesaysso", "(N,28,28,1)"):
+    for part in ("Trainer.train_step", "speculative", "addtf.function", "asitsnamesuggests", "(N,28,28,1)"):
         assert part in text
 
 

@@ -102,11 +102,11 @@ def test_a_worker_that_hangs_costs_only_its_file(project: Path) -> None:
     tasks = [
         pool.LoweringTask(pool.Source(str(path), path.read_text(), "0"), f"pkg.{path.stem}", False) for path in sources
     ]
-    results = dict(pool._in_workers(tasks, range(4), 2, None, lower=_hang_in_m7, patience=5.0))
+    results = dict(pool._in_workers(tasks, range(4), 2, None, lower=_hang_in_m7, patience=3.0))
     assert [isinstance(results[index], pool.Lowered) for index in range(4)] == [True, True, False, True]
     error = results[2]
     assert isinstance(error, FileError)
-    assert "took more than 5 seconds" in error.message
+    assert "took more than 3 seconds" in error.message
 
 
 def test_an_unusual_file_is_parsed_in_a_process_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
