@@ -212,7 +212,7 @@ class VerifyOptions:
             raise UsageError("--memory: must be a number of GB, or 0 for no limit")
         interpreter = shutil.which(self.python) if self.python is not None else sys.executable
         if interpreter is None:
-            raise UsageError(f"--python: there is no interpreter {self.python}")
+            raise UsageError(f"--python: no such interpreter: {self.python}")
         from terra_refactor.verify.session import Setting  # noqa: PLC0415 - only for what runs programs
 
         usual = Limits()

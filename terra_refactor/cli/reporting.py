@@ -69,7 +69,7 @@ def check_format(value: str) -> str:
         return value
     close = difflib.get_close_matches(value, FORMATS, n=1)
     hint = f"; did you mean `{close[0]}`?" if close else ""
-    raise UsageError(f"--format: there is no format `{value}` here, only {', '.join(FORMATS)}{hint}")
+    raise UsageError(f"--format: unknown format `{value}`; choose from {', '.join(FORMATS)}{hint}")
 
 
 def read_targets(format_name: str, outputs: Sequence[str] | None) -> tuple[ReportTarget, ...]:
@@ -92,7 +92,7 @@ def read_targets(format_name: str, outputs: Sequence[str] | None) -> tuple[Repor
         else:
             close = difflib.get_close_matches(name, FORMATS, n=1)
             hint = f"; did you mean `{close[0]}:{file}`?" if close else f"; formats are {', '.join(FORMATS)}"
-            raise UsageError(f"--output: there is no format `{name}`{hint}")
+            raise UsageError(f"--output: unknown format `{name}`{hint}")
     if len(plain) > 1:
         raise UsageError("--output: only one file without a format; name the others FORMAT:FILE")
     if plain:

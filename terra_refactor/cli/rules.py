@@ -34,5 +34,5 @@ def rules_command(format: RulesFormat = "text", output: RulesOutput = None) -> i
         case "text":
             print_rules(out(), rules)
         case _:
-            raise UsageError(f"--format: there is no format `{format}` here, only {', '.join(_RULE_FORMATS)}")
+            raise UsageError(f"--format: unknown format `{format}`; choose from {', '.join(_RULE_FORMATS)}")
     return DONE

@@ -42,7 +42,7 @@ def verify_command(
     Runs the code under the paths; needs TensorFlow.
     """
     if format not in _FORMATS:
-        raise UsageError(f"--format: there is no format `{format}` here, only {', '.join(_FORMATS)}")
+        raise UsageError(f"--format: unknown format `{format}`; choose from {', '.join(_FORMATS)}")
     if STDIN in paths:
         raise UsageError("verify: standard input cannot be run; give a file")
     setting = how.setting()

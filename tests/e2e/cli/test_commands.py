@@ -117,8 +117,8 @@ def test_it_says_that_there_was_nothing_to_read(folder: Path, command: str) -> N
     Path("m.gen.py").write_text(LINTED)
     result = run(command, ".")
     assert result.exit_code == 0
-    assert "no Python files were found" in result.stderr
-    assert "no Python files were found" not in run(command, "m.gen.py").stderr
+    assert "no Python files found" in result.stderr
+    assert "no Python files found" not in run(command, "m.gen.py").stderr
 
 
 def test_fix_shows_a_diff_and_writes_nothing(folder: Path) -> None:
@@ -192,7 +192,7 @@ def test_standard_input(folder: Path) -> None:
         (("analyze", ".", "--stdin-filename", "x.py"), "--stdin-filename"),
         (("lint", ".", "--baseline", "none.json"), "cannot be read"),
         (("explain", "TR9999"), "unknown rule `TR9999`"),
-        (("explain", "shape-mismach"), "there is no rule"),
+        (("explain", "shape-mismach"), "unknown rule"),
     ],
 )
 def test_a_wrong_call_is_one_clear_line_and_ends_with_2(folder: Path, arguments: tuple[str, ...], words: str) -> None:
