@@ -270,13 +270,13 @@ def varying_python_value(code: Function, found: FunctionFacts, parameters: tuple
         if decided.kind is ParameterValueKind.CONTAINER and any(
             _collects_python_numbers(value) or _has_computed_float(value) for value in parameter.values
         ):
-            return f"`{parameter.name}` holds Python values that vary: a graph would be traced for each ({PYTHON_SCALAR.id})"
+            return f"`{parameter.name}` holds Python values that vary: each would be traced ({PYTHON_SCALAR.id})"
         if decided.kind is ParameterValueKind.CONTAINER and any(
             _parts_or_none(value) > MAX_OPTIONAL_PARTS for value in parameter.values
         ):
             return (
                 f"`{parameter.name}` holds None in several places where other calls have tensors: "
-                f"a graph would be traced for each pattern ({PYTHON_SCALAR.id})"
+                f"each pattern would be traced ({PYTHON_SCALAR.id})"
             )
         if decided.kind is not ParameterValueKind.PRIMITIVE:
             continue
@@ -288,7 +288,7 @@ def varying_python_value(code: Function, found: FunctionFacts, parameters: tuple
         ]
         unknown = [value for value in numbers if not isinstance(value, Constant)]
         if unknown or len(numbers) > MAX_PYTHON_VALUES:
-            return f"`{parameter.name}` gets Python values that vary: a graph would be traced for each ({PYTHON_SCALAR.id})"
+            return f"`{parameter.name}` gets Python values that vary: each would be traced ({PYTHON_SCALAR.id})"
     return None
 
 

@@ -350,10 +350,10 @@ class _Decider:
             )
         if judgement.contexts and all(context.id in self.graph_contexts for context in judgement.contexts):
             judgement.covered = True
-            return "every caller is a graph already"
+            return "every caller is already a graph"
         if judgement.code.id in self.piped:
             judgement.covered = True
-            return "a dataset or a graph traces it already, or all of its callers"
+            return "a dataset or a graph already traces it, or all of its callers"
         if judgement.code.id in self.in_replicas:
             return "`strategy.run` calls it: a graph has to be around that call, since replicas meet where variables are updated"
         return None
@@ -467,9 +467,9 @@ class _Decider:
         if judgement.classification is Classification.UNSAFE:
             judgement.reason = self.why_unsafe(judgement)
         elif judgement.classification is Classification.SPECULATIVE:
-            judgement.reason = "it is a graph already, and right as one if the assumptions hold"
+            judgement.reason = "it is already a graph, and correct as one if the assumptions hold"
         else:
-            judgement.reason = "it is a graph already, and right as one"
+            judgement.reason = "it is already a graph, and correct as one"
 
     def is_proven(self, judgement: Judgement, hazard: ReachedHazard) -> bool:
         """Whether the graph is wrong for sure. Its author has run it: removal needs as much proof as addition.
@@ -534,7 +534,7 @@ class _Decider:
             judgement.action = Action.REMOVE_TF_FUNCTION
             judgement.rule = NO_TENSOR_INPUT.id
             judgement.reason = (
-                f"it takes no tensor, and other Python values in each call: each call is traced ({judgement.rule})"
+                f"it takes no tensor, and different Python values on each call: each call is traced ({judgement.rule})"
             )
             return True
         return False

@@ -8,7 +8,6 @@ import json
 from pathlib import Path
 
 import pytest
-import warm_children
 from kept_answers import Harness, digest
 
 from corpus.expectations import Disagreement, Program, decisions_of, disagreements, missing, programs, said
@@ -18,9 +17,7 @@ from terra_refactor.workspace.results import FixReport
 NEEDS_TENSORFLOW = pytest.mark.skipif(importlib.util.find_spec("tensorflow") is None, reason="needs TensorFlow")
 MIN_ACTIONS = 0.95
 """Share of functions for which the action must be what the reviewer expects."""
-RUNS = Harness(
-    "program_runs", (*sorted(Path(verify.__file__).parent.rglob("*.py")), Path(warm_children.__file__))
-)
+RUNS = Harness("program_runs", tuple(sorted(Path(verify.__file__).parent.rglob("*.py"))))
 """The result of `verify` for a program with all changes: the same changes, by the same code, need no second run."""
 
 
@@ -57,7 +54,6 @@ def test_no_type_contradicts_the_reviewer(judged: list[tuple[Program, list[str],
 @NEEDS_TENSORFLOW
 @pytest.mark.tensorflow
 @pytest.mark.slow
-@pytest.mark.usefixtures("warm_children")
 @pytest.mark.parametrize("program", programs(), ids=lambda program: program.name)
 def test_all_changes_together_keep_what_the_program_does(program: Program) -> None:
     from corpus.evaluate import plan, run  # noqa: PLC0415 - the other tests need less

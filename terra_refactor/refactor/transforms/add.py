@@ -22,7 +22,7 @@ from terra_refactor.tf_model.graph_traits import TF_FUNCTION
 def add_tf_function(context: FileContext, site: DefinitionSite, decision: Decision) -> Transformed:
     """The edits that make the definition a `tf.function`."""
     if decorators_named(context.names, site, TF_FUNCTION):
-        return NotMade("it is a `tf.function` already")
+        return NotMade("it is already a `tf.function`")
     place = place_for_decorator(context.names, site)
     if isinstance(place, NotMade):
         return place

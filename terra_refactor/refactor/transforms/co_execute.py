@@ -23,7 +23,7 @@ from terra_refactor.tf_model.graph_traits import TF_FUNCTION
 def add_co_execute(context: FileContext, site: DefinitionSite, decision: Decision) -> Transformed:
     """The edits that put the definition under the shim."""
     if decorators_named(context.names, site, CO_EXECUTE):
-        return NotMade("it is under `co_execute` already")
+        return NotMade("it is already under `co_execute`")
     place = place_for_decorator(context.names, site)
     if isinstance(place, NotMade):
         return place

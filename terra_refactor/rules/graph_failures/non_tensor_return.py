@@ -81,7 +81,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
         # a caller that is known gets something else than it got; of one that is not, that is an assumption
         assumption = None if called else f"callers accept a tensor where it returns {text}"
         # the callers of a graph that is in use get a tensor already, which `%d`, `float` or an index take as well as a number
-        in_use = "its callers do with it what a tensor does not: a key, `isinstance`, a method of `str`"
+        in_use = "its callers use it as a Python value: as a key, with `isinstance`, through a method of `str`"
         yield LocalHazard(place, message, assumption, boundary=True, in_use=in_use)
     elif len(problems) == len(alternatives):
         yield LocalHazard(place, f"it returns {text}: a traced function can only return tensors and None")
