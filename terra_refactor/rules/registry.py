@@ -13,7 +13,8 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from terra_refactor.errors import InternalError
-from terra_refactor.rules.rule import INTERNAL, LocalHazard, Nature, Rule
+from terra_refactor.ir.function import FunctionKind
+from terra_refactor.rules.rule import INTERNAL, LocalHazard, Nature, Rule, RuleKind
 from terra_refactor.syntax.deep_stack import has_deep_stack
 from terra_refactor.tf_model.spec import ErrorKind
 
@@ -88,9 +89,13 @@ def checking_rules() -> tuple[Rule, ...]:
 
 
 def local_hazards(view: ContextView) -> Iterator[tuple[Rule, LocalHazard]]:
-    """Findings of the rules in one context, in the function's own code. A check that fails costs the function in which it does."""
+    """Findings of the rules in one context, in the function's own code; of a module's body no hazards of graphs. A check that fails costs
+    the function in which it does."""
+    is_module = view.function.kind is FunctionKind.MODULE
     for rule in checking_rules():
         assert rule.check is not None
+        if is_module and rule.kind is RuleKind.HAZARD:
+            continue  # no graph has the body of a module, and nothing calls it
         try:
             with view.codes.budget.limited():
                 found = tuple(rule.check(view))
