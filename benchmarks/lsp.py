@@ -102,6 +102,7 @@ class Editor:
                 capabilities=types.ClientCapabilities(text_document=text),
                 root_uri=uri,
                 workspace_folders=[types.WorkspaceFolder(uri, "benchmark")],
+                initialization_options={"settings": {"semanticTokens": {"enable": True}}},
             )
         )
         self.client.initialized(types.InitializedParams())
@@ -160,6 +161,25 @@ class Editor:
             lenses = types.CodeLensParams(document)
             found[f"{file.name}, lenses"] = await self.client.text_document_code_lens_async(lenses)
             found[f"{file.name}, actions"] = await self._actions(file, document)
+            tokens = types.SemanticTokensParams(document)
+            found[f"{file.name}, tokens"] = await self.client.text_document_semantic_tokens_full_async(tokens)
+            found[f"{file.name}, calls"] = await self._calls(file, document)
+        return found
+
+    async def _calls(self, file: Path, document: types.TextDocumentIdentifier) -> list[object]:
+        """The calls along which effects travel, to and from each `def`."""
+        found: list[object] = []
+        for number, line in enumerate(self.texts[file].splitlines()):
+            if line.lstrip().startswith("def "):
+                place = types.CallHierarchyPrepareParams(document, types.Position(number, line.index("def ") + 4))
+                for item in await self.client.text_document_prepare_call_hierarchy_async(place) or ():
+                    to, come = (
+                        types.CallHierarchyIncomingCallsParams(item),
+                        types.CallHierarchyOutgoingCallsParams(item),
+                    )
+                    found.append(item)
+                    found.append(await self.client.call_hierarchy_incoming_calls_async(to))
+                    found.append(await self.client.call_hierarchy_outgoing_calls_async(come))
         return found
 
     async def _actions(self, file: Path, document: types.TextDocumentIdentifier) -> list[object]:

@@ -7,6 +7,8 @@ nearest place that exists: clients send such while a text changes.
 
 from __future__ import annotations
 
+from typing import Any
+
 from lsprotocol import types
 
 from terra_refactor.syntax.edit import Edit
@@ -106,3 +108,9 @@ def agreed_encoding(capabilities: types.ClientCapabilities) -> types.PositionEnc
     """The unit of columns: the cheapest that the client offers, UTF-16 where it offers none."""
     offered = (capabilities.general.position_encodings if capabilities.general is not None else None) or ()
     return next((kind for kind in ENCODINGS if kind in offered), types.PositionEncodingKind.Utf16)
+
+
+def range_as_json(where: types.Range) -> dict[str, Any]:
+    """A range as the protocol writes it, for the results of commands."""
+    start, end = ({"line": at.line, "character": at.character} for at in (where.start, where.end))
+    return {"start": start, "end": end}

@@ -59,6 +59,7 @@ class Client:
     refreshes_diagnostics: bool = False
     refreshes_hints: bool = False
     refreshes_lenses: bool = False
+    refreshes_tokens: bool = False
     reads_configuration: bool = False
     watches_files: bool = False
     shows_documents: bool = False
@@ -213,6 +214,7 @@ def _client_of(params: types.InitializeParams) -> Client:
         refreshes_diagnostics=bool(workspace.diagnostics and workspace.diagnostics.refresh_support),
         refreshes_hints=bool(workspace.inlay_hint and workspace.inlay_hint.refresh_support),
         refreshes_lenses=bool(workspace.code_lens and workspace.code_lens.refresh_support),
+        refreshes_tokens=bool(workspace.semantic_tokens and workspace.semantic_tokens.refresh_support),
         reads_configuration=bool(workspace.configuration),
         watches_files=bool(
             workspace.did_change_watched_files and workspace.did_change_watched_files.dynamic_registration

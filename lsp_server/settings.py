@@ -43,6 +43,10 @@ class EditorSettings:
     """Functions for which there is nothing to do have a lens, too."""
     outline: bool = False
     """The server answers requests for document symbols."""
+    call_hierarchy: bool = True
+    """Call hierarchies of effects are offered; what counts is what was set when the server started."""
+    semantic_tokens: bool = False
+    """Tokens of code that runs as a graph are offered; as above."""
     whole_workspace: bool = False
     """Findings of files that are not open are shown, too; what counts is what was set when the server started."""
     log_level: str = "warning"
@@ -115,6 +119,8 @@ def parse_settings(data: Any) -> EditorSettings:
         code_lens=flag(data.get("codeLens"), "enable", True, "codeLens.enable"),
         every_lens=flag(data.get("codeLens"), "everyFunction", False, "codeLens.everyFunction"),
         outline=flag(data.get("outline"), "enable", False, "outline.enable"),
+        call_hierarchy=flag(data.get("callHierarchy"), "enable", True, "callHierarchy.enable"),
+        semantic_tokens=flag(data.get("semanticTokens"), "enable", False, "semanticTokens.enable"),
         whole_workspace=mode == _MODES[1],
         log_level=log_level,
         annotation_style=AnnotationStyle(style),

@@ -6,10 +6,12 @@ Gives: `make_server`.
 from __future__ import annotations
 
 from lsp_server.features import (
+    call_hierarchy,
     code_actions,
     code_lens,
     commands,
     diagnostics,
+    graph_code,
     hover,
     inlay_hints,
     symbols,
@@ -17,7 +19,18 @@ from lsp_server.features import (
 )
 from lsp_server.server import TerraServer
 
-FEATURES = (synchronization, diagnostics, hover, inlay_hints, code_lens, code_actions, symbols, commands)
+FEATURES = (
+    synchronization,
+    diagnostics,
+    hover,
+    inlay_hints,
+    code_lens,
+    code_actions,
+    symbols,
+    call_hierarchy,
+    graph_code,
+    commands,
+)
 
 
 def make_server() -> TerraServer:

@@ -14,6 +14,7 @@ from typing import Any
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
+from lsp_server.convert import range_as_json
 from lsp_server.edits import workspace_edit
 from lsp_server.features.diagnostics import publish_closed
 from lsp_server.progress import Progress, progress_bar
@@ -93,10 +94,8 @@ def register(server: TerraServer) -> None:
             for place in places_to(snapshot, decision, hazard):
                 located = server.documents.locate(snapshot.sources[place.path], place.span)
                 if located is not None:
-                    start, end = (
-                        {"line": at.line, "character": at.character} for at in (located[1].start, located[1].end)
-                    )
-                    steps.append({"uri": located[0], "range": {"start": start, "end": end}, "message": place.message})
+                    where = range_as_json(located[1])
+                    steps.append({"uri": located[0], "range": where, "message": place.message})
             ways.append({"function": decision.qualname, "rule": hazard.rule, "message": hazard.message, "steps": steps})
         if ways and server.client.shows_documents and not server.client.asks_reason:
             place = places_to(snapshot, decision, min(decision.hazards, key=lambda hazard: hazard.assumed))[-1]

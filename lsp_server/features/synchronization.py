@@ -10,11 +10,11 @@ from typing import Any
 from lsprotocol import types
 from pygls import uris
 
-from lsp_server.features import workspace_diagnostics
+from lsp_server.features import call_hierarchy, graph_code, workspace_diagnostics
 from lsp_server.features.diagnostics import forget, publish_soon, text_opened
 from lsp_server.progress import slow_analysis
 from lsp_server.server import TerraServer
-from lsp_server.settings import SECTION, parse_settings
+from lsp_server.settings import SECTION, EditorSettings, parse_settings
 from terra_refactor.syntax.source import display_path
 
 WATCHED = ("**/*.py", "**/*.ipynb", "**/pyproject.toml", "**/terra-refactor.toml", "**/.gitignore", "**/*record*.json")
@@ -42,6 +42,12 @@ def register(server: TerraServer) -> None:
         if server.client.pulls and any(settings.whole_workspace for settings in server.settings.values()):
             server.pulls_workspace = True
             workspace_diagnostics.register(server)  # registered features are announced to the client
+        settings = server.settings.get("", EditorSettings())
+        # an editor takes these from one server; our extension has a view and a decoration instead
+        if settings.call_hierarchy and not server.client.asks_reason:
+            call_hierarchy.offer(server)
+        if settings.semantic_tokens and not server.client.asks_reason:
+            graph_code.offer(server)
 
     @server.feature(types.INITIALIZED)
     async def initialized(_: types.InitializedParams) -> None:
@@ -165,5 +171,9 @@ def refresh(server: TerraServer) -> None:
             await server.workspace_inlay_hint_refresh_async(None)
         if server.client.refreshes_lenses:
             await server.workspace_code_lens_refresh_async(None)
+        if server.client.refreshes_tokens:
+            await server.workspace_semantic_tokens_refresh_async(None)
+        if server.client.asks_reason:
+            server.protocol.notify(graph_code.CHANGED)
 
     server.keep(asyncio.ensure_future(ask()))

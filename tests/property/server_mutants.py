@@ -63,6 +63,7 @@ class Server:
                 "rootUri": uri,
                 "capabilities": _CAPABILITIES,
                 "workspaceFolders": [{"uri": uri, "name": "x"}],
+                "initializationOptions": {"settings": {"semanticTokens": {"enable": True}}},
             },
         )
         self.tell("initialized", {})
@@ -169,10 +170,18 @@ def server_trial(server: Server, name: str, original: str, mutant: str, random: 
     yield from _asked(server, "textDocument/diagnostic", {"textDocument": document})
     yield from _asked(server, "textDocument/inlayHint", {"textDocument": document, "range": everything})
     yield from _asked(server, "textDocument/codeLens", {"textDocument": document}, offered)
+    yield from _asked(server, "textDocument/semanticTokens/full", {"textDocument": document})
+    yield from _asked(server, "textDocument/semanticTokens/range", {"textDocument": document, "range": everything})
     for _ in range(4):
         line = random.randrange(mutant.count("\n") + 1)
         place = {"line": line, "character": random.randrange(40)}
         yield from _asked(server, "textDocument/hover", {"textDocument": document, "position": place})
+        items: list[dict[str, Any]] = []
+        asked = {"textDocument": document, "position": place}
+        yield from _asked(server, "textDocument/prepareCallHierarchy", asked, items)
+        for item in items:
+            for way in ("incoming", "outgoing"):
+                yield from _asked(server, f"callHierarchy/{way}Calls", {"item": item})
         where = _range(line, 0, line, 0)
         context = {"diagnostics": [], "triggerKind": 1}
         yield from _asked(

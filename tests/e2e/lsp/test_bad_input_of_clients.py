@@ -71,13 +71,17 @@ def test_ranges_out_of_bounds(folder: Path, where: types.Range) -> None:
         document = types.TextDocumentIdentifier(uri)
         await talk.client.text_document_hover_async(types.HoverParams(document, where.start))
         await talk.client.text_document_inlay_hint_async(types.InlayHintParams(document, where))
+        await talk.client.text_document_prepare_call_hierarchy_async(
+            types.CallHierarchyPrepareParams(document, where.start)
+        )
+        await talk.client.text_document_semantic_tokens_range_async(types.SemanticTokensRangeParams(document, where))
         context = types.CodeActionContext([], trigger_kind=types.CodeActionTriggerKind.Invoked)
         await talk.client.text_document_code_action_async(types.CodeActionParams(document, where, context))
         talk.change(uri, "", where)
         talk.change(uri, DUCK)
         assert await talk.rules(uri) == ["TR401"]
 
-    converse(folder, modern(), scenario)
+    converse(folder, modern(), scenario, options={"settings": {"semanticTokens": {"enable": True}}})
 
 
 def test_an_edit_out_of_bounds_is_made_at_the_nearest_place(folder: Path) -> None:
@@ -283,7 +287,9 @@ def _raw(folder: Path) -> Iterator[Client]:
         assert process.stdout is not None
         client = Client(process.stdout, process.stdin)
         capabilities = {"textDocument": {"diagnostic": {}}}
-        client.request("initialize", {"processId": None, "rootUri": folder.as_uri(), "capabilities": capabilities})
+        options = {"settings": {"semanticTokens": {"enable": True}}}
+        start = {"processId": None, "rootUri": folder.as_uri(), "capabilities": capabilities}
+        client.request("initialize", {**start, "initializationOptions": options})
         client.send(method="initialized", params={})
         item = {"uri": (folder / "duck.py").as_uri(), "languageId": "python", "version": 1, "text": DUCK}
         client.send(method="textDocument/didOpen", params={"textDocument": item})
@@ -301,6 +307,11 @@ WRONG_MESSAGES = [
     ("textDocument/codeAction", {"range": [], "context": 3}),
     ("workspace/executeCommand", {"command": "terra-refactor.noSuchCommand", "arguments": []}),
     ("workspace/executeCommand", {"command": "terra-refactor.applyFunction", "arguments": [1]}),
+    ("workspace/executeCommand", {"command": "terra-refactor.effectsFrom", "arguments": [{"path": 3}, 7]}),
+    ("callHierarchy/outgoingCalls", {"item": {"name": "x", "data": {"path": "duck.py"}}}),
+    ("callHierarchy/incomingCalls", {"item": None}),
+    ("textDocument/prepareCallHierarchy", {"position": {"line": 1.5}}),
+    ("textDocument/semanticTokens/range", {"range": []}),
     ("codeAction/resolve", {"title": "x", "data": {"request": {"task": "refactor"}}}),
 ]
 

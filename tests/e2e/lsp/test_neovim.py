@@ -27,6 +27,13 @@ def scale(x):
 for _ in range(1000):
     scale(tf.ones([2, 3]))
 bad = tf.matmul(tf.ones([2, 3]), tf.ones([2, 3]))
+
+def told(x):
+    print(x)
+    return x
+
+def asking(x):
+    return told(x)
 """
 SCRIPT = """
 local function answer()
@@ -39,6 +46,14 @@ local function answer()
   end
   local place = { textDocument = vim.lsp.util.make_text_document_params(), position = { line = 3, character = 4 } }
   local hover = vim.lsp.buf_request_sync(0, "textDocument/hover", place, 20000)
+  vim.api.nvim_win_set_cursor(0, { 17, 5 })
+  vim.lsp.buf.outgoing_calls()
+  vim.wait(20000, function() return #vim.fn.getqflist() > 0 end, 50)
+  local calls = {}
+  for _, item in ipairs(vim.fn.getqflist()) do
+    table.insert(calls, { text = item.text, line = item.lnum })
+  end
+  vim.cmd("cclose")
   local range = { start = { line = 2, character = 4 }, ["end"] = { line = 2, character = 4 } }
   local asked = { textDocument = place.textDocument, range = range, context = { diagnostics = {}, triggerKind = 1 } }
   local actions = vim.lsp.buf_request_sync(0, "textDocument/codeAction", asked, 20000)
@@ -54,7 +69,7 @@ local function answer()
   end
   local text = table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), "\\n")
   local _, first = next(hover)
-  return { found = found, hover = first.result and first.result.contents.value, text = text }
+  return { found = found, calls = calls, hover = first.result and first.result.contents.value, text = text }
 end
 local ok, result = pcall(answer)
 local file = io.open(vim.env.RESULT, "w")
@@ -104,4 +119,5 @@ def test_neovim_shows_findings_and_makes_a_change(tmp_path: Path) -> None:
     assert "error" not in result, result
     assert ("TR401", 11) in {(item["code"], item["line"]) for item in result["found"]}
     assert "float32 (2, 3)" in result["hover"]
+    assert result["calls"] == [{"text": "told", "line": 18}]
     assert "@tf.function\ndef scale" in result["text"]

@@ -49,17 +49,29 @@ def test_hover_hints_and_lenses(folder: Path) -> None:
 
 
 async def everything(talk: Conversation, uri: str, text: str) -> list[Any]:
-    """Every answer about a text: diagnostics, hints, lenses, hover at the start of each line, and what the menu of each `def` offers, with
-    the types that it would write."""
+    """Every answer about a text: diagnostics, hints, lenses, tokens, hover and calls at the start of each line, and what the menu of each
+    `def` offers, with the types that it would write."""
     document = types.TextDocumentIdentifier(uri)
     lines = text.split("\n")
     whole = types.Range(types.Position(0, 0), types.Position(len(lines), 0))
     found: list[Any] = [(await talk.pull(uri)).items]
     found.append(await talk.client.text_document_inlay_hint_async(types.InlayHintParams(document, whole)))
     found.append(await talk.client.text_document_code_lens_async(types.CodeLensParams(document)))
+    found.append(await talk.client.text_document_semantic_tokens_full_async(types.SemanticTokensParams(document)))
     for number, line in enumerate(lines):
         at = types.Position(number, len(line) - len(line.lstrip()))
         found.append(await talk.client.text_document_hover_async(types.HoverParams(document, at)))
+        for item in (
+            await talk.client.text_document_prepare_call_hierarchy_async(types.CallHierarchyPrepareParams(document, at))
+            or ()
+        ):
+            found.append(item)
+            found.append(
+                await talk.client.call_hierarchy_incoming_calls_async(types.CallHierarchyIncomingCallsParams(item))
+            )
+            found.append(
+                await talk.client.call_hierarchy_outgoing_calls_async(types.CallHierarchyOutgoingCallsParams(item))
+            )
         if line.startswith("def "):
             for action in await talk.actions(uri, number):
                 found.append(action.title)
@@ -102,8 +114,9 @@ def test_random_edits_give_what_a_cold_server_gives(folder: Path) -> None:
         results.append([await everything(talk, uri, texts[name]) for name, uri in uris.items()])
 
     results: list[list[Any]] = []
-    converse(folder, modern(), warm)
-    converse(folder, modern(), cold)
+    options = {"settings": {"semanticTokens": {"enable": True}}}
+    converse(folder, modern(), warm, options=options)
+    converse(folder, modern(), cold, options=options)
     assert results[0] == results[1]
 
 
@@ -120,10 +133,16 @@ def test_every_answer_is_of_the_protocols_type(folder: Path) -> None:
         assert process.stdin is not None
         assert process.stdout is not None
         client = Client(process.stdout, process.stdin)
-        start = {"processId": None, "rootUri": folder.as_uri(), "capabilities": {**capabilities, "workspace": {}}}
+        start = {
+            "processId": None,
+            "rootUri": folder.as_uri(),
+            "capabilities": {**capabilities, "workspace": {}},
+            "initializationOptions": {"settings": {"semanticTokens": {"enable": True}}},
+        }
         answers: dict[str, Any] = {"initialize": client.request("initialize", start)}
         client.send(method="initialized", params={})
-        item = {"uri": uri, "languageId": "python", "version": 1, "text": SHAPES}
+        noisy = f"{SHAPES}\ndef log(x):\n    print(x)\n"
+        item = {"uri": uri, "languageId": "python", "version": 1, "text": noisy}
         client.send(method="textDocument/didOpen", params={"textDocument": item})
         for method, params in (
             ("textDocument/diagnostic", {"textDocument": document}),
@@ -131,6 +150,9 @@ def test_every_answer_is_of_the_protocols_type(folder: Path) -> None:
             ("textDocument/inlayHint", {"textDocument": document, "range": whole}),
             ("textDocument/codeLens", {"textDocument": document}),
             ("textDocument/codeAction", {"textDocument": document, "range": whole, "context": {"diagnostics": []}}),
+            ("textDocument/semanticTokens/full", {"textDocument": document}),
+            ("textDocument/semanticTokens/range", {"textDocument": document, "range": whole}),
+            ("textDocument/prepareCallHierarchy", {"textDocument": document, "position": {"line": 8, "character": 5}}),
         ):
             answers[method] = client.request(method, params)
         answers["inlayHint/resolve"] = client.request(
@@ -139,6 +161,8 @@ def test_every_answer_is_of_the_protocols_type(folder: Path) -> None:
         answers["codeAction/resolve"] = client.request(
             "codeAction/resolve", answers["textDocument/codeAction"]["result"][0]
         )
+        called = {"item": answers["textDocument/prepareCallHierarchy"]["result"][0]}
+        answers["callHierarchy/outgoingCalls"] = client.request("callHierarchy/outgoingCalls", called)
         client.request("shutdown")
         client.send(method="exit")
     for method, answer in answers.items():

@@ -1,0 +1,201 @@
+"""Calls along which effects and hazards travel: which functions a function has them from, and to which it gives them.
+
+Computes: a call hierarchy of what a graph would not repeat, or what keeps a function from being one. Needs: a snapshot.
+Gives: `carrier_at`, `carried_from`, `carried_to`, `Carrier`, `Carrying`.
+Ignores: calls that bring none of it, and what reaches a function only by a call that the analysis does not resolve.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from terra_refactor.classify.decision import Decision
+from terra_refactor.ide.explanations import verdict
+from terra_refactor.ide.operations import callers_of
+from terra_refactor.ide.snapshot import NAMED, Snapshot, line_text, name_span
+from terra_refactor.ir import ops
+from terra_refactor.ir.function import Function, FunctionKind
+from terra_refactor.ir.ids import FunctionId, OpId
+from terra_refactor.ir.walk import walk
+from terra_refactor.rules.registry import all_rules
+from terra_refactor.syntax.deep_stack import deeply
+from terra_refactor.syntax.location import Span
+
+_Key: TypeAlias = tuple[object, ...]
+"""An effect or hazard, whichever function has it."""
+_LONGEST = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Carrier:
+    """A function that effects or hazards reach, or (`kind` is None) the place in one that is such an effect or hazard."""
+
+    path: str
+    name: str
+    kind: FunctionKind | None
+    detail: str
+    span: Span
+    name_span: Span
+    index: int
+    """Number of the function in its file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Carrying:
+    """What is at the other end of some calls of one function, or in its own code."""
+
+    carrier: Carrier
+    calls: tuple[Span, ...]
+    """In the file of the function that calls; of an effect in own code, its place."""
+
+
+@deeply
+def carrier_at(snapshot: Snapshot, path: str, line: int, column: int) -> Carrier | None:
+    """The function that is called at a place (both counted from 1), else the innermost one around it; None if nothing reaches that."""
+    known = _Known(snapshot)
+    for function in snapshot.functions_at(path, line, column):
+        called = known.called_at(function, line, column)
+        if called is not None:
+            return known.carrier_of(snapshot.program.function(called))
+        if function.kind is not FunctionKind.CLASS_BODY:
+            return known.carrier_of(function)
+    return None
+
+
+@deeply
+def carried_from(snapshot: Snapshot, path: str, index: int) -> tuple[Carrying, ...]:
+    """Where a function has its effects and hazards from: the places in its own code, then the calls, each in source order."""
+    function = _function(snapshot, path, index)
+    if function is None:
+        return ()
+    known = _Known(snapshot)
+    own = [
+        Carrying(Carrier(path, said, None, detail, span, span, index), (span,))
+        for span, (said, detail) in sorted(known.own(function.id).items())
+    ]
+    causes = known.causes(function.id)
+    along = [
+        Carrying(known.carrier(snapshot.program.function(callee)), _spans(function, places))
+        for callee, places in known.calls(function.id).items()
+        if not causes.isdisjoint(known.causes(callee))
+    ]
+    return (*own, *sorted(along, key=lambda each: (each.calls, each.carrier.path, each.carrier.span)))
+
+
+@deeply
+def carried_to(snapshot: Snapshot, path: str, index: int) -> tuple[Carrying, ...]:
+    """The functions to which the effects and hazards of a function travel, with the calls, by file and line."""
+    function = _function(snapshot, path, index)
+    facts = None if function is None else snapshot.facts.functions.get(function.id)
+    if function is None or facts is None:
+        return ()
+    known = _Known(snapshot)
+    causes = known.causes(function.id)
+    found: list[Carrying] = []
+    for caller in dict.fromkeys(snapshot.facts.function_of(each.context) for each in facts.callers):
+        calls = known.calls(caller).get(function.id)
+        if calls and not causes.isdisjoint(known.causes(caller)):
+            code = snapshot.program.function(caller)
+            found.append(Carrying(known.carrier(code), _spans(code, calls)))
+    return tuple(sorted(found, key=lambda each: (each.carrier.path, each.carrier.span)))
+
+
+class _Known:
+    """Decisions and calls of a snapshot, for one question."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._snapshot = snapshot
+        self._decisions = {each.function: each for found in snapshot.decisions.values() for each in found}
+
+    def calls(self, caller: FunctionId) -> Mapping[FunctionId, list[OpId]]:
+        """The functions that a function calls, each with the calling operations."""
+        found: dict[FunctionId, list[OpId]] = {}
+        for context in self._snapshot.facts.contexts_of(caller):
+            for call in context.calls:
+                for callee in dict.fromkeys(map(self._snapshot.facts.function_of, call.callees)):
+                    places = found.setdefault(callee, [])
+                    if call.op not in places:
+                        places.append(call.op)
+        return found
+
+    def causes(self, identity: FunctionId) -> frozenset[_Key]:
+        """What reaches a function. Nothing is decided about the body of a module or class: of that, what reaches those that it calls."""
+        decision = self._decisions.get(identity)
+        if decision is not None:
+            return frozenset(_keys(decision))
+        if self._snapshot.program.function(identity).kind not in (FunctionKind.MODULE, FunctionKind.CLASS_BODY):
+            return frozenset()
+        callees = (self._decisions.get(callee) for callee in self.calls(identity))
+        return frozenset(key for each in callees if each is not None for key in _keys(each))
+
+    def own(self, identity: FunctionId) -> Mapping[Span, tuple[str, str]]:
+        """The effects and hazards of a function's own code: for each place its text, and the rules about it, or the kind of effect."""
+        decision = self._decisions.get(identity)
+        if decision is None:
+            return {}
+        text = self._snapshot.sources[decision.path].text
+        rules: dict[Span, dict[str, None]] = {}
+        for hazard in decision.hazards:
+            if not hazard.via:
+                words = f"{hazard.rule} {all_rules()[hazard.rule].name.replace('-', ' ')}"
+                rules.setdefault(hazard.span, {})[words] = None
+        for effect in decision.side_effects:
+            if not effect.via and effect.span not in rules:
+                rules[effect.span] = {effect.kind.replace("_", " "): None}
+        return {span: (_written(text, span), ", ".join(words)) for span, words in rules.items()}
+
+    def carrier_of(self, function: Function) -> Carrier | None:
+        """The function as the beginning of a hierarchy; None if nothing reaches it."""
+        return self.carrier(function) if self.causes(function.id) else None
+
+    def carrier(self, function: Function) -> Carrier:
+        """The function with the verdict about it."""
+        path = self._snapshot.program.modules[function.id.module].path
+        place = name_span(self._snapshot, path, function) if function.kind in NAMED else _first(function)
+        name = path.rpartition("/")[2] if function.kind is FunctionKind.MODULE else function.qualname
+        decision = self._decisions.get(function.id)
+        detail = "" if decision is None else verdict(decision)
+        return Carrier(path, name, function.kind, detail, function.span, place, function.id.index)
+
+    def called_at(self, function: Function, line: int, column: int) -> FunctionId | None:
+        """The function of the program to which the call at a place leads, if it is one; the place is in the last name of what is called."""
+        called = callers_of(function)
+        for op in walk(function.body):
+            call = called.get(op.id)
+            span = function.span_of(op.id)
+            if call is None or not isinstance(op, ops.LoadName | ops.LoadAttribute) or line != span.end_line:
+                continue
+            if span.end_column - len(op.name) <= column < span.end_column:
+                found = [callee for callee, places in self.calls(function.id).items() if call.id in places]
+                return found[0] if len(found) == 1 else None
+        return None
+
+
+def _function(snapshot: Snapshot, path: str, index: int) -> Function | None:
+    return next((each for each in snapshot.functions(path) if each.id.index == index), None)
+
+
+def _keys(decision: Decision) -> Iterator[_Key]:
+    for effect in decision.side_effects:
+        yield effect.kind, effect.path, effect.span
+    for hazard in decision.hazards:
+        yield hazard.rule, hazard.via[-1] if hazard.via else decision.qualname
+
+
+def _spans(function: Function, calls: Iterable[OpId]) -> tuple[Span, ...]:
+    return tuple(sorted({function.span_of(op) for op in calls}))
+
+
+def _written(text: str, span: Span) -> str:
+    """The code at a place, as far as it stands in one line and is short."""
+    line = line_text(text, span.line)
+    code = line[span.column - 1 : span.end_column - 1 if span.line == span.end_line else len(line)].strip()
+    return code if len(code) <= _LONGEST else code[: _LONGEST - 1] + "…"
+
+
+def _first(function: Function) -> Span:
+    """The beginning of what has no name."""
+    span = function.span
+    return Span(span.line, span.column, span.line, span.column)
