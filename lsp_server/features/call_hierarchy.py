@@ -44,7 +44,7 @@ def register(server: TerraServer) -> None:
         return [_as_json(item, ranges) for item, ranges in await _other_ends(server, data, incoming=True)]
 
 
-def offer(server: TerraServer) -> None:
+def offer_call_hierarchy(server: TerraServer) -> None:
     """Adds the handlers of the requests, which are announced to the client."""
 
     @server.feature(types.TEXT_DOCUMENT_PREPARE_CALL_HIERARCHY)

@@ -40,7 +40,7 @@ def register(server: TerraServer) -> None:
         return found
 
 
-def offer(server: TerraServer) -> None:
+def offer_semantic_tokens(server: TerraServer) -> None:
     """Adds the handlers of the requests, which are announced to the client."""
 
     @server.feature(types.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL, LEGEND)

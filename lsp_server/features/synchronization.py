@@ -45,9 +45,9 @@ def register(server: TerraServer) -> None:
         settings = server.settings.get("", EditorSettings())
         # an editor takes these from one server; our extension has a view and a decoration instead
         if settings.call_hierarchy and not server.client.asks_reason:
-            call_hierarchy.offer(server)
+            call_hierarchy.offer_call_hierarchy(server)
         if settings.semantic_tokens and not server.client.asks_reason:
-            graph_code.offer(server)
+            graph_code.offer_semantic_tokens(server)
 
     @server.feature(types.INITIALIZED)
     async def initialized(_: types.InitializedParams) -> None:
