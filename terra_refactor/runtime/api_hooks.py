@@ -16,7 +16,16 @@ from typing import Any
 
 import numpy as np
 
-from terra_refactor.runtime import foreign, keras_hooks, keras_optimizers, random_draws, raw_ops, run_tapes, state
+from terra_refactor.runtime import (
+    foreign,
+    keras_hooks,
+    keras_optimizers,
+    random_draws,
+    raw_ops,
+    run_tapes,
+    state,
+    varying_index,
+)
 from terra_refactor.runtime.executor import forget_executors, wait_for_segments
 from terra_refactor.runtime.lazy_tensor import LazyTensor, any_kept
 from terra_refactor.runtime.op_rules import names
@@ -27,6 +36,7 @@ from terra_refactor.runtime.tf_internals import (
     GradientTape,
     Tensor,
     Variable,
+    convert_to_tensor,
     eager_function_run,
     keras,
     ops,
@@ -150,6 +160,8 @@ def _operator_hooks() -> list[tuple[Any, str, Any]]:
     owners = (Tensor, ops._EagerTensorBase, variables.Variable, Variable, resource_variable, keras.Variable)
     for name in sorted(Tensor.OVERLOADABLE_OPERATORS):
         for owner in owners:
+            if owner is keras.Variable and name == "__getitem__":
+                continue  # it is that of the variable of TensorFlow inside
             if name in vars(owner):
                 hooks.append(_method_hook(owner, name, "Tensor", name in _SCALAR_OPERATORS))
     for name in _VARIABLE_METHODS:
@@ -177,9 +189,10 @@ def _generator_call(generator: Any, original: Any) -> Call | None:
 def _method_hook(owner: Any, name: str, kind: str, scalars: bool) -> tuple[Any, str, Any]:
     original = vars(owner)[name]
     call = Call(f"{kind}.{name}", original, original, original, convert_scalars=scalars)
-    if name == "__getitem__" and owner is not Tensor and owner is not ops._EagerTensorBase:
-        call.rehang = _assignable(original)
-    call.indexes = name == "__getitem__" and owner is not keras.Variable
+    if name == "__getitem__":
+        call.at_varying = varying_index.TAKE
+        if owner is not Tensor and owner is not ops._EagerTensorBase:
+            call.rehang = _assignable(original)
     if name in _BINARY_OPERATORS:
         call.array_rule = ArrayRule.HINT
     return owner, name, hook(original, call)
@@ -191,13 +204,16 @@ def _assignable(getitem: Any) -> Any:
     def assign(variable: Any, index: Any, value: Any) -> Any:
         return getitem(variable, index).assign(value)
 
-    call = Call("Variable.__getitem__.assign", assign, assign, assign)
+    call = Call("Variable.__getitem__.assign", assign, assign, assign, at_varying=varying_index.PUT)
 
     def rehang(lazy: Any, variable: Any, index: Any) -> None:
         def assign_to_slice(val: Any, name: Any = None) -> Any:
             run = thread.run
             if run is None or run.depth:
                 return assign(variable, index, real_value(val))
+            if isinstance(val, (bool, int, float, np.ndarray, np.generic)):  # data, whatever its type
+                val = convert_to_tensor(val.copy() if isinstance(val, np.ndarray) else val, variable.dtype)
+                run.facts.pop(id(val), None)
             return run.call(call, (variable, index, val), {})
 
         lazy.assign = assign_to_slice

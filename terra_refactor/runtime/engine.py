@@ -62,7 +62,7 @@ def _obstacle_now() -> str | None:
         return "Keras runs on another backend"
     if thread.accumulators:
         return "under a forward accumulator"
-    if not pywrap_tfe.TFE_Py_TapeSetIsEmpty() and (not thread.tapes or thread.generation != hooks.generation):
+    if not pywrap_tfe.TFE_Py_TapeSetIsEmpty() and (not thread.recording() or thread.generation != hooks.generation):
         return (
             "under a gradient tape or accumulator that was entered before the shim was first used, or while it rested"
         )
@@ -140,10 +140,10 @@ def _interrupts(failure: BaseException | None) -> bool:
     return failure is not None and not isinstance(failure, Exception)
 
 
-def _clean_up(run: Run) -> None:
-    """After an interruption operations run in order again, and no tape goes on recording that was entered in this run."""
+def _clean_up(outer_tapes: list[Any]) -> None:
+    """After an interruption operations run in order again, and no tape goes on recording that was entered in this call."""
     restore_executor()
-    for tape in [tape for tape in thread.tapes if all(tape is not other for other in run.outer_tapes)]:
+    for tape in [tape for tape in thread.tapes if all(tape is not other for other in outer_tapes)]:
         run_tapes.drop(tape)
 
 
@@ -157,11 +157,11 @@ def leave(run: Run, started: float, failure: BaseException | None, way: Way = Wa
             except BaseException as error:
                 if not _interrupts(failure):
                     if _interrupts(error):
-                        _clean_up(run)
+                        _clean_up(run.outer_tapes)
                     raise
                 # an interruption may have left the run half-way between two states; it is what the caller must see
         if _interrupts(failure):
-            _clean_up(run)
+            _clean_up(run.outer_tapes)
     finally:
         try:
             run.hand_over_kept()
@@ -191,13 +191,12 @@ def at_rest(program: Program, function: Callable[..., Any], args: Any, kwargs: A
 
 def _eagerly(function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     """Call `function` as it is. An interruption may hit a hook: it leaves no tape that records, either."""
-    outer = list(thread.tapes)
+    outer = list(thread.recording())
     try:
         return function(*args, **kwargs)
     except BaseException as failure:
         if _interrupts(failure) and thread.run is None:
-            for tape in [tape for tape in thread.tapes if all(tape is not other for other in outer)]:
-                run_tapes.drop(tape)
+            _clean_up(outer)
         raise
 
 
@@ -251,6 +250,8 @@ def execute(program: Program, function: Callable[..., Any], args: Any, kwargs: A
     started = time.perf_counter()
     try:
         run = enter(program)
+        if run is None:
+            return _eagerly(function, args, kwargs)
         result = function(*args, **kwargs)
     except BaseException as failure:
         begun = _active()  # an interruption may come before the name `run` is bound
@@ -258,8 +259,6 @@ def execute(program: Program, function: Callable[..., Any], args: Any, kwargs: A
             leave(begun, started, failure)
             _make_real_in(failure)
         raise
-    if run is None:
-        return result
     leave(run, started, None, way)
     return _real(result, {})
 

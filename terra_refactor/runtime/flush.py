@@ -1,7 +1,7 @@
 """Running what is pending: as compiled segments where the path is known, one by one where it is not.
 
 Computes: which results are still wanted, where tapes split the stretch, and which segment fits.
-Needs: the run's pending nodes. Gives: `run_pending`, `replay`, `guards_hold`.
+Needs: the run, and the nodes that it deferred. Gives: `run_pending`, `replay`, `guards_hold`.
 Ignores: how segments are built (segments.py, tape_segments.py).
 """
 
@@ -74,12 +74,11 @@ def _open_tapes(run: Any) -> set[int]:
     return {index for index, state in enumerate(run.tapes) if not state.consumed and sys.getrefcount(state.tape) > 2}
 
 
-def run_pending(run: Any) -> None:
-    """Run the pending nodes of a run; its live LazyTensors have values afterwards."""
-    nodes = run.pending
+def run_pending(run: Any, nodes: list[Node]) -> None:
+    """Run the nodes that a run had deferred; its live LazyTensors have values afterwards."""
     run.program.deferred += len(nodes)
     opened = _open_tapes(run) if run.tapes else set()
-    tapes = bool(opened) or bool(thread.tapes)
+    tapes = bool(opened) or bool(thread.recording())
     if run.hung:
         _drop_what_hangs_on_the_dead(run.slots)
     wanted = _wanted(run.slots, tapes)
@@ -213,7 +212,7 @@ def replay(run: Any, nodes: list[Node]) -> None:
 
 def _run_piece(run: Any, nodes: list[Node], values: list[Any], live: tuple[int, ...], last: Node, start: int) -> None:
     program = run.program
-    recording = thread.tapes
+    recording = thread.recording()
     if len(recording) > 1 or (recording and recording[0]._persistent):
         program.fell_back("operations under several open tapes, or a persistent one, across a cut")
         wait_for_segments()

@@ -109,7 +109,7 @@ def run_from_elsewhere(run: Any, unfinished: Callable[[], bool], longest: float)
             return
         elif waited > STILL and run.lock.acquire(blocking=False):
             try:
-                if run.tapes or run.real_tapes:
+                if run.tapes or any(tape._recording for tape in list(run.real_tapes)):
                     if longest <= LONGEST:  # nothing but the order of operations depends on it
                         return
                 elif run.pending and not run.depth and _in_its_own_python(run.ident):

@@ -40,6 +40,7 @@ PATHS: Final = names(
     op_def_registry.get ops._EagerTensorBase ops._EagerTensorBase._numpy ops.core._FallbackException
     ops.core._NotOkStatusException ops.core._SymbolicException ops.core._status_to_exception ops.init_scope
     resource_variable_ops.BaseResourceVariable resource_variable_ops.BaseResourceVariable._read_variable_op
+    resource_variable_ops.BaseResourceVariable._strided_slice_assign
     resource_variable_ops.ResourceVariable resource_variable_ops.variable_accessed
     rewriter_config_pb2.RewriterConfig.OFF stateful_random_ops.global_generator variables.Variable
     pywrap_tfe.TFE_ContextClearCaches pywrap_tfe.TFE_ContextGetExecutorForThread pywrap_tfe.TFE_ContextSetExecutorForThread

@@ -437,7 +437,7 @@ def _numpy_hook(real: Any) -> Any:
             elif run.real and not run.depth:
                 code = run.ids.get(id(self))
                 if code is not None and code >= 0 and run.slot_specs[code].static is None:
-                    run.start_segment()
+                    run.cut()
         try:
             return real(self)
         except Exception as error:

@@ -80,8 +80,8 @@ class Run(Encoder):
         self.missed = False
         self.tld = context.context()._thread_local_data
         self.ident = threading.get_ident()
-        self.real_tapes = thread.tapes  # those that really record on this thread, now and later
-        self.outer_tapes = list(thread.tapes)
+        self.outer_tapes = list(thread.recording())
+        self.real_tapes = thread.tapes  # those that are really entered on this thread, now and later
         self.tapes: list[run_tapes.TapeState] = []
         self.tape_ids: dict[int, int] = {}
         self.pending: list[Node] = []
@@ -129,16 +129,7 @@ class Run(Encoder):
 
     def start_segment(self) -> None:
         """Begin at the root again; whatever was made before is outside now."""
-        if self.recorded:
-            self.program.count_path()
-        if self.real:
-            for tensor, spec in zip(self.slots, self.slot_specs, strict=False):
-                self.learn(real_of(tensor), spec)
-            tensor = None  # it is counted whether anything but the slots holds it
-        if self.slots:
-            self.kept.extend(flush.release(self.slots))
-            if len(self.kept) > MOST_KEPT:
-                self.hand_over_kept()
+        recorded, real, slots, specs = self.recorded, self.real, self.slots, self.slot_specs
         self.slots = []
         self.hung = False
         self.inputs = []
@@ -150,6 +141,16 @@ class Run(Encoder):
         self.tape_ids = {}
         self.recorded = 0
         self.real = False
+        if recorded:
+            self.program.count_path()
+        if real:
+            for tensor, spec in zip(slots, specs, strict=False):
+                self.learn(real_of(tensor), spec)
+            tensor = None  # it is counted whether anything but the slots holds it
+        if slots:
+            self.kept.extend(flush.release(slots))
+            if len(self.kept) > MOST_KEPT:
+                self.hand_over_kept()
         notice_patched_classes()
         self.node = self.program.root(global_settings())
 
@@ -160,34 +161,54 @@ class Run(Encoder):
 
     def cut(self) -> None:
         """Run what is pending, and begin a new segment."""
-        if self.pending:
-            notice_patched_classes()
-        if self.pending:  # or they were run, as they were called, because a class was patched
-            with self.lock:  # another thread may be running them just now
-                if self.pending:
-                    self._run_pending()
-        elif self.slots or self.tapes or self.inputs:
+        try:
+            if self.pending:
+                notice_patched_classes()
+            if self.pending or self.flushing not in (0, self.ident):  # or they were run because a class was patched
+                with self.lock:  # another thread may be running them just now
+                    if self.pending:
+                        self._run_pending()
+            elif self.slots or self.tapes or self.inputs:
+                self.start_segment()
+        except BaseException as error:
+            self.left_by(error)
+            raise
+
+    def left_by(self, error: BaseException) -> None:
+        """An error leaves the shim. After an interruption, which may have hit half-way between two states, the rest of the call is eager.
+
+        What is pending runs, as far as it can; nothing is recorded or compiled, and what the run knew of its path is forgotten.
+        """
+        if isinstance(error, Exception) or self.passive or thread.run is not self:
+            return
+        self.passive = True
+        self.depth += 1
+        nodes, self.pending = self.pending, []
+        try:
+            flush.replay(self, nodes)
+        except Exception as half:  # the interruption is what the caller must see
+            self.program.fell_back(f"an interruption left something behind ({type(half).__name__})")
+        finally:
             self.start_segment()
 
     def _run_pending(self) -> None:
         started = time.perf_counter()
-        pending = self.pending
         here = thread.run  # another one, or none, where another thread runs what this one has deferred
         if here is not None:
             here.depth += 1
         try:
             self.flushing = threading.get_ident()
+            pending, self.pending = self.pending, []  # first of all: whatever interrupts, nothing runs twice
             if self.tld.is_eager:
-                flush.run_pending(self)
+                flush.run_pending(self, pending)
             else:
                 with ops.init_scope():
-                    flush.run_pending(self)
+                    flush.run_pending(self, pending)
             self.keep_facts(pending)
         finally:
             if here is not None:
                 here.depth -= 1
             self.graph_seconds += time.perf_counter() - started
-            del pending
             self.start_segment()
             self.flushing = 0
 
@@ -247,32 +268,36 @@ class Run(Encoder):
         if self.shared:
             self.share()
             return call.eager(*real_values(args), **{name: real_value(value) for name, value in kwargs.items()})
-        mark = len(self.inputs)
-        key: list[Any] = [call]
-        if call.arrays is Arrays.INPUT:
-            self.hint = array_hint(call, args)
         try:
-            self.key(args, key, call.arrays)
-            if kwargs:
-                if "name" in kwargs:
-                    kwargs = {name: value for name, value in kwargs.items() if name != "name"}
+            mark = len(self.inputs)
+            key: list[Any] = [call]
+            if call.arrays is Arrays.INPUT:
+                self.hint = array_hint(call, args)
+            try:
+                self.key(args, key, call.arrays)
                 if kwargs:
-                    key.append(tuple(kwargs))
-                    self.key(kwargs.values(), key, call.arrays)
-            if call.attributes:
-                self.key_hung(args, key)
-                if kwargs:
-                    self.key_hung(kwargs.values(), key)
-        except Unencodable as reason:
-            self.rollback(mark)
-            self.anonymous = []
-            if reason.args[0] != LARGE_ARRAY or call.arrays is Arrays.INPUT or not may_convert_arrays(call, args):
-                return self._not_deferred(call, args, kwargs)
-            return self.call(call.with_arrays(), args, kwargs)
-        child = self.node.children.get(tuple(key))
-        if child is None:
-            return self._unknown(call, args, kwargs, tuple(key), mark)
-        return self._known(child, call, args, kwargs, mark)
+                    if "name" in kwargs:
+                        kwargs = {name: value for name, value in kwargs.items() if name != "name"}
+                    if kwargs:
+                        key.append(tuple(kwargs))
+                        self.key(kwargs.values(), key, call.arrays)
+                if call.attributes:
+                    self.key_hung(args, key)
+                    if kwargs:
+                        self.key_hung(kwargs.values(), key)
+            except Unencodable as reason:
+                self.rollback(mark)
+                self.anonymous = []
+                if reason.args[0] != LARGE_ARRAY or call.arrays is Arrays.INPUT or not may_convert_arrays(call, args):
+                    return self._not_deferred(call, args, kwargs)
+                return self.call(call.with_arrays(), args, kwargs)
+            child = self.node.children.get(tuple(key))
+            if child is None:
+                return self._unknown(call, args, kwargs, tuple(key), mark)
+            return self._known(child, call, args, kwargs, mark)
+        except BaseException as error:
+            self.left_by(error)
+            raise
 
     def _known(self, child: Node, call: Call, args: Any, kwargs: Any, mark: int) -> Any:
         if self.anonymous:
@@ -356,8 +381,8 @@ class Run(Encoder):
                 self.anonymous = []
                 return self.call(call.with_arrays(), args, kwargs)
             node.relaxed[seen] = key
-        if call.indexes and not self.program.xla:  # XLA wants the ends of a slice to be constants
-            index = varying_index.varying(*args)
+        if call.at_varying is not None and not self.program.xla:  # XLA wants the ends of a slice to be constants
+            index = varying_index.varying(*args[:2])
             if index is not None:
                 general = (call, index[1])
                 if general in node.relaxed:
@@ -365,7 +390,7 @@ class Run(Encoder):
                     self.rollback(mark)
                     self.anonymous = []
                     self.facts.pop(id(index[0]), None)  # a constant for Python, and not for the path
-                    result = self.call(varying_index.TAKE, (args[0], *index), {})
+                    result = self.call(call.at_varying, (args[0], *index, *args[2:]), {})
                     if call.rehang is not None:
                         call.rehang(result, *args)
                     return result

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from terra_refactor.runtime.encoding import Unencodable
+from terra_refactor.runtime.interrupts import held
 from terra_refactor.runtime.lazy_tensor import real_of
 from terra_refactor.runtime.observe import Observation
 from terra_refactor.runtime.state import hooks, thread
@@ -79,13 +80,18 @@ def real_pop(tape: Any) -> None:
     if type(tape._tape) is VirtualTape:  # entered in a segment that an interruption has ended
         tape._tape, tape._recording = None, False
         return
-    original_pop(tape)
+    try:
+        original_pop(tape)
+    except BaseException:
+        drop(tape)
+        raise
     thread.tapes[:] = [other for other in thread.tapes if other is not tape]
 
 
 def real_gradient(tape: Any, *args: Any, **kwargs: Any) -> Any:
     """Really ask for gradients; a tape that still records and is not persistent stops first."""
-    result = original_gradient(tape, *args, **kwargs)
+    with held():  # TensorFlow calls Python back from C++, where an exception of a handler is lost
+        result = original_gradient(tape, *args, **kwargs)
     if not tape._recording:
         thread.tapes[:] = [other for other in thread.tapes if other is not tape]
     return result
@@ -171,6 +177,16 @@ def gradient(run: Any, tape: Any, args: Any, kwargs: Any) -> Any:
 
 
 def _event(run: Any, call: Call, tape: Any, index: int, facts: tuple[Any, ...], args: Any, kwargs: Any) -> Any:
+    try:
+        return _deferrable_event(run, call, tape, index, facts, args, kwargs)
+    except BaseException as error:
+        run.left_by(error)
+        raise
+
+
+def _deferrable_event(
+    run: Any, call: Call, tape: Any, index: int, facts: tuple[Any, ...], args: Any, kwargs: Any
+) -> Any:
     mark = len(run.inputs)
     key: list[Any] = [call, index, facts]
     try:

@@ -185,7 +185,7 @@ class _without_real_tapes:  # noqa: N801  (a context manager, read as words)
     """Take the thread's real tapes off while a graph is built: they must not record its operations."""
 
     def __enter__(self) -> None:
-        self.tapes = [tape._tape._tape for tape in thread.tapes]
+        self.tapes = [tape._tape._tape for tape in thread.recording()]
         for tape in reversed(self.tapes):
             pywrap_tfe.TFE_Py_TapeSetRemove(tape)
 

@@ -43,6 +43,11 @@ INTERFACES: Final[tuple[tuple[Any, str, tuple[str, ...]], ...]] = (
     (constant_op, "convert_to_eager_tensor", ("value", "ctx", "dtype")),
     (ops._EagerTensorBase, "_numpy", ("self",)),
     (resource_variable_ops.BaseResourceVariable, "_read_variable_op", ("self",)),
+    (
+        resource_variable_ops.BaseResourceVariable,
+        "_strided_slice_assign",
+        ("self", "begin", "end", "strides", "value", "name"),
+    ),
     (gradients_util, "_GradientsHelper", ("ys", "xs", "grad_ys")),
     (KerasLayer, "__call__", ("self",)),
     (KerasLoss, "__call__", ("self", "y_true", "y_pred")),

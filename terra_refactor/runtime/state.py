@@ -11,8 +11,8 @@ from typing import Any
 
 
 class _ThreadState(threading.local):
-    """Attributes: `run` (the active Run or None), `tapes` (GradientTapes that really record, outermost first; all of them, if
-    `generation` is that of the hooks), `accumulators` (how many forward accumulators record)."""
+    """Attributes: `run` (the active Run or None), `tapes` (GradientTapes that were really entered, outermost first; all that
+    record, if `generation` is that of the hooks), `accumulators` (how many forward accumulators record)."""
 
     run: Any = None
     accumulators: int = 0
@@ -20,6 +20,17 @@ class _ThreadState(threading.local):
 
     def __init__(self) -> None:
         self.tapes: list[Any] = []
+
+    def recording(self) -> list[Any]:
+        """The tapes that really record, always in the same list.
+
+        Whether a tape does is what its own flag says: an interruption between leaving it and taking it off the list keeps it
+        there. To stop and start such a tape, as around the making of a graph, would begin a recording that nothing ends.
+        """
+        tapes = self.tapes
+        if tapes and not all(tape._recording for tape in tapes):
+            tapes[:] = [tape for tape in tapes if tape._recording]
+        return tapes
 
 
 class _Hooks:

@@ -97,7 +97,7 @@ class Call:
         attributes: Keras' own Python, which looks at what hangs on its tensors (`Hung`).
         rehang: hangs on a deferred result what the call itself hangs on it: functions, which no template holds.
         trusted: known not to fail whatever is inside (a library optimizer's update, a gradient).
-        indexes: a tensor or variable with Python's brackets.
+        at_varying: with Python's brackets (a tensor or variable, an index, and more): the same call where the index varies.
         raw: the name of the operation when this is one operation and not a function of the API.
         owner: a weak reference to the object whose method this is.
     """
@@ -115,7 +115,7 @@ class Call:
     trusted: bool = False
     attributes: bool = False
     rehang: Callable[..., None] | None = None
-    indexes: bool = False
+    at_varying: Call | None = None
     raw: str | None = None
     owner: Callable[[], Any] | None = None
     _with_arrays: Call | None = None

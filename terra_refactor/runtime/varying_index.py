@@ -1,7 +1,7 @@
-"""Indices of Python integers that vary: `x[i]`, `x[i, j]` and `x[a:b]`, with the numbers as an input of the segment.
+"""Indices of Python integers that vary: `x[i]`, `x[i, j]`, `x[a:b]`, `v[i].assign(x)`; the numbers are an input of the segment.
 
 Computes: where an index begins on each axis, and the rest of it, which is structure. Needs: a tensor of known shape.
-Gives: `varying`, `TAKE`. Ignores: indices that may fail, tensors, arrays, None and steps backward: those are constants.
+Gives: `varying`, `TAKE`, `PUT`. Ignores: indices that may fail, tensors, arrays, None and steps backward: those are constants.
 """
 
 from __future__ import annotations
@@ -72,15 +72,34 @@ def _of_numbers(part: slice) -> bool:
     return all(each is None or type(each) in _NUMBERS for each in (part.start, part.stop, part.step))
 
 
+def _bounds(begin: Any, pattern: Pattern) -> tuple[Any, Any, Any]:
+    """Begin, end and strides, as the operations want them."""
+    extents, steps, *_ = pattern
+    return begin, begin + tf.constant(extents, int32), tf.constant(steps, int32)
+
+
 def _take(tensor: Any, begin: Any, pattern: Pattern) -> Any:
-    extents, steps, single, ellipsis, shape = pattern
+    *_, single, ellipsis, shape = pattern
     value = tensor.value() if isinstance(tensor, Variable) else tensor
-    end = begin + tf.constant(extents, int32)
-    strides = tf.constant(steps, int32)
-    result = tf.strided_slice(value, begin, end, strides, shrink_axis_mask=single, ellipsis_mask=ellipsis)
+    result = tf.strided_slice(value, *_bounds(begin, pattern), shrink_axis_mask=single, ellipsis_mask=ellipsis)
     result.set_shape(shape)
     return result
 
 
-# `varying` gives no index that fails
+def _put(variable: Any, begin: Any, pattern: Pattern, value: Any) -> Any:
+    *_, single, ellipsis, _ = pattern
+    return variable._strided_slice_assign(
+        *_bounds(begin, pattern),
+        value,
+        name=None,
+        begin_mask=0,
+        end_mask=0,
+        ellipsis_mask=ellipsis,
+        new_axis_mask=0,
+        shrink_axis_mask=single,
+    )
+
+
+# `varying` gives no index that fails; whether a value fits a slice depends on their shapes alone
 TAKE = Call("a varying index", _take, _take, _take, trusted=True)
+PUT = Call("an assignment to a varying index", _put, _put, _put, trusted=True)

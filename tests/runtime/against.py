@@ -167,6 +167,47 @@ def indices_that_vary(co: Decorator) -> Any:
     ]
 
 
+def slices_at_varying_places_are_assigned_to(co: Decorator) -> Any:
+    """A buffer that is filled in turns: what is assigned (numbers, arrays, tensors), where, with what shapes, and its errors."""
+    matrix, row = tf.Variable(tf.reshape(tf.sin(tf.range(20.0)), (4, 5))), keras.Variable(tf.zeros(4))
+    counts, seen = tf.Variable([[0, 0], [0, 0], [0, 0]]), []
+
+    def step(x: Any, i: int, j: int) -> Any:
+        before = matrix[i] * 2.0
+        returned = matrix[i, j].assign(tf.reduce_sum(before))
+        matrix[:, j].assign(matrix[:, j - 1] + 1.0)
+        matrix[i : i + 1, ::2].assign(x[None, :3])
+        matrix[-1, ..., j // 2 : j // 2 + 2].assign(np.full(2, i + 0.5, np.float32))
+        row[i].assign(0.25 * i)
+        row[i - 1].assign(tf.reduce_max(row) + matrix[i, 0])
+        counts[i % 3].assign([i, j])
+        counts[j % 3, i % 2].assign(np.int64(j))
+        data = np.arange(5, dtype=np.float32) * i
+        matrix[i % 2].assign(data)
+        data[:] = -1.0  # that is what the program does with it afterwards
+        try:
+            matrix[i].assign(x[: i + 2])  # fits where i is 3
+        except (tf.errors.InvalidArgumentError, ValueError) as error:
+            seen.append(type(error).__name__)
+        try:
+            matrix[i + j].assign(x)
+        except (tf.errors.InvalidArgumentError, IndexError, ValueError) as error:
+            seen.append(type(error).__name__)
+        try:
+            counts[i % 3, 0].assign(0.5)
+        except TypeError as error:
+            seen.append(str(error)[:30])
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            matrix[j % 4].assign(x * 2.0)
+            total = tf.reduce_sum(matrix[j % 4] * matrix[i]) + row[i]
+        gradients = tape.gradient(total, [matrix, x, row.value])
+        return before, returned + 0.0, total, gradients, matrix + 0.0, row + 0.0, counts + 0, list(seen)
+
+    decorated = co(step)
+    return [decorated(tf.cos(tf.range(5.0) + number), number * 3 % 4, number * 2 % 5) for number in range(24)]
+
+
 def slices_of_variables_are_assigned_to(co: Decorator) -> Any:
     matrix, row, weight = tf.Variable(tf.zeros((3, 3))), keras.Variable(tf.zeros(4)), tf.Variable(2.0)
 
