@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from terra_refactor.runtime import flush, foreign, run_tapes, varying_index
+from terra_refactor.runtime.array_arguments import array_hint, has_tensor, may_convert_arrays
 from terra_refactor.runtime.encoding import LARGE_ARRAY, SMALL_ARRAY, Encoder, Fact, Unencodable, note_assignment
 from terra_refactor.runtime.executor import wait_for_segments
 from terra_refactor.runtime.keras_hooks import global_settings, notice_patched_classes
@@ -40,7 +41,6 @@ from terra_refactor.runtime.tf_internals import (
     ops,
 )
 from terra_refactor.runtime.trie import (
-    ArrayRule,
     Arrays,
     Call,
     Hung,
@@ -648,46 +648,6 @@ def _hangs(template: Any) -> bool:
     """Whether something hangs on a tensor of a result."""
     kind = type(template)
     return kind is Hung or (kind is Rebuild and any(_hangs(item) for item in template.items))
-
-
-def has_tensor(values: Any) -> bool:
-    """Whether there is a tensor or a variable among the values, at any depth of lists."""
-    for value in values:
-        if isinstance(value, (list, tuple)):
-            if has_tensor(value):
-                return True
-        elif isinstance(value, (EagerTensor, Variable)):
-            return True
-    return False
-
-
-def may_convert_arrays(call: Call, args: Any) -> bool:
-    """Whether the arrays among the arguments may be made tensors before the call without changing what it does."""
-    if call.array_rule is ArrayRule.OWN:
-        return True
-    if call.array_rule is ArrayRule.HINT:
-        return array_hint(call, args) is not None
-    dtypes = set()
-    tensors = 0
-    for arg in args:
-        if isinstance(arg, (list, tuple)):
-            return False
-        if isinstance(arg, (np.ndarray, np.generic)):
-            dtypes.add(arg.dtype)
-        elif hasattr(arg, "dtype"):
-            tensors += 1
-            dtypes.add(np.dtype(as_dtype(arg.dtype).as_numpy_dtype))
-    return tensors > 0 and len(dtypes) == 1
-
-
-def array_hint(call: Call, args: Any) -> Any:
-    """The dtype that an operator suggests for an array operand: that of the tensor operand."""
-    if call.array_rule is not ArrayRule.HINT:
-        return None
-    for arg in args:
-        if hasattr(arg, "dtype") and not isinstance(arg, (np.ndarray, np.generic)):
-            return as_dtype(arg.dtype)
-    return None
 
 
 def source_line() -> str:
