@@ -43,7 +43,11 @@ def test_a_captured_variable_is_stale_if_it_has_another_value_later(
     parameter: str, before: str, after: str, stale: bool
 ) -> None:
     text = CAPTURED.format(
-        parameter=parameter, before=before, after=after, given=", 1.0" if parameter else "", called=before != "pass" or bool(parameter)
+        parameter=parameter,
+        before=before,
+        after=after,
+        given=", 1.0" if parameter else "",
+        called=before != "pass" or bool(parameter),
     )
     hazards = analyze_text(text).decision("outer.<locals>.inner").hazards
     assert any(each.rule == "TR106" for each in hazards) is stale
