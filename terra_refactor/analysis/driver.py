@@ -10,12 +10,13 @@ round.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Final
 
 from terra_refactor.analysis.application import writes_of_entry
 from terra_refactor.analysis.assembly import assemble_facts
-from terra_refactor.analysis.classes import CLASS_METHOD, STATIC_METHOD, resolution_order
+from terra_refactor.analysis.classes import CLASS_METHOD, STATIC_METHOD, find_in_class, resolution_order
 from terra_refactor.analysis.declarations import read_declarations
 from terra_refactor.analysis.engine import Site
 from terra_refactor.analysis.entries import entry_parameters
@@ -31,8 +32,17 @@ from terra_refactor.analysis.transfer import attributes, calls, containers, cont
 from terra_refactor.config import ProjectModel
 from terra_refactor.domain.evidence import Evidence
 from terra_refactor.domain.lattice import join
-from terra_refactor.domain.state import EXISTS
-from terra_refactor.domain.value import FALSE, FunctionValue, LibraryValue, PartialValue, Reference, Value, members
+from terra_refactor.domain.state import CLASS, EXISTS, HeapKey
+from terra_refactor.domain.value import (
+    FALSE,
+    FunctionValue,
+    LibraryValue,
+    ObjectId,
+    PartialValue,
+    Reference,
+    Value,
+    members,
+)
 from terra_refactor.ir.function import Function, FunctionKind
 from terra_refactor.ir.ids import FunctionId
 from terra_refactor.ir.program import Program
@@ -56,6 +66,10 @@ HANDLERS = {
     **control.HANDLERS,
     **calls.HANDLERS,
 }
+
+
+_OF_THE_OBJECT: Final = frozenset({CLASS, EXISTS})
+"""What an object has of its own, whatever methods do with it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,18 +263,44 @@ class _Analysis:
 
     def merge_into_world(self, summary: Summary) -> None:
         """Adds what an entry wrote to the state of the program."""
+        for (number, name), value in writes_of_entry(self.interpreter, summary):
+            self._merge((number, name), value, summary)
+            # a method sets attributes of objects of the classes that inherit it
+            for other in self._inheriting(summary.function, number) if name not in _OF_THE_OBJECT else ():
+                self._merge((other, name), value, summary)
+
+    def _merge(self, key: HeapKey, value: Value, summary: Summary) -> None:
         world = self.interpreter.world
-        for key, value in writes_of_entry(self.interpreter, summary):
-            known = world.get(key)
-            if known is None:
-                if key[1] == EXISTS or world.get((key[0], EXISTS)) is not None or key[0] in summary.allocated:
-                    world.set(key, value)
-                    self.changed = True
-                continue
-            joined = join(known, value)
-            if joined != known:
-                world.set(key, joined)
+        known = world.get(key)
+        if known is None:
+            if key[1] == EXISTS or world.get((key[0], EXISTS)) is not None or key[0] in summary.allocated:
+                world.set(key, value)
                 self.changed = True
+            return
+        joined = join(known, value)
+        if joined != known:
+            world.set(key, joined)
+            self.changed = True
+
+    def _inheriting(self, method: Function, number: ObjectId) -> Iterator[ObjectId]:
+        """The instances that stand for the objects of classes that inherit a method, if `number` stands for those of its own class."""
+        interpreter = self.interpreter
+        cls = interpreter.world.get((number, CLASS)) if number in interpreter.open_instances else None
+        if not isinstance(cls, Reference) or method.kind is not FunctionKind.METHOD or method.name == "__init__":
+            return
+        below, pending = {cls.object}, [cls.object]
+        while pending:
+            further = [each for each in interpreter.subclasses_of(pending.pop()) if each not in below]
+            pending += further
+            below.update(further)
+        frame = self.world_frame()
+        for other in tuple(interpreter.open_instances):
+            own = interpreter.world.get((other, CLASS))
+            if other != number and isinstance(own, Reference) and own.object in below:
+                found = find_in_class(frame, own, method.name)
+                if found is not None and isinstance(found[0], FunctionValue):
+                    if FunctionId(*found[0].function) == method.id:
+                        yield other
 
 
 def keras_family(frame: Frame, cls: Value) -> str | None:

@@ -169,7 +169,11 @@ def _assessed(hazards: HazardMap, identity: FunctionId) -> Assessment:
         extra[
             "the Python loops that count to an unknown number are short: a graph has a copy of the body for each iteration"
         ] = None
-    assumptions = Assumptions((*assumptions.sentences, *extra), assumptions.unknowable)
+    unknowable = assumptions.unknowable
+    if unknowable is None and count and found.returns == BOTTOM:
+        # what is not reached is not known, and that code which somebody runs ends so is more likely an error of the analysis
+        unknowable = "no call of it comes to its end, as far as the analysis can tell"
+    assumptions = Assumptions((*assumptions.sentences, *extra), unknowable)
     certain = [hazard for hazard in reached if hazard.assumption is None]
     if certain or assumptions.unknowable is not None:
         classification = Classification.UNSAFE
