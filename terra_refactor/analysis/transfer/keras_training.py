@@ -44,6 +44,7 @@ from terra_refactor.domain.value import (
     BoundMethod,
     Constant,
     DatasetValue,
+    FrozenDict,
     FunctionValue,
     LibraryValue,
     PartialValue,
@@ -186,12 +187,29 @@ def _run_step(site: Site, receiver: Value, step: str, training: Value, data: Val
 
 
 def _run_loss(site: Site, model: Reference, targets: Value, predicted: Value, *, graph: bool) -> None:
-    """Calls the losses and metrics of the program that the model was compiled with."""
+    """Calls the losses and metrics of the program that the model was compiled with, of several outputs on one after the other."""
+    labels = _of_outputs(site, targets)
+    outputs = _of_outputs(site, predicted)
+    if len(outputs) != len(labels):
+        outputs = (UNKNOWN,) * len(labels) if len(labels) > 1 else (predicted,)
+    pairs = tuple(zip(labels, outputs, strict=True))
     for field in (_LOSS, _METRICS):
         compiled = site.frame.state.get((model.object, field))
-        for function in () if compiled is None else _listed(site, compiled):
+        functions = () if compiled is None else _listed(site, compiled)
+        for position, function in enumerate(functions):
+            is_one_each = field == _LOSS and len(functions) == len(pairs)
             for member in members(function):
-                _run_one(site, member, targets, predicted, is_loss=field == _LOSS, graph=graph)
+                for label, output in pairs[position : position + 1] if is_one_each else pairs:
+                    _run_one(site, member, label, output, is_loss=field == _LOSS, graph=graph)
+
+
+def _of_outputs(site: Site, value: Value) -> tuple[Value, ...]:
+    """The labels (or predictions) of each output of a model: a loss never gets a structure."""
+    is_list = isinstance(value, Reference) and site.engine.objects.facts[value.object].kind is ObjectKind.LIST
+    if isinstance(value, TupleValue) or is_list:
+        return iterate(site, value).elements or (UNKNOWN,)
+    is_dict = isinstance(value, FrozenDict | Reference)
+    return (UNKNOWN,) if is_dict else (value,)
 
 
 def _listed(site: Site, value: Value) -> tuple[Value, ...]:
