@@ -28,7 +28,7 @@ from terra_refactor.domain.value import (
     Value,
 )
 from terra_refactor.ir.function import Function, ParameterKind
-from terra_refactor.tf_model.spec import Entity, ParameterPassing
+from terra_refactor.tf_model.spec import Entity, ParameterPassing, ParameterSpec
 
 
 def bind_arguments(
@@ -129,6 +129,12 @@ def bind_library_arguments(
         elif parameter.default is not None and not incomplete:
             bound[parameter.name] = parameter.default
     return bound, extra or tuple(positional), keywords, incomplete
+
+
+def may_be_given(parameter: ParameterSpec, bound: Mapping[str, Value]) -> bool:
+    """Whether arguments of unknown number may set a parameter that is not among those bound."""
+    is_rest = parameter.passing in (ParameterPassing.VAR_POSITIONAL, ParameterPassing.VAR_KEYWORD)
+    return not is_rest and parameter.name not in bound
 
 
 def is_refused(

@@ -93,6 +93,8 @@ class FailureFact:
     """Canonical name, or the operator."""
     only: Behaviour | None = None
     """Since which release it fails, where those before are known to do something else; None if it fails everywhere."""
+    by_default: bool = False
+    """Its sizes are computed from options with defaults: it may fail only in runs with these."""
 
 
 @dataclass(frozen=True, slots=True)

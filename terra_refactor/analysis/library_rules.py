@@ -92,5 +92,7 @@ def _parts(frame: Frame, value: Value) -> tuple[Value, ...]:
 
 
 def _failed(site: Site, operation: str, error: OperationError) -> Value:
-    site.fails(FailureFact(site.op, error.kind, error.message + _by_default(site), operation, error.only))
+    defaults = _by_default(site)
+    failure = FailureFact(site.op, error.kind, error.message + defaults, operation, error.only, bool(defaults))
+    site.fails(failure)
     return UNKNOWN_TENSOR

@@ -71,6 +71,7 @@ _BLOCKING: Final = {
     Decoration.OBJECT: "its decorator makes another object of it",
     Decoration.DISPATCHES: "it is chosen by the types of its arguments: its registration would see another object",
     Decoration.TRACED: "TensorFlow calls it while it builds graphs",
+    Decoration.HOST_CALLBACK: "TensorFlow runs it as Python in graphs as well",
     Decoration.GIVES_GRADIENT: "TensorFlow calls it while it builds graphs",
 }
 

@@ -19,9 +19,11 @@ from terra_refactor.classify.recorded import advice, retraces, traces_in_words
 from terra_refactor.classify.shape_findings import definitely_reached, doubted, failures
 from terra_refactor.classify.written_for import in_releases, written_for
 from terra_refactor.domain.effect import EffectKind, EffectSite, RootKind
+from terra_refactor.facts.records import AttributeRead
 from terra_refactor.ir.function import Decorator, Function, FunctionKind
 from terra_refactor.ir.ids import FunctionId
 from terra_refactor.ir.program import Program
+from terra_refactor.rules.host_effects.stale_host_state import RULE as STALE_STATE
 from terra_refactor.rules.no_benefit.missed_hybridization import RULE as MISSED_HYBRIDIZATION
 from terra_refactor.rules.no_benefit.no_tensor_work import RULE as NO_TENSOR_WORK
 from terra_refactor.rules.registry import all_rules, rules_by_retrace
@@ -43,6 +45,8 @@ from terra_refactor.syntax.location import Span
 from terra_refactor.tf_model.releases import OF_GRAPHS, Releases
 
 _ANY_RELEASE: Final = (Releases(), "")
+_OF_FIT: Final = frozenset({"train_step", "test_step", "predict_step", "call"})
+"""Methods that Keras traces for `fit`, `evaluate` and `predict`."""
 _EXPECTED: Final = "the surrounding code expects an exception"
 
 
@@ -99,6 +103,8 @@ def _in_graphs(program: Program, facts: ProgramFacts, hazards: HazardMap, proof:
                 continue
             if rule.compares_structures and hazard.site in as_it_is:
                 continue
+            if not wrapped and _is_set_by_compile(hazards, proof, context, hazard):
+                continue
             # an error needs proof; a warning tells of a trap, which is there whether or not somebody falls into it today
             if rule.severity is Severity.WARNING or (rule.severity is Severity.ERROR and hazard.assumption is None):
                 doubt = proof.doubt(context, hazard) if rule.severity is Severity.ERROR else None
@@ -106,6 +112,20 @@ def _in_graphs(program: Program, facts: ProgramFacts, hazards: HazardMap, proof:
                     doubt = _EXPECTED
                 found = _finding(program, rule, hazard.site, hazard.message, _way(program, hazard), hazard.cure)
                 yield found if doubt is None else doubted(found, doubt)
+
+
+def _is_set_by_compile(hazards: HazardMap, proof: Proof, context: ContextFacts, hazard: ReachedHazard) -> bool:
+    """Whether Keras traces the code, and state that it reads is an attribute that only constructors and `compile` set.
+
+    `compile` has Keras make its graphs anew.
+    """
+    if hazard.rule != STALE_STATE.id or hazards.program.function(context.function).name not in _OF_FIT:
+        return False
+    read = hazards.index(FunctionId(hazard.site.module, hazard.site.function)).facts[hazard.site.op]
+    setters = proof.values.setters_of(read.name) if isinstance(read, AttributeRead) else []
+    return bool(setters) and all(
+        hazards.index(setter).function.name in ("__init__", "build", "compile") for setter, _, _ in setters
+    )
 
 
 def _only_fails_as_expected(hazards: HazardMap, context: ContextFacts) -> bool:

@@ -419,6 +419,8 @@ class HazardMap:
         if effect.target.root is RootKind.FRESH:
             return True
         chain = (*effect.via, effect.site)
+        if effect.kind is EffectKind.INPUT_OUTPUT and self._ends_program(chain):
+            return True
         if any(site.op in self._host_callbacks(FunctionId(site.module, site.function)) for site in chain):
             return True
         for position, site in enumerate(chain):
@@ -444,6 +446,19 @@ class HazardMap:
                     rule_about_kept_tensors(), effect.site
                 )
         return False
+
+    def _ends_program(self, chain: tuple[EffectSite, ...]) -> bool:
+        """Whether a way of calls leads to `sys.exit` or the like, which ends a trace as it ends a call, and no tensor decides whether."""
+        names = self.library_at(chain[-1])
+        return (
+            bool(names)
+            and all(has_trait(name, Trait.ENDS_PROGRAM) for name in names)
+            and not any(
+                any(True for _ in self.view(context).staged_around(site.op))
+                for site in chain
+                for context in self.facts.contexts_of(FunctionId(site.module, site.function))
+            )
+        )
 
     def is_guarded(self, code: Function, op: int) -> bool:
         """Whether the operation runs only the first time: under `if self.x is None`, `if not self.built`, `if not hasattr(...)`."""

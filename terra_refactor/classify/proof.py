@@ -39,6 +39,7 @@ from terra_refactor.facts.records import (
     AttributeRead,
     AttributeWrite,
     Call,
+    Choice,
     Display,
     Fact,
     Imported,
@@ -47,6 +48,7 @@ from terra_refactor.facts.records import (
     NameRead,
     Operation,
     RegionKind,
+    Return,
     Write,
 )
 from terra_refactor.facts.view import has_trait
@@ -128,7 +130,8 @@ class Proof:
         for number in asked:
             if self.makings.is_relevant(context.values[number]) and not self.makings.is_proven(context, number):
                 return f"if `{self._written(context, number)}` is what it is taken for, which no call shows"
-        return None
+        decorator = self.makings.decorator_behind(context, asked)
+        return None if decorator is None else f"if the decorator `{decorator}` changes nothing"
 
     def missing_before(self, context: ContextFacts, place: OpId) -> str | None:
         """A name that the body of a module reads before, on every way, and that nothing defines: the module ends there."""
@@ -227,13 +230,14 @@ class Proof:
         """Whether no condition of unknown truth, such as a flag for debugging, decides if a call of the graph gets to a hazard."""
         sites = (*hazard.via, hazard.site)
         return not any(
-            self._is_optional(inner, site.op)
+            self.is_optional(inner, site.op)
             for end, site in enumerate(sites)
             for inner in self._contexts_at(context, sites[:end])
             if inner.function == FunctionId(site.module, site.function)
         )
 
-    def _is_optional(self, context: ContextFacts, place: OpId) -> bool:
+    def is_optional(self, context: ContextFacts, place: OpId) -> bool:
+        """Whether a condition of unknown truth, within the function, decides if an operation runs."""
         code = self.values.code(context)
         open_ones = {
             branch.op
@@ -395,42 +399,60 @@ class Proof:
 
     def _varies(self, context: ContextFacts, write: AttributeWrite, number: OpId) -> bool:
         """Whether a value may be another one in the next call of the same trace: it is computed from what calls change, or from tensors."""
-        code = self.values.code(context)
-        pending, seen = [number], {number}
+        pending, seen = [(context, number)], {(context.id, number)}
         while pending:
-            each = pending.pop()
-            value = context.values[each]
+            inner, each = pending.pop()
+            code = self.values.code(inner)
+            value = inner.values[each]
             if value is not None and is_array(value) and not _is_any_variable(value):
                 return True
-            if self._changes_between_calls(context, write, code.facts[each]):
+            fact = code.facts[each]
+            if self._changes_between_calls(inner, fact, write, context):
                 return True
             # what is no tensor is made of what of tensors does not vary: their static shapes, say
-            given = ((part, context.values[part]) for part in code.inputs(each))
-            further = [part for part, known in given if known is None or not is_array(known)]
-            fact = code.facts[each]
+            given = ((part, inner.values[part]) for part in code.inputs(each, results=True))
+            further = [(inner, part) for part, known in given if known is not None and not is_array(known)]
             if isinstance(fact, NameRead):
-                further += [other.value for other in code.writes.get(fact.name, ())]
-            pending += [part for part in dict.fromkeys(further) if part not in seen]
-            seen.update(further)
+                further += [(inner, other.value) for other in code.writes.get(fact.name, ())]
+            if isinstance(fact, Call):
+                further += self._results_of(inner, fact.op)
+            pending += [part for part in further if (part[0].id, part[1]) not in seen]
+            seen.update((part[0].id, part[1]) for part in further)
         return False
 
-    def _changes_between_calls(self, context: ContextFacts, write: AttributeWrite, fact: Fact | None) -> bool:
-        """Whether what is read or computed there may be another value in the next call."""
+    def _results_of(self, context: ContextFacts, op: OpId) -> list[tuple[ContextFacts, OpId]]:
+        """What the functions of the program return that a call reaches."""
+        call = next((call for call in context.calls if call.op == op), None)
+        callees = [] if call is None else [self.facts.contexts[each] for each in call.callees]
+        return [
+            (callee, place.value)
+            for callee in callees
+            for place in self.values.code(callee).of_kind(Return)
+            if place.value is not None
+        ]
+
+    def _changes_between_calls(
+        self, context: ContextFacts, fact: Fact | None, write: AttributeWrite, writing: ContextFacts
+    ) -> bool:
+        """Whether what is read or computed there, for a write, may be another value in the next call."""
         match fact:
             case AttributeRead(owner=owner, name=name):
                 given = context.values[owner]
-                if name == write.name and not _are_apart(given, context.values[write.owner]):
+                if name == write.name and not _are_apart(given, writing.values[write.owner]):
                     return True
                 return any(
                     not self._is_constructor(setter)
-                    and (setter, number) != (context.function, write.value)
-                    and not (setter == context.function and _are_apart(context.values[target], given))
+                    and (setter, number) != (writing.function, write.value)
+                    and not (setter == writing.function and _are_apart(writing.values[target], given))
                     for setter, number, target in self.values.setters_of(name)
                 )
             case Call(op=op):
                 call = next((call for call in context.calls if call.op == op), None)
-                return call is None or call.unknown is not None or bool(call.callees)
-            case Literal() | ItemRead() | NameRead() | Display(is_comprehension=False):
+                if call is None or call.unknown is not None:
+                    return True
+                effects = (each for callee in call.callees for each in self.facts.contexts[callee].effects)
+                return any(each.kind not in (EffectKind.STATE_READ, EffectKind.VARIABLE_CREATION) for each in effects)
+            case Literal() | ItemRead() | NameRead() | Display(is_comprehension=False) | Choice() | Imported():
                 return False
             case Operation(is_comparison=is_comparison):
                 return is_comparison

@@ -14,6 +14,7 @@ from typing import Final
 from terra_refactor.analysis.facts import CallFact, ContextFacts, ContextId, EntryKind, ObjectKind
 from terra_refactor.classify.candidates import derives_from
 from terra_refactor.classify.hazards import HazardMap
+from terra_refactor.domain.dim import is_chosen
 from terra_refactor.domain.value import (
     Constant,
     DatasetValue,
@@ -49,6 +50,7 @@ from terra_refactor.facts.records import (
 from terra_refactor.facts.view import has_trait
 from terra_refactor.ir.function import Function
 from terra_refactor.ir.ids import FunctionId, OpId
+from terra_refactor.tf_model.decorators import Decoration, decoration
 from terra_refactor.tf_model.graph_traits import LOSS, gives_integers, is_of_keras, makes_arrays
 from terra_refactor.tf_model.spec import Trait
 
@@ -56,6 +58,8 @@ _MAX_DEPTH: Final = 60
 """Maximum number of data-flow steps back; values from farther away are not proven."""
 _MAX_DEPTH_OF_WHOLE: Final = 400
 """The same where all that a value was made from counts, layer after layer of a model."""
+_MOST_STEPS: Final = 5000
+"""Maximum number of operations looked at behind an operation that fails."""
 _LOSSES: Final = frozenset({LOSS})
 _HOLDERS: Final = (ObjectKind.LIST, ObjectKind.DICT, ObjectKind.SET)
 
@@ -98,8 +102,12 @@ class Provenance:
         value = context.values[number]
         if value is None or any(isinstance(member, UnknownValue) for member in members(value)):
             return False
+        if not self.whole and any(each.op == number for each in (*context.failures, *context.guarded_failures)):
+            return False  # an operation that fails gives nothing
         if all(map(_is_variable, members(value))) and members(value):
             return True
+        if all(isinstance(member, Scalar) and is_chosen(member.dim) for member in members(value)):
+            return True  # an option, or a number of a file, which only its name says
         code = self.code(context)
         match code.facts[number]:
             case NameRead(is_local=True, name=name):
@@ -212,10 +220,14 @@ class Provenance:
         )
 
     def _returns_proven(self, context: ContextFacts) -> bool:
+        if self.unknown_decorator(context.function) is not None:
+            return False
         if self.hazards.is_hybrid(context.function) and not self.whole:
             return True
-        given = [place.value for place in self.code(context).of_kind(Return) if place.value is not None]
-        return self._all(context, given)
+        return self._all(context, self._returns(context))
+
+    def _returns(self, context: ContextFacts) -> list[OpId]:
+        return [place.value for place in self.code(context).of_kind(Return) if place.value is not None]
 
     # --- parameters ----------------------------------------------------------------------------------------------------------------
 
@@ -234,7 +246,7 @@ class Provenance:
         if context.entry is EntryKind.FRAMEWORK:
             # Keras gives losses and metrics tensors, of sizes that depend on the data; a layer may take lists and dicts of them
             return not self.whole and (code.name != "call" or self._is_of_loss(code))
-        if context.entry is not EntryKind.CALLED:
+        if context.entry is not EntryKind.CALLED or self.unknown_decorator(context.function) is not None:
             return False
         return any(
             self._brings(calling, call, context, name)
@@ -274,6 +286,36 @@ class Provenance:
         if not isinstance(made, Call) or call.library:
             return None
         return self.hazards.view(caller).given_for(made, self.code(context).function, name)
+
+    # --- decorators ----------------------------------------------------------------------------------------------------------------
+
+    def unknown_decorator(self, function: FunctionId) -> str | None:
+        """A decorator of a function of which nothing is known: it may call it with other arguments, and give something else."""
+        names = self.facts.functions[function].wrappers
+        return next((name for name in names if decoration(name)[0] is Decoration.UNKNOWN), None)
+
+    def decorator_behind(self, context: ContextFacts, numbers: Iterable[OpId]) -> str | None:
+        """An unknown decorator of one of the functions that made these values, or the objects of libraries that they hold."""
+        pending, seen = [(context, number) for number in numbers], set[tuple[ContextId, OpId]]()
+        while pending and len(seen) < _MOST_STEPS:
+            inner, number = pending.pop()
+            if (inner.id, number) in seen:
+                continue
+            seen.add((inner.id, number))
+            code = self.code(inner)
+            match code.facts[number]:
+                case NameRead(name=name):
+                    pending += [(inner, write.value) for write in code.writes.get(name, ())]
+                case Call(op=op, owner=owner):
+                    pending += [] if owner is None else [(inner, owner)]
+                    for callee in next((each.callees for each in inner.calls if each.op == op), ()):
+                        found = self.facts.contexts[callee]
+                        decorator = self.unknown_decorator(found.function)
+                        if decorator is not None:
+                            return decorator
+                        pending += [(found, each) for each in self._returns(found)]
+            pending += [(inner, each) for each in code.inputs(number)]
+        return None
 
     # --- looking -------------------------------------------------------------------------------------------------------------------
 

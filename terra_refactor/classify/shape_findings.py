@@ -110,12 +110,14 @@ def _doubt_of_way(
     context: ContextFacts,
     failure: FailureFact,
 ) -> Doubt | None:
-    """The program ends before it reaches the place."""
+    """The program ends before it reaches the place, or the options that lead there may not leave the others as they are by default."""
     at: tuple[ContextFacts, OpId] | None = (context, failure.op)
     while at is not None:
         missing = proof.missing_before(*at)
         if missing is not None:
             return f"if `{missing}`, which is used before, is defined: nothing here does that"
+        if failure.by_default and proof.is_optional(*at):
+            return "if a run that comes here leaves these options as they are by default"
         step = reached[at[0].id]
         at = None if step is None else (facts.contexts[step[0]], step[1])
     return None

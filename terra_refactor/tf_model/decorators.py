@@ -30,6 +30,8 @@ class Decoration(Enum):
     """AutoGraph leaves the body as it is."""
     TRACED = "traced"
     """The function is called by TensorFlow while a graph is built or a tape records, and gives tensors."""
+    HOST_CALLBACK = "host callback"
+    """The function runs as Python, with eager tensors or arrays, in graphs as well (`@tf.py_function(Tout=...)`)."""
     GIVES_GRADIENT = "gives its gradient"
     """The function gives a result and the function of its gradient: callers get the result, TensorFlow calls the other."""
     PROPERTY = "property"
@@ -78,6 +80,7 @@ _ROWS: Final[Mapping[tuple[Decoration, Form], str]] = {
         tensorflow.autograph.experimental.do_not_convert tensorflow.python.autograph.impl.api.do_not_convert
     """,
     (Decoration.TRACED, Form.BARE): "tensorflow.recompute_grad tensorflow.grad_pass_through keras.remat",
+    (Decoration.HOST_CALLBACK, Form.CALLED): "tensorflow.py_function tensorflow.numpy_function",
     (Decoration.GIVES_GRADIENT, Form.BARE): """
         tensorflow.custom_gradient tensorflow.contrib.eager.custom_gradient keras.ops.custom_gradient
     """,

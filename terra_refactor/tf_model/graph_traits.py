@@ -115,6 +115,7 @@ GRAPH_TRAITS: Final[Mapping[Trait, str]] = {
     Trait.FILLS_LIST: within("builtins.list", "append extend insert"),
     Trait.NEEDS_NUMBER: within("builtins", "int float range abs round"),
     Trait.OPENS_FILE: "builtins.open codecs.open gzip.open bz2.open lzma.open tensorflow.io.gfile.GFile",
+    Trait.ENDS_PROGRAM: "sys.exit os.abort builtins.exit builtins.quit argparse.ArgumentParser.exit argparse.ArgumentParser.error",
     Trait.KEEPS_SETTING: "tensorflow.summary.experimental.set_step tensorflow.random.set_global_generator",
     Trait.READS_KEPT: " ".join(
         (

@@ -112,6 +112,8 @@ class Trait(Enum):
     """Reads a file, a dataset, the command line: what is there stays, unless somebody replaces it. Advances nothing."""
     OPENS_FILE = "opens file"
     """Opens a file; its second parameter, `mode`, says whether to read it."""
+    ENDS_PROGRAM = "ends program"
+    """Ends the program, by an exception or at once."""
     KEEPS_SETTING = "keeps setting"
     """Sets a default of the process to the object that it is given; to set the same one again changes nothing."""
     ON_FAILURE_ONLY = "on failure only"

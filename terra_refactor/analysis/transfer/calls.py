@@ -52,6 +52,7 @@ from terra_refactor.ir import ops
 from terra_refactor.ir.ops import Op, Spread
 from terra_refactor.tf_model.decorators import Decoration, decoration
 from terra_refactor.tf_model.ops.variables import shape_after_set
+from terra_refactor.tf_model.registry import canonical_name
 
 MAX_SPREAD: Final = 64
 """Maximum number of equal arguments distinguished when `*` spreads them."""
@@ -179,8 +180,10 @@ def _call_one(site: Site, callee: Value, arguments: CallArguments, graph: bool) 
             found = dispatched(site, callee, arguments, graph=graph) if is_dispatcher(callee) else None
             if found is not None:
                 return found
-            result = site.engine.call_function(site, callee, arguments, graph=graph)
             decorations = {decoration(name)[0] for name in callee.wrappers}
+            if Decoration.HOST_CALLBACK in decorations:
+                return _call_by_host(site, callee, arguments)
+            result = site.engine.call_function(site, callee, arguments, graph=graph)
             if Decoration.DISPATCHES in decorations:
                 # another implementation may be registered for these arguments
                 return join(result, UNKNOWN)
@@ -205,6 +208,14 @@ def _call_one(site: Site, callee: Value, arguments: CallArguments, graph: bool) 
             return call_unknown(site, callee, arguments)
         case _:
             return UNKNOWN
+
+
+def _call_by_host(site: Site, callee: FunctionValue, arguments: CallArguments) -> Value:
+    """A call of a function decorated by `tf.py_function` or `tf.numpy_function`: that one calls it, with positional arguments."""
+    host = next(name for name in callee.wrappers if decoration(name)[0] is Decoration.HOST_CALLBACK)
+    inner = replace(callee, wrappers=tuple(name for name in callee.wrappers if name != host))
+    inputs = TupleValue(arguments.positional) if arguments.open_positional is None else UNKNOWN
+    return call_library(site, canonical_name(host), CallArguments((inner, inputs), (("Tout", UNKNOWN),)), None)
 
 
 def _result_without_gradient(site: Site, value: Value) -> Value:

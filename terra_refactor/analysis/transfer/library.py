@@ -14,7 +14,7 @@ from itertools import product
 from typing import Final
 
 from terra_refactor.analysis.annotations import annotated_value
-from terra_refactor.analysis.binding import bind_library_arguments, is_refused
+from terra_refactor.analysis.binding import bind_library_arguments, is_refused, may_be_given
 from terra_refactor.analysis.configuration import (
     CONFIGURATION,
     CONFIGURED,
@@ -336,7 +336,10 @@ def _instance_of(site: Site, entity: Entity, arguments: CallArguments) -> Value:
     if entity.name.startswith("keras.layers."):
         site.engine.note_layer_made()
     frame.state.set((number, CLASS), LibraryValue(entity.name))
-    bound, extra, keywords, _ = bind_library_arguments(entity, arguments)
+    bound, extra, keywords, incomplete = bind_library_arguments(entity, arguments)
+    if incomplete:
+        # `**settings` may set what is not given by name, so a default is no answer
+        bound |= {each.name: UNKNOWN for each in entity.parameters or () if may_be_given(each, bound)}
     for parameter, value in zip(_CONSTRUCTED_FROM.get(entity.name, ()), extra, strict=False):
         keywords.setdefault(parameter, value)
     for parameter, value in [*bound.items(), *keywords.items()]:
