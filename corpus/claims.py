@@ -138,8 +138,8 @@ def _hazards() -> tuple[str, str, str]:
 def _shape_bugs() -> tuple[str, str, str]:
     bugs = shape_bugs()
     return (
-        f"{len(bugs)} shape bugs, {sum(bug.silent for bug in bugs)} of them silent, broken and mended",
-        "each is found at its line, nothing is reported on the mended programs",
+        f"{len(bugs)} shape bugs, {sum(bug.silent for bug in bugs)} of them silent, broken and fixed",
+        "each is found at its line, nothing is reported on the fixed programs",
         "`pytest tests/corpus/test_shape_bugs.py`",
     )
 

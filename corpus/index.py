@@ -130,7 +130,7 @@ def _shape_bugs() -> list[str]:
     return [
         "## Shape bugs",
         "",
-        f"{len(found)} pairs of a broken and a mended program: {sum(bug.generation == 1 for bug in found)} for TensorFlow 1, {sum(bug.generation == 2 for bug in found)} for TensorFlow 2, "
+        f"{len(found)} pairs of a broken and a fixed program: {sum(bug.generation == 1 for bug in found)} for TensorFlow 1, {sum(bug.generation == 2 for bug in found)} for TensorFlow 2, "
         f"{sum(bug.silent for bug in found)} of them wrong without an error.",
         "",
         *_table(("pair", "TensorFlow", "TensorFlow says", "why it is wrong"), rows),

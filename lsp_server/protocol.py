@@ -1,4 +1,4 @@
-"""The protocol as pygls speaks it, with two things mended: every request is answered, and no notification is kept.
+"""The protocol as pygls speaks it, with two corrections: every request is answered, and no notification is kept.
 
 pygls 2.1 logs a request whose parameters are not of the protocol's types and passes over it; the client would wait forever. It keeps what
 handles a notification under a number that is never looked up: 2.6 kB for each edit.

@@ -53,13 +53,14 @@ def record_command(
 def summary(record: Record, output: str) -> list[str]:
     """A summary of the run in a few lines."""
     traced = [each for each in record.functions if each.graph is not None and each.graph.traces]
+    traces = sum(each.graph.traces for each in traced if each.graph is not None)
     lines = [
-        f"{output}: {len(record.functions)} functions of {len(record.files)} files in {record.seconds:.1f} s; "
-        f"{sum(each.graph.traces for each in traced if each.graph is not None)} traces of {len(traced)} tf.functions"
+        f"{output}: {_plural(len(record.functions), 'function')} of {_plural(len(record.files), 'file')} in {record.seconds:.1f} s; "
+        f"{_plural(traces, 'trace')} of {_plural(len(traced), 'tf.function')}"
     ]
     lines += [f"warning: {notice}" for notice in record.notices]
     if not record.complete:
-        lines.append("warning: a process was killed; its last seconds may be missing from the record")
+        lines.append("warning: a process ended abnormally; its last seconds may be missing from the record")
     again = sorted((each for each in traced if _retraces(each) > 1), key=_retraces, reverse=True)
     for each in again[:_SHOWN]:
         assert each.graph is not None
@@ -68,6 +69,10 @@ def summary(record: Record, output: str) -> list[str]:
             f"{each.graph.tracing_seconds:.1f} s"
         )
     return lines
+
+
+def _plural(count: int, noun: str) -> str:
+    return f"{count} {noun}{'s' if count != 1 else ''}"
 
 
 def _retraces(function: FunctionSeen) -> int:

@@ -119,8 +119,10 @@ def _program(argument: str, body: str) -> str:
     return PROGRAM.replace("ARGUMENT", argument).replace("BODY", body)
 
 
+@pytest.mark.tensorflow
 @pytest.mark.parametrize("kind", KINDS)
 def test_tensorflow_does_so(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("tensorflow")
     argument, body, expected = KINDS[kind]
     traces: list[int] = []
     text = _program(argument, body).replace(

@@ -178,13 +178,13 @@ RULE: Final = Rule(
         "handler never runs and the error reaches the caller. Errors found while the graph is built (shapes, dtypes) are caught "
         "as usual. A handler that raises an exception itself is not reported: the caller gets an error either way. "
         "`contextlib.suppress`, an `__exit__` that returns True and a `@contextmanager` with a handler are like handlers. "
-        "Python's exceptions keep their class outside of a traced function only if AutoGraph knows how to call it: one that "
-        "derives from `ValueError` or has an `__init__`, `IndexError` and others become `StagingError`, which a caller's "
-        "`except` does not catch. An operation without side effects whose result is not used (`tf.gather` or `tf.ensure_shape` "
-        "as a check) is left out of the graph, with its error; `tf.debugging.assert_*` and `tf.debugging.check_numerics` are not, "
-        "but a variable that is assigned after them is assigned although they fail. "
-        "So it is with the end of a dataset: `next(iterator)` raises `StopIteration` eagerly and `OutOfRangeError` when a graph "
-        "runs, whether the function, its caller or the default of `next` is ready for the former."
+        "An exception that leaves a traced function keeps its class only if AutoGraph can construct it: a class that derives from "
+        "`ValueError` or has its own `__init__`, `IndexError` and some others become `StagingError`, which a caller's `except` does "
+        "not catch. An operation without side effects whose result is not used (`tf.gather` or `tf.ensure_shape` "
+        "as a check) is left out of the graph, with its error. `tf.debugging.assert_*` and `tf.debugging.check_numerics` are kept, "
+        "but a variable that is assigned after them is assigned even if they fail. "
+        "At the end of a dataset `next(iterator)` raises `StopIteration` eagerly and `OutOfRangeError` when a graph runs: an "
+        "`except StopIteration` in the function or its caller, and the default of `next(iterator, default)`, have no effect."
     ),
     samples=Samples(
         bad="""\

@@ -40,8 +40,8 @@ RULE: Final = Rule(
     severity=Severity.WARNING,
     summary="`tf.function` above `property`, `classmethod` or a context manager raises; twice, it costs twice.",
     explanation=(
-        "`tf.function` wants a function. A property or class method is none (`TypeError: ... is not a callable object`, when it is used "
-        "first); it has to stand below them. Two of them above each other nest one graph in another."
+        "`tf.function` takes a function. A property or class method is not one (`TypeError: ... is not a callable object`, at the "
+        "first use); the decorator has to stand below them. Two of them above each other nest one graph in another."
     ),
     samples=Samples(
         bad="""\

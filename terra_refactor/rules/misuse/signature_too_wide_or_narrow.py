@@ -60,8 +60,8 @@ RULE: Final = Rule(
     summary="An `input_signature` is wider than its calls (any rank), or fixes a size that varies between calls.",
     explanation=(
         "`tf.TensorSpec(None, ...)` accepts any rank: the shape is unknown inside the graph, and layers that need a rank raise "
-        "(`ValueError: as_list() is not defined on an unknown TensorShape`). A fixed size does not take the smaller last batch of a data "
-        "set: `TypeError: Binding inputs to tf.function failed due to ... Can not "
+        "(`ValueError: as_list() is not defined on an unknown TensorShape`). A fixed size refuses the smaller last batch of a "
+        "dataset: `TypeError: Binding inputs to tf.function failed due to ... Can not "
         "cast TensorSpec(shape=(1, 2), ...) to TensorSpec(shape=(3, 2), ...)`."
     ),
     samples=Samples(

@@ -58,8 +58,8 @@ RULE: Final = Rule(
     severity=Severity.INFORMATION,
     summary="A Python `range` of many iterations inside of a graph is unrolled: the graph has a copy of the body for each.",
     explanation=(
-        "AutoGraph converts loops over tensors only. A thousand iterations of a `range` make thousands of operations: tracing takes long "
-        "and much memory. The unrolled graph can be the faster one at run time, so this finding is informational."
+        "AutoGraph converts loops over tensors only. A thousand iterations of a `range` make thousands of operations: tracing takes "
+        "long and needs much memory. The unrolled graph can be the faster one at run time, so this finding is informational."
     ),
     samples=Samples(
         bad="""\

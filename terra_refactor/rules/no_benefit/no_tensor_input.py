@@ -13,7 +13,7 @@ RULE: Final = Rule(
     severity=Severity.WARNING,
     summary="A `tf.function` that takes no tensor, and different Python values on each call, is traced on each call.",
     explanation=(
-        "A graph is made for each combination of Python arguments. Where they change all the time, each call traces, which takes "
+        "Each combination of Python arguments gets its own graph. Where they keep changing, every call traces, which takes "
         "milliseconds, and no graph is used twice. TensorFlow warns: `5 out of the last 5 calls to <function ...> triggered tf.function "
         "retracing ... passing Python objects instead of tensors`."
     ),

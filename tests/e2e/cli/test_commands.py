@@ -415,7 +415,7 @@ def test_a_record_is_evidence_for_the_other_commands(folder: Path) -> None:
     )
     assert done.returncode == 0
     assert "recording runs the program" in done.stderr
-    assert "terra-record.json: 1 functions of 1 files" in done.stderr
+    assert "terra-record.json: 1 function of 1 file" in done.stderr
     (folder / "terra-refactor.toml").write_text('evidence = ["terra-record.json"]\n', encoding="utf-8")
     for options in (["--evidence", "terra-record.json"], []):
         report = json.loads(run("analyze", "--format", "json", *options, "train.py").stdout)

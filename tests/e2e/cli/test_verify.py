@@ -201,7 +201,7 @@ def test_tests_are_a_run_too(project: Path) -> None:
     [
         (("--run", "train.sh"), "there is no file train.sh"),
         (("--run", "bash -c true"), "there is no file bash"),
-        (("--run", "python train.py", "--pytest", "tests"), "not together with --pytest"),
+        (("--run", "python train.py", "--pytest", "tests"), "cannot be combined with --pytest"),
         (("--python", "/no/such/python"), "no such interpreter"),
         (("--timeout", "0"), "above 0"),
         (("--function", "smoth"), "did you mean `smooth`"),

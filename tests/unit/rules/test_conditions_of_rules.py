@@ -1,0 +1,201 @@
+"""Conditions of rules that a sample of mutants showed to be untested: each with the nearest program on the other side."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from analysis_support import analyze_text
+from test_findings_in_programs import rules_of
+
+CAPTURED = """
+import tensorflow as tf
+
+def outer(x{parameter}):
+    {before}
+    @tf.function
+    def inner(y):
+        return y * scale
+
+    first = inner(x) if {called} else x
+    {after}
+    return inner(first)
+
+outer(tf.ones([3]){given})
+"""
+
+
+@pytest.mark.parametrize(
+    ("parameter", "before", "after", "stale"),
+    [
+        ("", "scale = 1.0", "scale = 2.0", True),
+        (", scale", "pass", "scale = 2.0", True),
+        ("", "pass", "scale = 2.0", False),
+        ("", "scale = 1.0", "pass", False),
+    ],
+)
+def test_a_captured_variable_is_stale_if_it_has_another_value_later(
+    parameter: str, before: str, after: str, stale: bool
+) -> None:
+    text = CAPTURED.format(
+        parameter=parameter,
+        before=before,
+        after=after,
+        given=", 1.0" if parameter else "",
+        called=before != "pass" or bool(parameter),
+    )
+    hazards = analyze_text(text).decision("outer.<locals>.inner").hazards
+    assert any(each.rule == "TR106" for each in hazards) is stale
+
+
+COMPILED = """
+import sys
+import tensorflow as tf
+
+def halved(x, depth):
+    {body}
+    return halved(x / 2.0, depth - 1) if depth > 0 else x
+
+def start(x):
+    return halved(x, len(sys.argv))
+
+@tf.function(jit_compile=True)
+def step(x):
+    return start(x)
+
+step(tf.ones([3]))
+"""
+
+
+@pytest.mark.parametrize(("body", "lines"), [("pass", ()), ("tf.print(x)", (14,))])
+def test_what_xla_reaches_through_a_recursion(body: str, lines: tuple[int, ...]) -> None:
+    assert analyze_text(COMPILED.format(body=body)).lines("TR701") == lines
+
+
+STACKED = """
+import functools
+import tensorflow as tf
+
+class Ring:
+    def __init__(self):
+        self.radius = tf.constant(2.0)
+
+    @tf.function
+    {between}
+    {below}
+    def area(self):
+        return 3.0 * self.radius
+
+area = Ring().area
+"""
+
+
+@pytest.mark.parametrize(
+    ("between", "below", "lines"),
+    [
+        ("@property", "@tf.function", (9,)),
+        ("@tf.autograph.experimental.do_not_convert", "@property", (9,)),
+        ("@tf.autograph.experimental.do_not_convert", "@tf.autograph.experimental.do_not_convert", ()),
+    ],
+)
+def test_every_decorator_below_a_traced_function_counts(between: str, below: str, lines: tuple[int, ...]) -> None:
+    assert analyze_text(STACKED.format(between=between, below=below)).lines("TR605") == lines
+
+
+MULTIPLIED = """
+import tensorflow as tf
+
+def {name}(n, k):
+    return n {operator} k
+
+@tf.function
+def step(rows):
+    count = 1
+    for row in rows:
+        count = {name}(count, 3)
+    return count
+
+step(tf.ones([3, 2]))
+"""
+
+
+@pytest.mark.parametrize(("operator", "grows"), [("*", True), ("+", False)])
+def test_an_int_that_a_called_function_multiplies_may_overflow(operator: str, grows: bool) -> None:
+    decision = analyze_text(MULTIPLIED.format(name="scaled", operator=operator)).decision("step")
+    assert any("is multiplied in a loop" in each.message for each in decision.hazards) is grows
+
+
+WATCHED = """
+import tensorflow as tf
+
+left, right = tf.Variable(1.0), tf.Variable(2.0)
+
+@tf.function
+def step(x):
+    with tf.GradientTape() as tape:
+        if x > 0.0:
+            loss = left * x
+        else:
+            loss = right * x
+    found = tape.{call}
+    return {result}
+
+step(tf.constant(1.0))
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "result", "lines"),
+    [
+        ("watched_variables()", "len(found)", (13,)),
+        ("gradient(loss, left)", "found", ()),
+        ("gradient(loss, left)", "found if found is not None else x", (14,)),
+    ],
+)
+def test_a_tape_is_asked_for_its_variables_or_a_gradient_is_compared_with_none(
+    call: str, result: str, lines: tuple[int, ...]
+) -> None:
+    assert analyze_text(WATCHED.format(call=call, result=result)).lines("TR334") == lines
+
+
+ARRAYS = """
+import numpy as np
+import tensorflow as tf
+
+@tf.function
+def step(x, rows):
+    {body}
+
+step(tf.ones([3]), np.ones([3], np.float32))
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "rules"),
+    [
+        ("return x if isinstance(rows, np.ndarray) else x + 1.0", ("TR302",)),
+        ("return x if isinstance(rows + x, np.ndarray) else x + 1.0", ()),
+        ("return x if isinstance(x, np.ndarray) else x + 1.0", ()),
+    ],
+)
+def test_the_class_of_an_array_that_is_an_argument(body: str, rules: tuple[str, ...]) -> None:
+    assert analyze_text(ARRAYS.format(body=body)).rules_of("step") == rules
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "rules"),
+    [
+        ("x", "(x, y)", ("TR306",)),
+        ("(x, y)", "(y, x)", ()),
+        ("x", "y", ()),
+        ("[x, y]", "(x, y)", ("TR306",)),
+    ],
+)
+def test_a_structure_on_one_side_only(first: str, second: str, rules: tuple[str, ...]) -> None:
+    body = f"if tf.reduce_sum(x) > 0.0:\n    z = {first}\nelse:\n    z = {second}\nreturn z"
+    assert rules_of(body) == rules
