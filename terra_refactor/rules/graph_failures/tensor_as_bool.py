@@ -85,12 +85,20 @@ def _numbers_that_decide(view: ContextView) -> Iterator[LocalHazard]:
         if isinstance(made, Choice) and made.is_connective and view.is_symbolic(made.test):
             asked = made.results
         for each in asked:
-            if _is_number(view, each):
-                yield LocalHazard(
-                    number,
-                    f"`{view.written(each)}` is a condition and no bool: in a graph a condition must be a bool tensor",
-                )
+            if not _can_be_number(view, each):
+                continue
+            message = f"`{view.written(each)}` is a condition and no bool: in a graph a condition must be a bool tensor"
+            certain = _is_number(view, each)
+            yield LocalHazard(number, message, None if certain else f"`{view.written(each)}` is a bool where it is a tensor")
+            if certain:
                 break
+
+
+def _can_be_number(view: ContextView, number: OpId) -> bool:
+    """Whether it is a tensor that may be of another dtype than bool."""
+    return view.is_symbolic(number) and not view.all_of(
+        number, lambda member: not isinstance(member, TensorValue) or member.type.dtype == BOOL
+    )
 
 
 def _is_number(view: ContextView, number: OpId) -> bool:

@@ -67,6 +67,11 @@ _FLOATING_COMPLEX: Final = FLOATING | COMPLEX
 _MAGNITUDE: Final[Mapping[DType, DType]] = {COMPLEX64: FLOAT32, COMPLEX128: FLOAT64}
 
 
+def _only(allowed: frozenset[DType]) -> DType | None:
+    """The dtype of an operand that nothing is known of, where the operation takes one dtype only."""
+    return next(iter(allowed)) if len(allowed) == 1 else None
+
+
 def _elementwise(
     allowed: frozenset[DType],
     gives: DType | None = None,
@@ -82,7 +87,7 @@ def _elementwise(
     def rule(call: BoundCall) -> Value:
         data = primary(call)
         check_dtype(call, data.type.dtype, allowed)
-        dtype = data.type.dtype
+        dtype = data.type.dtype or _only(allowed)
         if magnitude and dtype is not None:
             dtype = _MAGNITUDE.get(dtype, dtype)
         if gives is not None:
@@ -392,7 +397,7 @@ def reduction(allowed: frozenset[DType], gives: DType | None = None, *, magnitud
     def rule(call: BoundCall) -> Value:
         data = primary(call)
         check_dtype(call, data.type.dtype, allowed, "input_tensor")
-        dtype = data.type.dtype
+        dtype = data.type.dtype or _only(allowed)
         if magnitude and dtype is not None:
             dtype = _MAGNITUDE.get(dtype, dtype)
         return result(gives or dtype, _reduced(call, data.type.shape))
