@@ -14,10 +14,14 @@ from terra_refactor.analysis.boundary import is_restored
 from terra_refactor.analysis.engine import Engine, Site
 from terra_refactor.analysis.facts import ObjectKind
 from terra_refactor.analysis.frames import CallArguments, Frame, Summary
-from terra_refactor.domain.effect import Effect, EffectKind, EffectSite, RootKind, Target
+from terra_refactor.domain.effect import ELEMENTS, Effect, EffectKind, EffectSite, RootKind, Target
 from terra_refactor.domain.lattice import references
 from terra_refactor.domain.state import CELL, CLASS, EXISTS, ITEMS, Naming
 from terra_refactor.domain.value import FunctionValue, ObjectId, TensorValue, UnknownValue, Value, members
+from terra_refactor.ir import ops
+from terra_refactor.ir.function import Function, ParameterKind
+from terra_refactor.ir.ids import OpId
+from terra_refactor.ir.ops import Spread
 
 MAX_VIA = 8
 """Chains of calls are kept up to this length."""
@@ -188,6 +192,12 @@ def compose_effects(
             yield _with(effect, Target(RootKind.UNKNOWN, "", own_field(effect.target), outer), via)
         elif effect.target.root in (RootKind.PARAMETER, RootKind.SELF):
             value = bound.get(effect.target.name)
+            argument = None
+            if effect.target.path == ELEMENTS and value is not None:
+                argument = _argument_of(site, summary.function, effect.target.name, value)
+            if argument is not None:
+                frame.arrays_changed.append(argument)
+                continue
             if value is None:
                 yield _with(effect, Target(RootKind.UNKNOWN, effect.target.name), via)
                 continue
@@ -203,6 +213,25 @@ def compose_effects(
                 yield _with(effect, replace(outer_target, path=effect.target.path), via)
         else:
             yield _with(effect, effect.target, via)
+
+
+def _argument_of(site: Site, function: Function, name: str, value: Value) -> OpId | None:
+    """The operation that gave a parameter's argument, if the present call gives it directly."""
+    call = site.operation(site.op)
+    if not isinstance(call, ops.Call) or any(argument.spread is not Spread.PLAIN for argument in call.arguments):
+        return None
+    positional = [argument.value for argument in call.arguments if argument.keyword is None]
+    names = [
+        each.name
+        for each in function.parameters
+        if each.kind in (ParameterKind.POSITIONAL_ONLY, ParameterKind.POSITIONAL)
+    ]
+    bound_before = isinstance(site.operation(call.function), ops.LoadAttribute) and function.takes_self
+    given = dict(zip(names[bound_before:], positional, strict=False))
+    given.update((argument.keyword, argument.value) for argument in call.arguments if argument.keyword is not None)
+    found = given.get(name)
+    # a library function may call it with other arguments than its own
+    return found if found is not None and site.frame.value(found) == value else None
 
 
 def _with(effect: Effect, target: Target, via: tuple[EffectSite, ...]) -> Effect:

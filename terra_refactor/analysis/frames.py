@@ -171,6 +171,7 @@ class Frame:
         "advanced",
         "allocated",
         "arrivals",
+        "arrays_changed",
         "branches",
         "calls",
         "cells",
@@ -237,6 +238,8 @@ class Frame:
         self.entry = entry
         self.in_graph = in_graph
         self.values: list[Value | None] = [None] * function.op_count
+        self.arrays_changed: list[OpId] = []
+        """The arguments of the present call that are arrays whose content a callee has changed."""
         self.earlier_values: dict[OpId, list[Value]] = {}
         """The results of an operation in earlier iterations of an unrolled loop, and on other paths through a `finally` block."""
         self.cells: dict[str, ObjectId] = {}

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from typing import Final
 
 from terra_refactor.domain.value import ObjectId
 
@@ -41,6 +42,10 @@ class EffectKind(Enum):
     """Makes a variable, layer, metric, optimizer or model."""
     UNKNOWN_CALL = "unknown_call"
     """Calls what cannot be resolved."""
+
+
+ELEMENTS: Final = "[...]"
+"""The path of an effect on the content of an array, which has no identity here."""
 
 
 class RootKind(Enum):

@@ -3,7 +3,7 @@
 Computes: the write, as one of the variable or the attribute that holds the array, for arrays have no identity of their own here: a
 function that reads the variable later gets another content. A view (`w.ravel()`, `w[1:]`, a local variable that is set to one) is a
 way to the array that it shows. Needs: the operation that gave the array. Gives: `array_changed`, `array_given_form`, `changed_by_call`.
-Ignores: arrays that several global variables hold, and those in containers.
+Ignores: arrays that several variables, attributes or containers hold.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from terra_refactor.analysis.effects import write_effect
 from terra_refactor.analysis.engine import Site
 from terra_refactor.analysis.frames import CallArguments, Frame
 from terra_refactor.analysis.transfer.names import bind_name
+from terra_refactor.domain.effect import ELEMENTS, Effect, EffectKind, RootKind, Target
+from terra_refactor.domain.state import ITEMS
 from terra_refactor.domain.value import (
     UNKNOWN,
     Constant,
@@ -51,20 +53,24 @@ _VIEW_ATTRIBUTES: Final = frozenset({"T", "flat", "imag", "mT", "real"})
 _MAX_VIEWS: Final = 8
 
 
-def array_changed(site: Site, holder: OpId, *, only_through_view: bool = False) -> None:
-    """Records that the array which operation `holder` gave gets another content.
+def array_changed(site: Site, holder: OpId, *, only_through_view: bool = False) -> bool:
+    """Records that the array which operation `holder` gave gets another content; whether it is an argument of this function.
 
     `only_through_view` leaves out what holds the array itself, where the operation binds that again.
     """
     frame = site.frame
     value = frame.value(holder)
     if not _is_array(value):
-        return
+        return False
     shown = _shown_by(site, holder)
-    if only_through_view and shown == holder:
-        return
     source = site.operation(shown)
-    detail = f"an in-place change of {site.written(holder)}"
+    detail = _in_words(site, holder)
+    if isinstance(source, ops.LoadName) and _is_argument(frame, source):
+        target = Target(RootKind.PARAMETER, source.name, ELEMENTS)
+        frame.add_effect(Effect(EffectKind.STATE_WRITE, target, detail, site.place(), assumed=True))
+        return True
+    if only_through_view and shown == holder:
+        return False
     match source:
         case ops.LoadName(name=name, scope=ops.Scope.GLOBAL):
             frame.note_write(site.op, (frame.module_object, name), site.place())
@@ -77,8 +83,29 @@ def array_changed(site: Site, holder: OpId, *, only_through_view: bool = False) 
             for member in members(frame.value(owner)):
                 if isinstance(member, Reference):
                     write_effect(site, member.object, f".{name}", detail)
+        case ops.LoadItem(object=container):
+            for member in members(frame.value(container)):
+                if isinstance(member, Reference):
+                    write_effect(site, member.object, ITEMS, detail)
         case _:
-            return
+            pass
+    return False
+
+
+def _in_words(site: Site, holder: OpId) -> str:
+    """What the present operation does to the array."""
+    match site.operation(site.op):
+        case ops.StoreItem():
+            return f"{site.written(holder)}[...] = ..."
+        case ops.Binary(operator=operator):
+            return f"{site.written(holder)} {operator}= ..."
+        case _:
+            return site.written(site.op)
+
+
+def _is_argument(frame: Frame, read: ops.LoadName) -> bool:
+    """Whether a variable is a parameter that is never bound again."""
+    return read.scope is ops.Scope.LOCAL and read.name in frame.parameters and not _stores(frame, read.name)
 
 
 def array_given_form(site: Site, holder: OpId, attribute: str, value: Value) -> None:
@@ -152,13 +179,19 @@ def _set_to(frame: Frame, name: str) -> OpId | None:
     """The value of a variable with one assignment, apart from those that change an array where it is."""
     if any(parameter.name == name for parameter in frame.function.parameters):
         return None
+    stores = _stores(frame, name)
+    return stores[0].value if len(stores) == 1 else None
+
+
+def _stores(frame: Frame, name: str) -> list[ops.StoreName]:
+    """The assignments to a variable, apart from those that change an array where it is."""
     stores, in_place = [], set[OpId]()
     for op in walk(frame.function.body):
         if isinstance(op, ops.Binary) and op.in_place:
             in_place.add(op.id)
         elif isinstance(op, ops.StoreName) and op.name == name and op.value not in in_place:
             stores.append(op)
-    return stores[0].value if len(stores) == 1 else None
+    return stores
 
 
 def changed_by_call(site: Site, name: str) -> None:

@@ -15,6 +15,7 @@ from terra_refactor.analysis.facts import FailureFact, ObjectKind
 from terra_refactor.analysis.frames import CallArguments
 from terra_refactor.analysis.freezing import freeze
 from terra_refactor.analysis.refine import replace_value
+from terra_refactor.analysis.transfer.arrays import array_changed
 from terra_refactor.analysis.transfer.contents import note_arguments, note_contents
 from terra_refactor.analysis.transfer.definitions import instantiate
 from terra_refactor.analysis.transfer.dispatch import dispatched, is_dispatcher
@@ -63,7 +64,10 @@ MAX_GRADIENTS: Final = 4
 def call(site: Site, op: Op) -> Value | Terminated:
     assert isinstance(op, ops.Call)
     arguments = evaluate_arguments(site, op)
+    site.frame.arrays_changed.clear()
     result = site.call(site.frame.value(op.function), arguments)
+    for argument in dict.fromkeys(site.frame.arrays_changed):
+        array_changed(site, argument)
     _set_shape(site, op, arguments)
     if op.decorates is None or not arguments.positional:
         return result

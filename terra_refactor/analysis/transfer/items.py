@@ -255,8 +255,7 @@ def store_item(site: Site, op: Op) -> None:
             frame.add_effect(effect)
         elif isinstance(member, TensorValue) and member.kind is TensorKind.NDARRAY:
             # arrays have no identity here: whether anybody else sees this one is not known
-            array_changed(site, op.object)
-            if not _is_made_here(site, op.object):
+            if not array_changed(site, op.object) and not _is_made_here(site, op.object):
                 detail = f"{site.written(op.object)}[...] = ... on an array"
                 effect = Effect(EffectKind.STATE_WRITE, unknown_target(member), detail, site.place(), assumed=True)
                 frame.add_effect(effect)

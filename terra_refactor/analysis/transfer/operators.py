@@ -154,9 +154,8 @@ def binary(site: Site, op: Op) -> Value:
     assert isinstance(op, ops.Binary)
     frame = site.frame
     left, right = frame.value(op.left), frame.value(op.right)
-    if op.in_place:
-        array_changed(site, op.left, only_through_view=True)
-    else:
+    is_noted = op.in_place and array_changed(site, op.left, only_through_view=True)
+    if not op.in_place:
         note_contents(site, left)
     note_contents(site, right)
     lefts, rights = members(left), members(right)
@@ -166,7 +165,7 @@ def binary(site: Site, op: Op) -> Value:
         site,
         op.operator,
         [(a, b) for a in lefts for b in rights if a not in (NONE, UNBOUND) or b not in (NONE, UNBOUND)],
-        lambda pair: binary_value(site, op.operator, pair[0], pair[1], in_place=op.in_place),
+        lambda pair: binary_value(site, op.operator, pair[0], pair[1], in_place=op.in_place, is_noted=is_noted),
     )
     if speaks_of_release(left) or speaks_of_release(right):
         found = of_release(found)
@@ -183,8 +182,13 @@ def added(site: Site, left: Value, right: Value) -> Value:
     return over_combinations(site, "+", pairs, lambda pair: binary_value(site, "+", pair[0], pair[1]))
 
 
-def binary_value(site: Site, symbol: str, left: Value, right: Value, *, in_place: bool = False) -> Value:
-    """`left symbol right` for one alternative of each. Raises OperationError where the operation certainly fails."""
+def binary_value(
+    site: Site, symbol: str, left: Value, right: Value, *, in_place: bool = False, is_noted: bool = False
+) -> Value:
+    """`left symbol right` for one alternative of each. Raises OperationError where the operation certainly fails.
+
+    `is_noted`: that an array is changed where it is has an effect already.
+    """
     engine, frame = site.engine, site.frame
     if isinstance(left, Constant) and isinstance(right, Constant):
         return _constants(symbol, left, right)
@@ -194,7 +198,7 @@ def binary_value(site: Site, symbol: str, left: Value, right: Value, *, in_place
     if isinstance(left, TensorValue) or isinstance(right, TensorValue):
         if isinstance(left, UnknownValue) or isinstance(right, UnknownValue):
             return _with_unknown(site, symbol, left, right, in_place=in_place)
-        if in_place and isinstance(left, TensorValue) and left.kind is TensorKind.NDARRAY:
+        if in_place and not is_noted and isinstance(left, TensorValue) and left.kind is TensorKind.NDARRAY:
             frame.add_effect(
                 Effect(
                     EffectKind.STATE_WRITE, unknown_target(left), f"{symbol}= on an array", site.place(), assumed=True
