@@ -112,7 +112,10 @@ def _given(view: ContextView, call: Call, name: str) -> Iterator[LocalHazard]:
 
 
 def _arrays_given(view: ContextView, number: OpId) -> str | None:
-    """The parameter that is an array, or a tuple of such, in the place of which a traced function gets tensors."""
+    """The parameter that is an array, or has such in it, in the place of which a traced function gets tensors."""
+    made = view.origin(number)
+    if isinstance(made, Display) and not made.is_comprehension:
+        return next((found for item in made.items if (found := _arrays_given(view, item.value)) is not None), None)
     if view.all_of(number, lambda each: isinstance(each, TupleValue) and any(map(_is_array, each.elements))):
         return view.parameter_behind(number)
     name = view.parameter_behind(number)

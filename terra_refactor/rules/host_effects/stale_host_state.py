@@ -7,6 +7,7 @@ from typing import Final
 
 from terra_refactor.analysis.facts import ContextFacts, ContextId
 from terra_refactor.domain.effect import EffectKind
+from terra_refactor.domain.value import FALSE
 from terra_refactor.facts.code import CodeFacts
 from terra_refactor.facts.records import AttributeRead, AttributeWrite, Call, Literal, NameRead
 from terra_refactor.facts.view import ContextView, is_tensorflow_tensor
@@ -15,6 +16,10 @@ from terra_refactor.ir.ids import FunctionId, OpId
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
 
 _LISTS: Final = frozenset({"trainable_variables", "trainable_weights"})
+_NORMALISING: Final = frozenset(
+    {"keras.layers.BatchNormalization.__call__", "keras.Model.__call__", "keras.models.Model.__call__"}
+)
+"""What normalises by the batch in training unless it is frozen, as far as is known."""
 _UPDATES: Final = frozenset({"apply_gradients", "minimize", "apply"})
 _MAKERS: Final = frozenset({"__init__", "build"})
 _OF_FIT: Final = frozenset({"train_step", "test_step"})
@@ -56,8 +61,9 @@ def _is_bound_again(around: CodeFacts, name: str, made: OpId) -> bool:
 
 
 def _lists_of_variables(view: ContextView) -> Iterator[LocalHazard]:
-    """Lists of trainable variables, where code freezes or thaws layers between calls: state of Keras, which is no effect here."""
-    reads = [read for read in view.reached(AttributeRead) if read.name in _LISTS]
+    """What depends on frozen layers, where code freezes or thaws some between calls: state of Keras, which is no effect here."""
+    reads = [read.op for read in view.reached(AttributeRead) if read.name in _LISTS]
+    reads += dict.fromkeys(call.op for call, name in view.library_calls() if _asks_whether_frozen(view, call, name))
     if not reads or view.function.name in _OF_FIT:
         return
     setting = [
@@ -72,9 +78,23 @@ def _lists_of_variables(view: ContextView) -> Iterator[LocalHazard]:
     if not any(_freezes_between_calls(view, view.facts.contexts[each], freezing, running) for each in sorted(running)):
         return
     for read in reads:
-        written = view.written(read.op)
+        written = view.written(read)
+        if isinstance(view.made(read), Call):
+            message = f"a graph keeps whether the batch normalisation in `{written}` was frozen when it was traced; `trainable` is set between calls"
+            yield LocalHazard(
+                read, message, f"`{written}` has no batch normalisation that is frozen or thawed between calls"
+            )
+            continue
         message = f"a graph keeps the value that `{written}` had when it was traced; `trainable` is set between calls"
-        yield LocalHazard(read.op, message, f"`{written}` does not change between calls")
+        yield LocalHazard(read, message, f"`{written}` does not change between calls")
+
+
+def _asks_whether_frozen(view: ContextView, call: Call, name: str) -> bool:
+    """Whether a call of a layer or model computes otherwise if layers are frozen: batch normalisation in training does."""
+    training = call.keyword("training")
+    if name not in _NORMALISING or training is None:
+        return False
+    return not view.all_of(training, lambda value: value == FALSE)
 
 
 def _layers_set(view: ContextView, context: ContextFacts) -> Iterator[AttributeWrite]:
