@@ -140,6 +140,8 @@ class Trait(Enum):
     """Takes variables, and slices of variables: eager tensors that know where they are from."""
     READS_VARIABLE = "reads variable"
     """Leaves the graph to read a variable; refuses a tensor of the graph."""
+    NORMALISES_BY_BATCH = "normalises by batch"
+    """Normalises by the batch in training, unless it is frozen; of a model, as far as is known."""
     ASKS_FOR_CLASS = "asks for class"
     """Asks for the class of its first argument."""
     READS_FILE = "reads file"

@@ -10,16 +10,13 @@ from terra_refactor.domain.effect import EffectKind
 from terra_refactor.domain.value import FALSE
 from terra_refactor.facts.code import CodeFacts
 from terra_refactor.facts.records import AttributeRead, AttributeWrite, Call, Literal, NameRead
-from terra_refactor.facts.view import ContextView, is_tensorflow_tensor
+from terra_refactor.facts.view import ContextView, has_trait, is_tensorflow_tensor
 from terra_refactor.facts.whole_program import with_all_callers
 from terra_refactor.ir.ids import FunctionId, OpId
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
+from terra_refactor.tf_model.spec import Trait
 
 _LISTS: Final = frozenset({"trainable_variables", "trainable_weights"})
-_NORMALISING: Final = frozenset(
-    {"keras.layers.BatchNormalization.__call__", "keras.Model.__call__", "keras.models.Model.__call__"}
-)
-"""What normalises by the batch in training unless it is frozen, as far as is known."""
 _UPDATES: Final = frozenset({"apply_gradients", "minimize", "apply"})
 _MAKERS: Final = frozenset({"__init__", "build"})
 _OF_FIT: Final = frozenset({"train_step", "test_step"})
@@ -92,7 +89,7 @@ def _lists_of_variables(view: ContextView) -> Iterator[LocalHazard]:
 def _asks_whether_frozen(view: ContextView, call: Call, name: str) -> bool:
     """Whether a call of a layer or model computes otherwise if layers are frozen: batch normalisation in training does."""
     training = call.keyword("training")
-    if name not in _NORMALISING or training is None:
+    if training is None or not has_trait(name, Trait.NORMALISES_BY_BATCH):
         return False
     return not view.all_of(training, lambda value: value == FALSE)
 
