@@ -14,6 +14,7 @@ from terra_refactor.facts.view import ContextView, has_trait, is_tensorflow_tens
 from terra_refactor.facts.whole_program import with_all_callers
 from terra_refactor.ir.ids import FunctionId, OpId
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
+from terra_refactor.tf_model.graph_traits import called_layer
 from terra_refactor.tf_model.spec import Trait
 
 _LISTS: Final = frozenset({"trainable_variables", "trainable_weights"})
@@ -60,7 +61,7 @@ def _is_bound_again(around: CodeFacts, name: str, made: OpId) -> bool:
 def _lists_of_variables(view: ContextView) -> Iterator[LocalHazard]:
     """What depends on frozen layers, where code freezes or thaws some between calls: state of Keras, which is no effect here."""
     reads = [read.op for read in view.reached(AttributeRead) if read.name in _LISTS]
-    reads += dict.fromkeys(call.op for call, name in view.library_calls() if _asks_whether_frozen(view, call, name))
+    reads += [call.op for call in view.reached(Call) if _asks_whether_frozen(view, call)]
     if not reads or view.function.name in _OF_FIT:
         return
     setting = [
@@ -77,21 +78,24 @@ def _lists_of_variables(view: ContextView) -> Iterator[LocalHazard]:
     for read in reads:
         written = view.written(read)
         if isinstance(view.made(read), Call):
-            message = f"a graph keeps whether the batch normalisation in `{written}` was frozen when it was traced; `trainable` is set between calls"
-            yield LocalHazard(
-                read, message, f"`{written}` has no batch normalisation that is frozen or thawed between calls"
+            normalising = f"the batch normalisation in `{written}`"
+            message = (
+                f"a graph keeps whether {normalising} was frozen when it was traced; `trainable` is set between calls"
             )
+            yield LocalHazard(read, message, f"{normalising} is not frozen or thawed between calls")
             continue
         message = f"a graph keeps the value that `{written}` had when it was traced; `trainable` is set between calls"
         yield LocalHazard(read, message, f"`{written}` does not change between calls")
 
 
-def _asks_whether_frozen(view: ContextView, call: Call, name: str) -> bool:
+def _asks_whether_frozen(view: ContextView, call: Call) -> bool:
     """Whether a call of a layer or model computes otherwise if layers are frozen: batch normalisation in training does."""
-    training = call.keyword("training")
-    if training is None or not has_trait(name, Trait.NORMALISES_BY_BATCH):
+    training, fact = call.keyword("training"), view.calls.get(call.op)
+    if training is None or fact is None or view.all_of(training, lambda value: value == FALSE):
         return False
-    return not view.all_of(training, lambda value: value == FALSE)
+    # of a model whose layers are known, the layers tell
+    layers = [name for name in fact.library if called_layer(name)]
+    return any(has_trait(name, Trait.NORMALISES_BY_BATCH) for name in layers or fact.library)
 
 
 def _layers_set(view: ContextView, context: ContextFacts) -> Iterator[AttributeWrite]:
