@@ -19,6 +19,7 @@ from terra_refactor.domain.value import (
     TensorKind,
     TensorValue,
     TupleValue,
+    UnknownValue,
     Value,
     members,
 )
@@ -140,7 +141,7 @@ def _variant(
             f"{shown} may come out of an iteration with another dtype: a loop in a graph keeps dtypes",
             f"{shown} keeps its dtype in the loop",
         )
-    elif any(is_open(start) and is_open(end) for start, end in pairs):
+    elif any(is_open(start) and (is_open(end) or isinstance(end, UnknownValue)) for start, end in pairs):
         yield LocalHazard(
             site.op,
             f"{shown} is a list or dict that an iteration sets: a loop in a graph keeps how many elements it has",
