@@ -11,10 +11,19 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from terra_refactor.domain.dim import OpenDim, Why
-from terra_refactor.domain.dtype import FLOATING
+from terra_refactor.domain.dtype import FLOAT64, INT32, INTEGER, DType
 from terra_refactor.domain.roots import HERE, MAX_ROOTS
 from terra_refactor.domain.traced import has_open_size
-from terra_refactor.domain.value import Constant, PythonType, Scalar, ShapeValue, TensorValue, Value, members
+from terra_refactor.domain.value import (
+    Constant,
+    PythonType,
+    Scalar,
+    ShapeValue,
+    TensorKind,
+    TensorValue,
+    Value,
+    members,
+)
 from terra_refactor.facts.records import (
     Call,
     Choice,
@@ -161,11 +170,11 @@ def _uses_of_size(view: ContextView, size: OpId, dim: OpenDim) -> Iterator[SizeU
 
 
 def _uses_of_length(view: ContextView, size: OpId, dim: OpenDim) -> Iterator[SizeUse]:
-    """Where the length of a tensor, in a graph a tensor itself, meets a float."""
+    """Where the length of a tensor, in a graph a tensor itself, meets another dtype."""
     written = f"`{view.written(size)}` is a tensor of int32 while the graph is traced: {_BECAUSE[dim.why]}"
-    use = next(_uses_with_floats(view, size, set()), None)
+    use = next(_conflicting_uses(view, size, INT32, set()), None)
     if use is not None:
-        message = f"{written}, and `{view.written(use)}` has a float on the other side"
+        message = f"{written}, and `{view.written(use)}` has another dtype on the other side"
         yield SizeUse(size, message, dim.why, (view, size))
     elif any(size in map(view.behind_name, view.code.tested_by(use)) for use in _uses(view, size)):
         yield SizeUse(size, f"{written}, and a condition must be a bool", dim.why, (view, size))
@@ -211,19 +220,41 @@ def _has_open(view: ContextView, roots: int) -> bool:
     return False
 
 
-def _uses_with_floats(view: ContextView, number: OpId, seen: set[OpId]) -> Iterator[OpId]:
-    """The operators that combine an integer, directly or after others of its kind, with a float."""
+def _conflicting_uses(view: ContextView, number: OpId, dtype: DType, seen: set[OpId]) -> Iterator[OpId]:
+    """The operations that combine a tensor of the graph, in place of which eager code has a number, with another dtype.
+
+    `number` gives the tensor, of that dtype; what is computed from it and from integers is followed.
+    """
     if number in seen:
         return
     seen.add(number)
     for use in _uses(view, number, everywhere=True):
         fact = view.made(use)
-        if isinstance(fact, Operation) and fact.is_arithmetic:
-            other = next(other for side, other in reversed(fact.pairs) if side == number or other != number)
-            if view.all_of(other, _is_float):
+        if isinstance(fact, Operation) and (fact.is_arithmetic or fact.symbol in ("<", "<=", ">", ">=")):
+            assert fact.right is not None
+            is_right = number not in (fact.left, view.behind_name(fact.left))
+            other = fact.left if is_right else fact.right
+            if view.all_of(other, lambda value: _conflicts(value, dtype)):
                 yield use
-            elif fact.symbol != "/" and view.all_of(other, _is_integer):
-                yield from _uses_with_floats(view, use, seen)
+            elif fact.is_arithmetic and view.all_of(other, _is_integer):
+                yield from _conflicting_uses(view, use, FLOAT64 if fact.symbol == "/" else dtype, seen)
+        elif isinstance(fact, Call):
+            record = view.calls.get(use)
+            others = [argument.value for argument in fact.arguments if argument.value != number]
+            if (
+                record is not None
+                and record.library
+                and all(has_trait(name, Trait.ONE_DTYPE) for name in record.library)
+            ):
+                if any(view.all_of(other, lambda value: _conflicts(value, dtype)) for other in others):
+                    yield use
+
+
+def _conflicts(value: Value, dtype: DType) -> bool:
+    """Whether a value certainly does not go together with a tensor of a dtype."""
+    if isinstance(value, TensorValue):
+        return value.kind is not TensorKind.NDARRAY and value.type.dtype not in (None, dtype)
+    return dtype in INTEGER and _is_float(value)
 
 
 def _is_integer(value: Value) -> bool:
@@ -233,11 +264,9 @@ def _is_integer(value: Value) -> bool:
 
 
 def _is_float(value: Value) -> bool:
-    """Whether a value is certainly a float, or a tensor of floats."""
-    return (
-        (isinstance(value, Constant) and type(value.value) is float)
-        or (isinstance(value, Scalar) and value.type is PythonType.FLOAT)
-        or (isinstance(value, TensorValue) and value.type.dtype in FLOATING)
+    """Whether a value certainly is a float of Python."""
+    return (isinstance(value, Constant) and type(value.value) is float) or (
+        isinstance(value, Scalar) and value.type is PythonType.FLOAT
     )
 
 
