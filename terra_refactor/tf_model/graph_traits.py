@@ -208,6 +208,7 @@ _FORMER: Final = ("tensorflow.compat.v1.layers.", "tensorflow.contrib.")
 APPEND: Final = "builtins.list.append"
 BOOL_OF: Final = "builtins.bool"
 COND: Final = "tensorflow.cond"
+WHILE_LOOP: Final = "tensorflow.while_loop"
 CONVERT: Final = "tensorflow.convert_to_tensor"
 DENSE: Final = "keras.layers.Dense"
 FORMAT: Final = "builtins.format"

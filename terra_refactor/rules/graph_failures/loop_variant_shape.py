@@ -14,6 +14,7 @@ from terra_refactor.domain.value import (
     Constant,
     FrozenDict,
     FrozenList,
+    FunctionValue,
     PythonType,
     Scalar,
     TensorKind,
@@ -26,13 +27,16 @@ from terra_refactor.domain.value import (
 from terra_refactor.facts.staging import Staging, has_stages, staging_of
 from terra_refactor.facts.view import ContextView
 from terra_refactor.ir.control import RESULT, ControlSite
+from terra_refactor.ir.ids import OpId
 from terra_refactor.rules.graph_failures.branch_mismatch import graph_dtype, is_open, mismatch
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
 from terra_refactor.rules.tensor_choices import no_choice
+from terra_refactor.tf_model.graph_traits import WHILE_LOOP
 from terra_refactor.tf_model.spec import Trait
 
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
+    yield from _loops_of_library(view)
     if not has_stages(view):
         return
     staging = staging_of(view)
@@ -41,6 +45,36 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
         if site.is_loop:
             invariants = any(outer.op == site.op for call in declared for outer in view.enclosing(call))
             yield from _loop(view, staging, site, invariants)
+
+
+def _loops_of_library(view: ContextView) -> Iterator[LocalHazard]:
+    """`tf.while_loop` without shape invariants: eager code does not compare what the body gives with what it got."""
+    for call, name in view.library_calls():
+        if name != WHILE_LOOP or view.library_argument(call, name, "shape_invariants") is not None or not call.is_plain:
+            continue
+        given = view.library_argument(call, name, "body")
+        bodies = (
+            {each.function for each in members(view.value(given)) if isinstance(each, FunctionValue)}
+            if given is not None
+            else set()
+        )
+        for context in view.calls[call.op].callees:
+            facts = view.facts.contexts[context]
+            if (facts.function.module, facts.function.index) not in bodies:
+                continue
+            before, after = facts.parameters, _parts(facts.returns, len(facts.parameters))
+            for parameter, result in zip(before, after, strict=True) if len(before) == len(after) else ():
+                found = list(_variant(call.op, f"`{parameter}`", [(before[parameter], result)], []))
+                yield from found
+                if found:
+                    return
+
+
+def _parts(value: Value, count: int) -> tuple[Value, ...]:
+    """The results of a loop's body, one for each loop variable."""
+    if isinstance(value, TupleValue | FrozenList):
+        return value.elements or ()
+    return (value,) if count == 1 else ()
 
 
 def _loop(view: ContextView, staging: Staging, site: ControlSite, invariants: bool) -> Iterator[LocalHazard]:
@@ -110,11 +144,11 @@ def _loop(view: ContextView, staging: Staging, site: ControlSite, invariants: bo
             continue
         pairs = [(start, end) for start in starts if start not in empty for end in staging.parts(name, site.ends[0])]
         first = [] if invariants or empty else changed.get(name, [])
-        yield from _variant(site, shown, first, [] if invariants else pairs)
+        yield from _variant(site.op, shown, first, [] if invariants else pairs)
 
 
 def _variant(
-    site: ControlSite, shown: str, first: list[tuple[Value, Value]], pairs: list[tuple[Value, Value]]
+    op: OpId, shown: str, first: list[tuple[Value, Value]], pairs: list[tuple[Value, Value]]
 ) -> Iterator[LocalHazard]:
     """A variable that an iteration gives another type or shape: `first` are seen of first iterations, `pairs` are possible."""
     for certain, given in ((True, first), (False, pairs)):
@@ -122,7 +156,7 @@ def _variant(
         found = next(filter(None, problems), None)
         if found is not None:
             yield LocalHazard(
-                site.op,
+                op,
                 f"{shown} {found} after an iteration: a loop in a graph keeps both",
                 None if certain or all(problems) else f"{shown} keeps its type and shape in the loop",
             )
@@ -131,19 +165,19 @@ def _variant(
     possible = [(without_marks(start), without_marks(end)) for start, end in pairs]
     if any(_may_grow(start, end) for start, end in (*first, *possible)):
         yield LocalHazard(
-            site.op,
+            op,
             f"{shown} may come out of an iteration with another shape: a loop in a graph keeps shapes",
             f"{shown} keeps its shape in the loop",
         )
     elif any(_loses_dtype(start, end) for start, end in pairs):
         yield LocalHazard(
-            site.op,
+            op,
             f"{shown} may come out of an iteration with another dtype: a loop in a graph keeps dtypes",
             f"{shown} keeps its dtype in the loop",
         )
     elif any(is_open(start) and (is_open(end) or isinstance(end, UnknownValue)) for start, end in pairs):
         yield LocalHazard(
-            site.op,
+            op,
             f"{shown} is a list or dict that an iteration sets: a loop in a graph keeps how many elements it has",
             f"{shown} has as many elements after an iteration as before",
         )
