@@ -180,7 +180,8 @@ def _is_called_on_temporaries(codes: Codes, facts: ProgramFacts, code: Function,
         calling = codes.of(facts.function_of(caller.context)).facts
         call = calling[caller.op]
         if isinstance(call, Call) and call.owner is not None and isinstance(calling[call.owner], Call):
-            if isinstance(facts.value_in(caller.context, call.owner), Reference):
+            made = facts.value_in(caller.context, call.owner)
+            if made is not None and any(isinstance(member, Reference) for member in members(made)):
                 return True
     return False
 
