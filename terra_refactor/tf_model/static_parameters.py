@@ -61,6 +61,8 @@ numpy.zeros: shape
 operator.index: a
 """
 
+SCALARS: Final = {"tensorflow.split": "num_or_size_splits"}
+"""Parameters that may be symbolic tensors, but no scalars."""
 STATIC_PARAMETERS: Final[Mapping[str, frozenset[str]]] = {
     name: words(parameters) for name, _, parameters in (row.partition(":") for row in _ROWS.strip().splitlines())
 }

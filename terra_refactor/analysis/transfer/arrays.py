@@ -33,6 +33,7 @@ from terra_refactor.domain.value import (
 from terra_refactor.ir import ops
 from terra_refactor.ir.function import FunctionKind
 from terra_refactor.ir.ids import OpId
+from terra_refactor.ir.ops import Op
 from terra_refactor.ir.walk import walk
 from terra_refactor.tf_model.python_effects import MUTATING_FUNCTIONS
 
@@ -54,7 +55,9 @@ _MAX_VIEWS: Final = 8
 
 
 def array_changed(site: Site, holder: OpId, *, only_through_view: bool = False) -> bool:
-    """Records that the array which operation `holder` gave gets another content; whether it is an argument of this function.
+    """Records that the array which operation `holder` gave gets another content; whether that is all that the change does.
+
+    It is for an argument of this function, which the effect names, and for an array that this call has made.
 
     `only_through_view` leaves out what holds the array itself, where the operation binds that again.
     """
@@ -68,6 +71,8 @@ def array_changed(site: Site, holder: OpId, *, only_through_view: bool = False) 
     if isinstance(source, ops.LoadName) and _is_argument(frame, source):
         target = Target(RootKind.PARAMETER, source.name, ELEMENTS)
         frame.add_effect(Effect(EffectKind.STATE_WRITE, target, detail, site.place(), assumed=True))
+        return True
+    if _is_new(frame, source):
         return True
     if only_through_view and shown == holder:
         return False
@@ -90,6 +95,14 @@ def array_changed(site: Site, holder: OpId, *, only_through_view: bool = False) 
         case _:
             pass
     return False
+
+
+def _is_new(frame: Frame, made: Op | None) -> bool:
+    """Whether an operation certainly makes a new array: arithmetic, and functions of NumPy that give no views."""
+    if isinstance(made, ops.Binary):
+        return not made.in_place
+    names = frame.call_record(made.id).library if isinstance(made, ops.Call) else ()
+    return bool(names) and all(name.startswith("numpy.") and name not in _GIVE_VIEWS for name in names)
 
 
 def _in_words(site: Site, holder: OpId) -> str:

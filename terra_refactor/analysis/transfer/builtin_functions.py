@@ -24,6 +24,7 @@ from terra_refactor.analysis.transfer.allocation import new_list, new_set, thaw
 from terra_refactor.analysis.transfer.attribute_dicts import set_named
 from terra_refactor.analysis.transfer.attributes import attribute_of
 from terra_refactor.analysis.transfer.container_methods import CONTAINER_METHODS, BuiltinHandler, argument_at
+from terra_refactor.analysis.transfer.deep_copies import copy_deeply
 from terra_refactor.analysis.transfer.dispatch import REGISTRATIONS
 from terra_refactor.analysis.transfer.iteration import iterate, length_of
 from terra_refactor.analysis.transfer.iterators import ITERATOR_FUNCTIONS
@@ -546,6 +547,7 @@ def import_by_name(site: Site, arguments: CallArguments, receiver: Value | None)
 
 BUILTINS: Final[dict[str, BuiltinHandler]] = {
     **CONTAINER_METHODS,
+    "copy.deepcopy": copy_deeply,
     **MAKERS,
     **REGISTRATIONS,
     **ITERATOR_FUNCTIONS,

@@ -357,5 +357,4 @@ CONTAINER_METHODS: Final[dict[str, BuiltinHandler]] = {
     "collections.deque.rotate": _list_change(_reorder),
     "collections.OrderedDict.move_to_end": _list_change(_reorder),
     "copy.copy": copy_shallow,
-    "copy.deepcopy": copy_container,
 }

@@ -1,7 +1,8 @@
 """Tensors within what is kept.
 
 Computes: whether an object, closure or partial function that a call makes has a tensor in it that the call has made, too: when the call
-is traced, any reference to the object keeps a tensor that has no value later. Needs: the heap. Gives: `holds_new_tensor`, `has_new_tensor`.
+is traced, any reference to the object keeps a tensor that has no value later. Needs: the heap. Gives: `holds_new_tensor`, `has_new_tensor`,
+`has_tensor`.
 Ignores: a tensor itself, and displays of tensors, of which the rules see the operations.
 """
 
@@ -56,6 +57,11 @@ def has_new_tensor(frame: Frame, value: Value) -> bool:
     """Whether the value is, or has in it, a tensor that the call has not read from elsewhere."""
     found = _tensors(value)
     return bool(found) and not _read_from_elsewhere(frame).issuperset(map(id, found))
+
+
+def has_tensor(value: Value) -> bool:
+    """Whether the value is, or has in it, a tensor of TensorFlow."""
+    return bool(_tensors(value))
 
 
 def _read_from_elsewhere(frame: Frame) -> set[int]:

@@ -187,7 +187,7 @@ def binary_value(
 ) -> Value:
     """`left symbol right` for one alternative of each. Raises OperationError where the operation certainly fails.
 
-    `is_noted`: that an array is changed where it is has an effect already.
+    `is_noted`: the change of an array where it is has its effect already, or needs none.
     """
     engine, frame = site.engine, site.frame
     if isinstance(left, Constant) and isinstance(right, Constant):

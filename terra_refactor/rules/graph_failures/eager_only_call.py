@@ -11,6 +11,8 @@ from terra_refactor.facts.view import ContextView, has_trait, is_eager_method
 from terra_refactor.ir.ids import OpId
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
 from terra_refactor.tf_model.graph_traits import (
+    COPY_OF_TENSOR,
+    COPY_OF_VARIABLE,
     GETATTR,
     HASATTR,
     ISINSTANCE,
@@ -73,6 +75,9 @@ def _called(view: ContextView, call: Call, name: str) -> Iterator[LocalHazard]:
         if owner is not None and view.all_are(first, TensorValue):
             message = f"`{written}` assigns to a slice of a variable: a traced function gets a tensor in its place"
             yield LocalHazard(call.op, message, parameter=owner)
+    if name in (COPY_OF_TENSOR, COPY_OF_VARIABLE):
+        what = "a tensor of the call" if name == COPY_OF_TENSOR else "a variable"
+        yield LocalHazard(call.op, f"`{written}` copies {what}: in a graph this raises")
     if not has_trait(name, Trait.EAGER_ONLY):
         return
     if is_method_of_tensor(name) and call.owner is not None:

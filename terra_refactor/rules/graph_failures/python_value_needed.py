@@ -44,9 +44,9 @@ from terra_refactor.facts.records import (
 from terra_refactor.facts.view import ContextView, has_trait, is_tensorflow_tensor
 from terra_refactor.ir.ids import OpId
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
-from terra_refactor.tf_model.graph_traits import FORMAT, FORMAT_METHOD, LEN, made_by_autograph
+from terra_refactor.tf_model.graph_traits import FORMAT, FORMAT_METHOD, LEN, RANGE, made_by_autograph
 from terra_refactor.tf_model.spec import Trait
-from terra_refactor.tf_model.static_parameters import static_parameters
+from terra_refactor.tf_model.static_parameters import SCALARS, static_parameters
 
 _FIELD: Final = re.compile(r"%(?P<key>\([^)]*\))?[-+ #0-9.]*(?P<kind>[diouxXeEfFgGcrsa%])")
 _NUMBERS: Final = frozenset("diouxXeEfFgGc")
@@ -228,6 +228,7 @@ def _check_call(view: ContextView, call: Call, name: str) -> Iterator[LocalHazar
     if formatted is not None:
         yield formatted
         return
+    yield from _check_scalar(view, call, name)
     wanted = static_parameters(name)
     if wanted is not None and not wanted:
         return
@@ -250,6 +251,30 @@ def _check_call(view: ContextView, call: Call, name: str) -> Iterator[LocalHazar
                 f"{what} is no tensor where `{view.written(call.function)}` gets it",
             )
             return
+
+
+def _check_scalar(view: ContextView, call: Call, name: str) -> Iterator[LocalHazard]:
+    """Scalars where symbolic tensors need another rank, and the range of a Python loop."""
+    wanted = SCALARS.get(name)
+    number = None if wanted is None else view.library_argument(call, name, wanted)
+    if number is not None and view.all_of(
+        number, lambda value: isinstance(value, TensorValue) and value.type.shape == ()
+    ):
+        is_tensor, parameter = view.becomes_tensor(number)
+        if is_tensor:
+            where, what = f"`{wanted}` of `{view.written(call.function)}`", f"`{view.written(number)}`"
+            message = f"{where} cannot be a scalar tensor in a graph, and {what} is one"
+            yield LocalHazard(call.op, message, parameter=parameter)
+    if name == RANGE:
+        for bound in call.positional:
+            parameter = view.argument_behind(bound)
+            if parameter is not None:
+                written = f"`{view.written(call.op)}`"
+                why = f"a traced function gets a tensor for the NumPy number `{parameter}`"
+                message = f"{written} has tensors for elements in a graph, since {why}"
+                assumed = f"what is done with the elements of {written} works with int tensors, too"
+                yield LocalHazard(call.op, message, assumed, parameter=parameter)
+                return
 
 
 def _fields_with_format(view: ContextView, call: Call, name: str) -> Iterator[OpId]:

@@ -1,0 +1,73 @@
+"""`copy.deepcopy`: what it copies besides containers.
+
+Computes: whether variables and tensors of the call are among what is copied: their `__deepcopy__`, which works eagerly only, is noted as
+called. Needs: the heap. Gives: `copy_deeply`. Source: `copy.deepcopy` of each kind in TensorFlow 2.21, eagerly and traced.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from terra_refactor.analysis.engine import Site
+from terra_refactor.analysis.frames import CallArguments
+from terra_refactor.analysis.transfer.container_methods import copy_container
+from terra_refactor.analysis.transfer.kept_tensors import has_new_tensor, has_tensor
+from terra_refactor.domain.lattice import references
+from terra_refactor.domain.state import CLASS, ITEMS
+from terra_refactor.domain.value import (
+    FrozenDict,
+    FrozenList,
+    LibraryValue,
+    ObjectId,
+    TensorKind,
+    TensorValue,
+    TupleValue,
+    Value,
+    members,
+)
+from terra_refactor.tf_model.graph_traits import COPY_OF_TENSOR, COPY_OF_VARIABLE, makes_variables_late
+
+_MOST_OBJECTS: Final = 64
+
+
+def copy_deeply(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
+    frame = site.frame
+    given = arguments.positional[0] if arguments.positional else None
+    if given is not None:
+        arrived = frozenset[ObjectId]().union(*map(references, frame.parameters.values()))
+        pending, seen = [(given, False)], set[ObjectId]()
+        while pending and len(seen) < _MOST_OBJECTS:
+            value, is_argument = pending.pop()
+            if has_new_tensor(frame, value) or (is_argument and has_tensor(value)):
+                frame.call_record(site.op).library[COPY_OF_TENSOR] = None
+            if _has_weights(value):
+                frame.call_record(site.op).library[COPY_OF_VARIABLE] = None
+            for number in sorted(references(value) - seen):
+                seen.add(number)
+                held = list(site.engine.fields_here(frame, number).values())
+                held += [known for name in (ITEMS, CLASS) if (known := frame.state.get((number, name))) is not None]
+                pending.extend((each, is_argument or number in arrived) for each in held)
+    return copy_container(site, arguments, receiver)
+
+
+def _has_weights(value: Value) -> bool:
+    """Whether a value is, or has in it, a variable, or an object of a library that has some."""
+    for member in members(value):
+        match member:
+            case TensorValue(kind=TensorKind.VARIABLE):
+                return True
+            case LibraryValue(name=name):
+                if makes_variables_late(name):
+                    return True
+            case TupleValue(elements=elements):
+                if any(map(_has_weights, elements)):
+                    return True
+            case FrozenList(elements=elements, element=element):
+                if any(map(_has_weights, elements if elements is not None else () if element is None else (element,))):
+                    return True
+            case FrozenDict(items=items, rest=rest):
+                if any(_has_weights(item) for _, item in items) or (rest is not None and _has_weights(rest)):
+                    return True
+            case _:
+                continue
+    return False
