@@ -170,9 +170,7 @@ GRAPH_TRAITS: Final[Mapping[Trait, str]] = {
     Trait.FED_BY_SESSION: within("tensorflow.compat.v1", "placeholder sparse_placeholder"),
     Trait.ASSIGNS_REFERENCE: within("tensorflow.compat.v1", "assign assign_add assign_sub"),
     Trait.READS_VARIABLE: within("keras.backend", "eval get_value"),
-    Trait.NORMALISES_BY_BATCH: within(
-        "keras", "layers.BatchNormalization.__call__ Model.__call__ models.Model.__call__"
-    ),
+    Trait.NORMALISES_BY_BATCH: within("keras", "layers.BatchNormalization.__call__ Model.__call__"),
     Trait.ASKS_FOR_CLASS: "builtins.isinstance functools.singledispatch tensorflow.is_tensor",
     Trait.READS_FILE: "tensorflow.io.read_file tensorflow.io.matching_files",
     Trait.WRITES_FILE: "tensorflow.io.write_file",
