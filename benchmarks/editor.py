@@ -92,7 +92,7 @@ def count(root: Path, file: Path, unanswered: Counter[str] | None) -> Counts:
         answer = hover(snapshot, path, line, column)
         if answer is not None:
             answered += 1
-            unknown += "not known" in answer.text
+            unknown += "`: unknown; " in answer.text
         elif unanswered is not None:
             unanswered[name] += 1
     seconds = time.process_time() - started

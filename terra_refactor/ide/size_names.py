@@ -18,8 +18,8 @@ from functools import reduce
 
 from terra_refactor.analysis.binding import bind_library_arguments
 from terra_refactor.analysis.frames import CallArguments
-from terra_refactor.domain.dim import Dim, SymbolicDim, symbol
-from terra_refactor.domain.lattice import join_all, python_type
+from terra_refactor.domain.dim import Dim, SymbolicDim, add, multiply, subtract, symbol
+from terra_refactor.domain.lattice import dim_of, join_all, python_type
 from terra_refactor.domain.shape import Shape
 from terra_refactor.domain.tensor import join_tensor_types
 from terra_refactor.domain.value import (
@@ -60,6 +60,8 @@ _SHAPES = ("shape", "dims", "newshape", "target_shape", "batch_shape")
 """Parameters that take sizes: an unknown one there is an int."""
 _WIDTHS = ("units", "filters", "output_dim")
 """Settings of layers that are a size of their output."""
+_ARITHMETIC: Mapping[str, Callable[[Dim, Dim], Dim]] = {"+": add, "-": subtract, "*": multiply}
+"""What a source computes a size by."""
 
 
 def named_values(snapshot: Snapshot, function: Function) -> tuple[Mapping[str, Value], Mapping[OpId, Value]]:
@@ -214,6 +216,8 @@ class _Naming:
                 if _is_open_size(base) and name not in self._changed_attributes and _is_self(self._by_id.get(owner)):
                     return Scalar(PythonType.INT, symbol(name))
                 return None
+            case ops.Binary(operator=operator, left=left, right=right) if _is_open_size(base):
+                return self._computed(operator, left, right)
             case ops.Binary(operator=operator, left=left, right=right):
                 return self._guarded(base, lambda: operator_rule(operator, self._input(left), self._input(right)))
             case ops.Call():
@@ -222,6 +226,12 @@ class _Naming:
                 return _item(base, self._value(owner), self._joined(index))
             case _:
                 return None
+
+    def _computed(self, operator: str, left: OpId, right: OpId) -> Value | None:
+        """A size that is computed from others: `height * width`."""
+        compute, sizes = _ARITHMETIC.get(operator), [dim_of(self._value(side) or UNKNOWN) for side in (left, right)]
+        size = None if compute is None or None in sizes else compute(*sizes)
+        return Scalar(PythonType.INT, size) if isinstance(size, SymbolicDim) else None
 
     def _names_one_size(self, op: ops.LoadName) -> bool:
         return op.name in self._stable and "%" not in op.name

@@ -115,3 +115,28 @@ def test_long_chains_of_branches_have_hints(tmp_path: Path) -> None:
     session = project(tmp_path, {"m.py": text})
     path = shown(tmp_path, "m.py")
     assert inlay_hints(session.snapshot(path), path, 1, 9)
+
+
+def test_a_size_that_is_computed_from_named_ones_has_their_expression(tmp_path: Path) -> None:
+    text = """\
+        import tensorflow as tf
+
+        def flatten(image, points):
+            sizes = image.get_shape()
+            batch, height, width = sizes[0], sizes[1], sizes[2]
+            flat = tf.reshape(points, [batch, height * width, 2])
+            one_more = tf.reshape(points, [height + 1, width - 1])
+            divided = tf.reshape(points, [height // 2, 2])
+            height_or_width = height if batch > 1 else width
+            product = height_or_width * width
+            height_or_width = width
+            unnamed = tf.reshape(points, [height_or_width * width, 2])
+            return flat
+        """
+    session = project(tmp_path, {"m.py": text})
+    path = shown(tmp_path, "m.py")
+    found = {hint.name: hint.label for hint in inlay_hints(session.snapshot(path), path, 1, 99)}
+    assert found["flat"] == "(batch, height*width, 2)"
+    assert found["one_more"] == "(height + 1, width - 1)"
+    assert found["divided"] == "(?, 2)"
+    assert found["unnamed"] == "(?, 2)"  # it is set twice: no one size
