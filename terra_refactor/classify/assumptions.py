@@ -1,10 +1,13 @@
 """Assumptions of decisions.
 
-Computes: sentences that a person can check, or the one reason why the answer is unknown. Needs: facts and hazards. Gives: `Assumptions`.
+Computes: sentences that a person can check, or the one reason why the answer is unknown. Needs: facts and hazards. Gives: `Assumptions`,
+`are_too_many`.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -187,6 +190,21 @@ class Assumptions:
     sentences: tuple[str, ...]
     unknowable: str | None
     """Why no assumption suffices; None if the sentences are complete."""
+
+
+MAX_ASSUMPTIONS: Final = 8
+"""A change that rests on more assumptions than a person would check is not proposed."""
+_NAMED: Final = re.compile(r"`((?:self\.)?\w+)")
+
+
+def are_too_many(sentences: Sequence[str], *, is_step: bool) -> bool:
+    """Whether nobody would check so many assumptions.
+
+    A training step is given a network and an optimizer: what is assumed of each, and of calling it and its methods, counts once.
+    """
+    named = (_NAMED.match(sentence) for sentence in sentences)
+    things = {sentence if name is None else name[1] for sentence, name in zip(sentences, named, strict=True)}
+    return len(things if is_step else sentences) > MAX_ASSUMPTIONS
 
 
 def gather_assumptions(

@@ -24,6 +24,7 @@ from terra_refactor.classify.assessment import (
     structural_reason,
     takes_tensors,
 )
+from terra_refactor.classify.assumptions import are_too_many
 from terra_refactor.classify.benefit import DEFAULT_MIN_OPS
 from terra_refactor.classify.calls import BOMB, BOMB_CALLS, MARGIN, OFTEN, CallCount, calls_until_paid, cost_of
 from terra_refactor.classify.candidates import varying_python_value
@@ -57,8 +58,6 @@ from terra_refactor.rules.no_benefit.redundant_nesting import RULE as REDUNDANT_
 from terra_refactor.rules.registry import all_rules
 from terra_refactor.tf_model.graph_traits import makes_identifier
 
-MAX_ASSUMPTIONS: Final = 8
-"""A change that rests on more assumptions than a person would check is not proposed."""
 _CALLED_ONCE: Final = "the program calls it once: a trace costs more than one call saves"
 _SELDOM: Final = {
     Frequency.NEVER: "the script never calls it: a graph would not help",
@@ -335,7 +334,7 @@ class _Decider:
             and not judgement.updates_variables
         ):
             return "no parameter is known to be a tensor"
-        if len(judgement.assumptions.sentences) > MAX_ASSUMPTIONS:
+        if are_too_many(judgement.assumptions.sentences, is_step=judgement.count.differentiated):
             return (
                 f"safe only if {len(judgement.assumptions.sentences)} assumptions hold: too many to propose the change"
             )

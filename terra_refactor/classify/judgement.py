@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from terra_refactor.analysis.facts import ContextFacts, FunctionFacts
 from terra_refactor.classify.assessment import Assessment
@@ -71,13 +71,30 @@ class Judgement:
 
     @property
     def updates_variables(self) -> bool:
-        """Whether a call changes variables or other tensor state."""
-        return any(effect.kind is EffectKind.TENSOR_STATE for context in self.contexts for effect in context.effects)
+        """Whether a call changes variables or other tensor state: an unknown optimizer that is given gradients does, too.
+
+        One that the function gets itself, from an unknown call, would make its variables in each trace.
+        """
+        effects = [effect for context in self.contexts for effect in context.effects]
+        if any(effect.kind is EffectKind.TENSOR_STATE for effect in effects):
+            return True
+        given = {parameter.name for parameter in self.parameters}
+        return self.count.differentiated and any(
+            effect.kind is EffectKind.UNKNOWN_CALL
+            and not effect.via
+            and effect.detail.endswith(_UPDATES)
+            and effect.detail.partition(".")[0] in given
+            for effect in effects
+        )
 
     @property
     def returns_tensors_only(self) -> bool:
         """Whether callers get the same from the function and from a graph of it: no Python value that a graph returns as a tensor."""
         return _holds_tensors_only(self.found.returns)
+
+
+_UPDATES: Final = (".apply_gradients", ".minimize")
+"""Methods that only optimizers have."""
 
 
 def _holds_tensors_only(value: Value) -> bool:

@@ -1,19 +1,30 @@
 """One candidate on its way to a decision, and what its function should be given instead of computing it.
 
-Gives: `Trial`, `convertible`, `conflicts`, `tensors`, `hoistable`, `line_in_file`, `holds`, `doubts` and what is unknown. Needs: the
-decision about the function that was made last. Ignores: what follows from it (`regions.py`).
+Gives: `Trial`, `convertible`, `made_tensors`, `conflicts`, `tensors`, `hoistable`, `line_in_file`, `holds`, `doubts` and what is
+unknown. Needs: the decision about the function that was made last. Ignores: what follows from it (`regions.py`).
 """
 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Final
 
-from terra_refactor.classify.decision import Classification, Decision, Hazard, Level, ParameterValueKind
+from terra_refactor.classify.decision import (
+    Classification,
+    Decision,
+    Hazard,
+    Level,
+    ParameterDecision,
+    ParameterValueKind,
+)
+from terra_refactor.classify.sample import ConstantSample
+from terra_refactor.classify.samples import MAX_SAMPLES
 from terra_refactor.domain.dtype import FLOATING
 from terra_refactor.refactor.regions.candidates import Candidate
-from terra_refactor.refactor.regions.conversions import CONVERTED, numpy_name, used_as_operand
+from terra_refactor.refactor.regions.conversions import CONVERTED, number_as_tensor, numpy_name, used_as_operand
 from terra_refactor.refactor.regions.hoisting import (
     Hoisted,
     attribute_behind,
@@ -138,6 +149,38 @@ def convertible(trial: Trial, decision: Decision) -> dict[str, str]:
             whole=not any(each.dtype in FLOATING for each in parameter.types),
         )
     }
+
+
+def made_tensors(trial: Trial, decision: Decision) -> dict[str, str]:
+    """The Python floats, others in each call, that functions of TensorFlow make float32 tensors of."""
+    assert trial.region is not None
+    numpy = numpy_name(trial.outliner.tree)
+    if numpy is None:
+        return {}
+    changing = trial.outliner.changing(trial.candidate) | {each.name for each in trial.hoisted}
+    returned = frozenset(trial.region.outputs)
+    return {
+        parameter.name: f"{numpy}.float32({trial.given(parameter.name)})"
+        for parameter in decision.parameters
+        if parameter.name in changing
+        and parameter.name in trial.region.inputs
+        and parameter.name not in trial.converted
+        and _is_float(parameter)
+        and number_as_tensor(trial.outliner.tree, trial.statements, parameter.name, returned)
+    }
+
+
+def _is_float(parameter: ParameterDecision) -> bool:
+    """Whether it brings Python floats, and nothing else. Where there are many samples, some are left out."""
+    return (
+        parameter.kind is ParameterValueKind.PRIMITIVE
+        and 0 < len(parameter.samples) < MAX_SAMPLES
+        and all(isinstance(each, ConstantSample) and _IS_FLOAT.fullmatch(each.text) for each in parameter.samples)
+    )
+
+
+_IS_FLOAT: Final = re.compile(r"-?(\d+\.\d*(e[+-]?\d+)?|\d+e[+-]?\d+)")
+"""The text of a finite float."""
 
 
 def holds(statement: ast.stmt, line: int) -> bool:

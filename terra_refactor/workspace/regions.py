@@ -32,7 +32,13 @@ from terra_refactor.errors import SourceError
 from terra_refactor.ir.build.module import lower_module
 from terra_refactor.ir.program import ModuleIR, Program
 from terra_refactor.refactor.plan import refactor_file
-from terra_refactor.refactor.regions.candidates import Candidate, find_candidates, updates_variables
+from terra_refactor.refactor.regions.candidates import (
+    Candidate,
+    find_candidates,
+    made_inside,
+    updates_variables,
+    with_variables,
+)
 from terra_refactor.refactor.regions.conversions import number_as_operand, numpy_name
 from terra_refactor.refactor.regions.outline import Outliner, Placement
 from terra_refactor.refactor.regions.region import ExtractedFunction
@@ -54,6 +60,7 @@ from terra_refactor.workspace.region_trial import (
     hoistable,
     holds,
     line_in_file,
+    made_tensors,
     tensors,
     unknown_arguments,
     unknown_structures,
@@ -202,7 +209,7 @@ def _advance(trial: Trial, decision: Decision | None) -> None:
     others = _other_objects(trial, decision)
     hazards = {hazard.rule for hazard in decision.hazards if not hazard.assumed}
     if others and (decision.action is Action.ADD_TF_FUNCTION or hazards == {VARIABLE_CREATED.id}):
-        # variables that an optimizer makes in a second trace are an error
+        # variables that an optimizer makes in a second trace are an error, and so are those of a network
         once = "each iteration of a loop" if trial.candidate.loops else "each call of the function around"
         trial.reason = f"`{min(others)}` is another object in {once}"
         users = trial.candidate.movable(others)
@@ -210,6 +217,9 @@ def _advance(trial: Trial, decision: Decision | None) -> None:
             return
         trial.placements = _deeper(trial)
         _outline(trial)
+        return
+    made = made_inside(trial.candidate.statements)
+    if made and decision.action is Action.ADD_TF_FUNCTION and _cut(trial, made):
         return
     if decision.action is Action.ADD_TF_FUNCTION:
         if trial.best is None or doubts(decision) < doubts(trial.best[1]):
@@ -233,9 +243,10 @@ def _advance(trial: Trial, decision: Decision | None) -> None:
         trial.passed |= again
         _outline(trial)
         return
-    arrays = {name: text for name, text in convertible(trial, decision).items() if name not in trial.converted}
-    if arrays:
-        trial.converted |= arrays
+    given = {name: text for name, text in convertible(trial, decision).items() if name not in trial.converted}
+    given |= made_tensors(trial, decision)
+    if given:
+        trial.converted |= given
         _outline(trial)
         return
     if _try_numbers(trial, decision, _is_number):
@@ -322,7 +333,9 @@ def _other_objects(trial: Trial, decision: Decision) -> frozenset[str]:
     """The models, optimizers and the like that are others in each iteration, or each call around, and that the function would get."""
     assert trial.region is not None
     objects = {each.name for each in decision.parameters if each.kind is ParameterValueKind.OBJECT}
-    found = objects & trial.outliner.changing(trial.candidate) if trial.candidate.loops else set[str]()
+    unknown = {each.name for each in decision.parameters if each.kind is ParameterValueKind.UNKNOWN}
+    used = objects | (unknown & with_variables(trial.statements))
+    found = used & trial.outliner.changing(trial.candidate) if trial.candidate.loops else set[str]()
     if trial.placements[0] in (Placement.BESIDE, Placement.TOP):
         # nothing tells whether each call of the function around makes its own
         opaque = {each.name for each in decision.parameters if each.kind is ParameterValueKind.FUNCTION} | objects

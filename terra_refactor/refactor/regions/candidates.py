@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import Final, TypeAlias
 
 from terra_refactor.refactor.regions.deferral import may_be_deferred, metrics_of
+from terra_refactor.refactor.regions.host_code import HostCode, host_code_of
 from terra_refactor.syntax.name_flow import AstScope, ScopeFlow, Statements, inner_blocks, statements_of_scope, usage_of
 
 _NEVER_MOVED: Final = (
@@ -63,6 +64,13 @@ class RegionScope:
         module = self.outer[0] if self.outer else self.node
         assert isinstance(module, ast.Module)
         return metrics_of(module, self.node) - self.flow.parameters
+
+    @cached_property
+    def host_code(self) -> HostCode:
+        """What the text of its module shows of lists, numbers and functions."""
+        module = self.outer[0] if self.outer else self.node
+        assert isinstance(module, ast.Module)
+        return host_code_of(module, self.self_name if self.is_method else "")
 
     @property
     def is_method(self) -> bool:
@@ -179,7 +187,8 @@ class Candidate:
         given = frozenset[str]().union(
             *(_targets_of(block[at]) for block, at in self.path[: self.level] if isinstance(block[at], ast.For))
         )
-        return may_be_deferred(statement, before, behind, self.scope.numbers, self.scope.metrics, given)
+        scope = self.scope
+        return may_be_deferred(statement, before, behind, scope.numbers, scope.metrics, given, scope.host_code)
 
     def movable(self, names: frozenset[str]) -> frozenset[int] | None:
         """The statements of the run, by identity, that use some names, if all of them may be left out of it; None if not."""
@@ -390,8 +399,11 @@ def _core_end(block: Statements, at: int) -> int:
         if tapes & usage.needs.keys():
             given |= usage.binds.keys()
             end = place + 1
-        elif given & usage.needs.keys() and _updates(block[place]):
-            end = place + 1
+        elif given & usage.needs.keys():
+            if _updates(block[place]):
+                end = place + 1
+            elif isinstance(block[place], ast.Assign):
+                given |= usage.binds.keys()  # `pairs = zip(grads, variables)`
     return end
 
 
@@ -411,6 +423,30 @@ def tapes_of(block: Statements) -> frozenset[str]:
 
 UPDATES: Final = frozenset({"apply_gradients", "apply", "minimize", "assign", "assign_sub", "assign_add"})
 """Methods that change variables."""
+
+
+def with_variables(block: Statements) -> frozenset[str]:
+    """The names of what some statements use as networks or optimizers: of each object the first use in a graph makes variables."""
+    return frozenset(
+        node.value.id
+        for statement in block
+        for node in ast.walk(statement)
+        if isinstance(node, ast.Attribute)
+        and isinstance(node.value, ast.Name)
+        and node.attr in _WEIGHTS | {"apply_gradients", "minimize"}
+    )
+
+
+def made_inside(block: Statements) -> frozenset[int]:
+    """The statements, by identity, that get such objects from calls: where a function of the program makes them is not known here."""
+    used = with_variables(block)
+    return frozenset(
+        id(statement)
+        for statement in block
+        if isinstance(statement, ast.Assign)
+        and any(isinstance(node, ast.Call) for node in ast.walk(statement.value))
+        and used & usage_of([statement]).binds.keys()
+    )
 
 
 def updates_variables(block: Statements) -> bool:

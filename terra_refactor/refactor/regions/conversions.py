@@ -1,8 +1,8 @@
 """Arrays and numbers that the call of an extracted function converts, as eager operations do inside of the run.
 
 Computes: whether a run uses an array, or a number, only as an operand, so that it can have the dtype of the tensors before the call.
-Gives: `CONVERTED`, `used_as_operand`, `number_as_operand`, `numpy_name`. Ignores: which dtype fits; the function with the converted
-argument is judged again.
+Gives: `CONVERTED`, `used_as_operand`, `number_as_operand`, `number_as_tensor`, `numpy_name`. Ignores: which dtype fits; the function with
+the converted argument is judged again.
 
     target = reward + gamma * value * (1 - done)    ->    train_step(..., done.astype("float32"))
 
@@ -11,6 +11,10 @@ Eagerly `value * done` makes a float32 of the integers in `done`; a graph gets t
     target = reward + gamma * value * (1 - done)    ->    train_step(..., np.float32(reward), np.float32(done))
 
 Where `reward` is another Python number in each step, a graph would be traced for each; NumPy's numbers are tensors of the graph.
+
+    noise = tf.clip_by_value(drawn, -0.5, 0.5)    ->    train_step(..., np.float32(drawn))
+
+A function of TensorFlow that gets a Python float and nothing but constants beside it makes a float32 tensor of it.
 """
 
 from __future__ import annotations
@@ -20,6 +24,8 @@ from collections.abc import Iterator
 from typing import Final, TypeGuard
 
 from terra_refactor.syntax.name_flow import Statements, usage_of
+from terra_refactor.tf_model import registry
+from terra_refactor.tf_model.spec import Trait
 
 CONVERTED: Final = '{}.astype("float32")'
 """The spelling of an array as an argument of the call."""
@@ -93,6 +99,65 @@ def number_as_operand(
                 return False
             found = True
     return found
+
+
+def number_as_tensor(tree: ast.Module, statements: Statements, name: str, returned: frozenset[str]) -> bool:
+    """Whether each use of a Python float is the first argument of a function of TensorFlow that converts it to a float32 tensor.
+
+    Another tensor beside it, or a dtype, would decide what it becomes.
+    """
+    names = _same(statements, name)
+    if name in usage_of(statements).binds or names & returned:
+        return False
+    tensorflow = _names_of_tensorflow(tree)
+    uses = 0
+    for statement in statements:
+        parents = dict(_parents(statement))
+        for node in ast.walk(statement):
+            if not _reads(node, names, parents):
+                continue
+            match parents[node]:
+                case ast.Call(func=func, args=[first, *others], keywords=keywords) if first is node:
+                    beside = [*others, *(each.value for each in keywords)]
+                    if not _is_operation(func, tensorflow) or not all(map(_is_constant, beside)):
+                        return False
+                    uses += 1
+                case _:
+                    return False
+    return uses > 0
+
+
+def _names_of_tensorflow(tree: ast.Module) -> frozenset[str]:
+    """The names that a module has for TensorFlow; none where the numbers of its operations follow NumPy's rules."""
+    if any(
+        isinstance(node, ast.Attribute) and node.attr == "experimental_enable_numpy_behavior" for node in ast.walk(tree)
+    ):
+        return frozenset()
+    return frozenset(
+        alias.asname or alias.name
+        for statement in tree.body
+        if isinstance(statement, ast.Import)
+        for alias in statement.names
+        if alias.name == "tensorflow"
+    )
+
+
+def _is_operation(func: ast.expr, tensorflow: frozenset[str]) -> bool:
+    root, _, rest = ast.unparse(func).partition(".")
+    if root not in tensorflow or not rest.replace(".", "").replace("_", "").isalnum():
+        return False
+    entity = registry.lookup(f"tensorflow.{rest}")
+    return entity is not None and Trait.TENSOR_OPERATION in entity.traits
+
+
+def _is_constant(node: ast.expr) -> bool:
+    match node:
+        case ast.Constant():
+            return True
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant()):
+            return True
+        case _:
+            return False
 
 
 def _same(statements: Statements, name: str) -> frozenset[str]:

@@ -1,14 +1,17 @@
 """Statements between a tape and the update of variables that may as well run after the update.
 
-Computes: whether a statement only shows or keeps results, or gives them to a metric. Needs: a statement, those before and behind it.
-Gives: `may_be_deferred`, `metrics_of`. Ignores: whether it has to move.
+Computes: whether a statement only shows or keeps results, or gives them to a metric. Needs: a statement, those before and behind it, and
+what the text of its module shows of lists, numbers and functions (`host_code.py`). Gives: `may_be_deferred`, `metrics_of`. Ignores: whether
+it has to move.
 """
 
 from __future__ import annotations
 
 import ast
+from collections.abc import KeysView
 from typing import Final
 
+from terra_refactor.refactor.regions.host_code import NO_HOST_CODE, HostCode, is_untouched
 from terra_refactor.syntax.name_flow import AstScope, Statements, inner_blocks, statements_of_scope, usage_of
 
 
@@ -19,21 +22,41 @@ def may_be_deferred(
     numbers: frozenset[str],
     metrics: frozenset[str] = frozenset(),
     given: frozenset[str] = frozenset(),
+    host: HostCode = NO_HOST_CODE,
 ) -> bool:
     """Whether a statement may run after those behind it: it shows or keeps numbers of this iteration, which nothing changes.
 
     It reads results of the statements `before`, which are tensors, and names that `numbers` has; no variables, which the update changes.
-    Its calls print, or convert a result of the statements `before`; tensors do not change, so they show the same later. It may
-    add to a list that the others do not use. A metric of `metrics` may get results, and what loops around bind (`given`).
+    Its calls print, write summaries, or convert a result of the statements `before`; tensors do not change, so they show the same later.
+    It may add to a list that the others do not use, and call a function that does nothing else. A metric of `metrics` may get
+    results, and what loops around bind (`given`).
     """
     usage, others = usage_of([statement]), usage_of(behind)
     if (usage.binds.keys() | usage.needs.keys()) & others.binds.keys() or usage.binds.keys() & others.needs.keys():
         return False
     results = _results(before)
+    # of the parts of what a call gives one may be a variable, but not the one that is differentiated
+    parts = _unpacked(before, frozenset()) & _differentiated([*before, *behind])
     if _is_metric_update(
         statement, metrics - others.needs.keys(), results | given | _unpacked(before, results | given)
     ):
         return not any(isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store) for node in _nodes(behind))
+    return _only_shows(statement, frozenset(results | parts), numbers, behind, host)
+
+
+_MAX_DEPTH: Final = 3
+
+
+def _only_shows(
+    statement: ast.stmt,
+    results: frozenset[str],
+    numbers: frozenset[str],
+    behind: Statements,
+    host: HostCode,
+    depth: int = 0,
+) -> bool:
+    """Whether a statement shows or keeps some results and numbers, and nothing `behind` it could tell when."""
+    usage, others = usage_of([statement]), usage_of(behind)
     allowed: set[int] = set()
     for node in ast.walk(statement):
         match node:
@@ -51,14 +74,32 @@ def may_be_deferred(
             case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="append")) if name not in others.needs:
                 assert isinstance(node.func, ast.Attribute)
                 allowed |= {id(node.func), id(node.func.value)}
+            case ast.Call(func=ast.Attribute(value=value, attr="append")) if _is_own_list(
+                value, numbers, behind, host, others.needs.keys()
+            ):
+                allowed |= set(map(id, ast.walk(node.func)))
+            case ast.Call(func=func) if host.is_summary(func):
+                allowed |= set(map(id, ast.walk(func)))
+            case ast.Call(func=ast.Attribute(value=ast.Name() | ast.Attribute(), attr="as_default"), args=[]):
+                allowed |= set(map(id, ast.walk(node.func)))
+            case ast.Call() if depth < _MAX_DEPTH and _calls_what_shows(node, results, numbers, behind, host, depth):
+                allowed |= set(map(id, ast.walk(node.func)))
             case ast.Call():
                 return False
+            case ast.Attribute(value=ast.Name()) if host.is_number(node) and is_untouched(host, node.attr, behind):
+                allowed |= {id(node), id(node.value)}
+            case _:
+                pass
     for node in ast.walk(statement):
         match node:
             case ast.Attribute() if id(node) not in allowed:
                 return False
             case ast.Name(id=name, ctx=ast.Load()) if id(node) not in allowed and name not in results | numbers:
                 return False
+            case ast.With(items=items) if all(_opens_writer(each) for each in items):
+                pass
+            case ast.Subscript() if id(node) in allowed:
+                pass
             case ast.Subscript() | ast.Yield() | ast.YieldFrom() | ast.Await() | ast.Lambda() | ast.NamedExpr():
                 return False
             case ast.Return() | ast.Break() | ast.Continue() | ast.Raise() | ast.Try() | ast.With() | ast.While():
@@ -74,7 +115,72 @@ def may_be_deferred(
     return True
 
 
-def _is_number_of(node: ast.expr, results: set[str]) -> bool:
+def _is_own_list(
+    node: ast.expr, numbers: frozenset[str], behind: Statements, host: HostCode, needed: KeysView[str]
+) -> bool:
+    """Whether it is a list of the method's object, or an element of a container, which nothing `behind` uses: `self.losses`,
+    `history["loss"]`."""
+    match node:
+        case ast.Subscript(value=value, slice=ast.Constant() | ast.Name() as key):
+            if isinstance(key, ast.Name) and key.id not in numbers:
+                return False
+            if isinstance(value, ast.Name):
+                return value.id not in needed
+            return _is_own_list(value, numbers, behind, host, needed)
+        case ast.Attribute(value=ast.Name()):
+            return host.is_container(node) and is_untouched(host, node.attr, behind)
+        case _:
+            return False
+
+
+def _opens_writer(item: ast.withitem) -> bool:
+    match item:
+        case ast.withitem(context_expr=ast.Call(func=ast.Attribute(attr="as_default"), args=[]), optional_vars=None):
+            return True
+        case _:
+            return False
+
+
+def _calls_what_shows(
+    call: ast.Call, results: frozenset[str], numbers: frozenset[str], behind: Statements, host: HostCode, depth: int
+) -> bool:
+    """Whether it calls a function of the module, or method of the same object, whose body only shows what it is given."""
+    found = host.called(call)
+    if found is None or any(not isinstance(each.value, ast.Constant | ast.Name) for each in call.keywords):
+        return False
+    function, given = found
+    if not is_untouched(host, function.name, behind):
+        return False
+    inner_results = frozenset(
+        name for name, value in given.items() if isinstance(value, ast.Name) and value.id in results
+    )
+    inner_numbers = frozenset(
+        name
+        for name, value in given.items()
+        if isinstance(value, ast.Constant)
+        or (isinstance(value, ast.Name) and value.id in numbers)
+        or _is_number_of(value, results)
+        or (isinstance(value, ast.Attribute) and host.is_number(value) and is_untouched(host, value.attr, behind))
+    )
+    if given.keys() - inner_results - inner_numbers:
+        return False
+    usage, others = usage_of(function.body), usage_of(behind)
+    if (usage.needs.keys() - given.keys()) & others.binds.keys() or usage.binds.keys() & given.keys():
+        return False
+    inside = host.inside(function)
+    return all(
+        _is_text(each) or _only_shows(each, inner_results, inner_numbers, behind, inside, depth + 1)
+        for each in function.body
+    )
+
+
+def _is_text(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.Pass) or (
+        isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+    )
+
+
+def _is_number_of(node: ast.expr, results: set[str] | frozenset[str]) -> bool:
     """Whether it is a Python number that is taken out of a result: `float(loss)`, `loss.numpy()`."""
     match node:
         case ast.Call(func=ast.Name(id="float" | "int"), args=[ast.Name(id=name)]):
@@ -89,13 +195,33 @@ _SHOWS: Final = frozenset({"print", "float", "int", "str", "round", "repr", "for
 
 
 def _results(block: Statements) -> set[str]:
-    """The names that some statements bind to what operations or calls give: no other names of what is there already."""
+    """The names that some statements bind to what operations or calls give: no other names of what is there already.
+
+    A function without arguments may give what its object has, such as a variable.
+    """
     found: set[str] = set()
-    for statement in block:
-        for node in ast.walk(statement):
-            if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call | ast.BinOp):
-                found.update(target.id for target in node.targets if isinstance(target, ast.Name))
+    for node in _nodes(block):
+        match node:
+            case ast.Assign(value=ast.Call(args=[], keywords=[])):
+                pass
+            case ast.Assign(targets=targets, value=ast.Call() | ast.BinOp() | ast.UnaryOp()):
+                found.update(target.id for target in targets if isinstance(target, ast.Name))
+            case _:
+                pass
     return found
+
+
+def _differentiated(block: Statements) -> set[str]:
+    """The names that gradients are computed of."""
+    return {
+        name.id
+        for node in _nodes(block)
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr in ("gradient", "jacobian", "minimize")
+        for name in (ast.walk(node.args[0]) if node.args else ())
+        if isinstance(name, ast.Name)
+    }
 
 
 def _nodes(block: Statements) -> list[ast.AST]:

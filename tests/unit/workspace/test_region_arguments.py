@@ -435,3 +435,63 @@ for _ in range(500):
     after = new_text(text, "speculative")
     assert after.count("@tf.function") == 2
     assert after.count("        with tf.GradientTape() as tape:") == 2
+
+
+NETWORKS = """\
+import tensorflow as tf
+
+
+def losses(real, fake):
+    return tf.reduce_mean(tf.nn.softplus(-real)) + tf.reduce_mean(tf.nn.softplus(fake)), tf.reduce_mean(tf.nn.softplus(-fake))
+
+
+def train_step(data, generator, discriminator, generator_optimizer, discriminator_optimizer, size):
+    noise = tf.random.normal([size, 8])
+    with tf.GradientTape() as g, tf.GradientTape() as d:
+        fake = generator(noise, training=True)
+        d_loss, g_loss = losses(discriminator(data, training=True), discriminator(fake, training=True))
+    generator_optimizer.apply_gradients(zip(g.gradient(g_loss, generator.trainable_variables), generator.trainable_variables))
+    grads = d.gradient(d_loss, discriminator.trainable_variables)
+    discriminator_optimizer.apply_gradients(zip(grads, discriminator.trainable_variables))
+    return g_loss, d_loss
+
+
+def train(batches, networks, optimizers):
+    for batch in batches:
+        train_step(batch, *networks, *optimizers, len(batch))
+"""
+
+
+def test_a_step_may_assume_several_things_of_each_network_and_optimizer() -> None:
+    """An unknown optimizer that is given gradients updates variables: it is a step whatever its batches are."""
+    text = new_text(NETWORKS, "speculative")
+    assert "@tf.function\ndef train_step(data, generator" in text
+    assert new_text(NETWORKS) == NETWORKS
+    given = ", ".join(f"network{number}" for number in range(7))
+    called = " + ".join(f"network{number}(data)" for number in range(7))
+    many = NETWORKS.replace("size):", f"size, {given}):").replace("(generator(noise, training=True)", f"({called}")
+    many = many.replace("fake = generator(noise, training=True)", f"fake = generator(noise, training=True) + {called}")
+    assert new_text(many, "speculative") == many
+
+
+FRESH_NETWORKS = """\
+import tensorflow as tf
+
+
+def adapt(make_network, make_optimizer, batches):
+    for images, labels in batches:
+        network, optimizer = make_network(), make_optimizer()
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(tf.square(network(images) - labels)) + tf.reduce_sum(tf.abs(tf.tanh(images)))
+        grads = tape.gradient(loss, network.trainable_variables)
+        optimizer.apply_gradients(zip(grads, network.trainable_variables))
+        print(float(loss))
+"""
+
+
+def test_unknown_networks_that_each_iteration_makes_are_no_arguments() -> None:
+    """The optimizer of the second would make its variables in a second trace, which raises."""
+    assert new_text(FRESH_NETWORKS, "speculative") == FRESH_NETWORKS
+    once = FRESH_NETWORKS.replace("        network, optimizer = make_network(), make_optimizer()\n", "")
+    once = once.replace("    for images", "    network, optimizer = make_network(), make_optimizer()\n    for images")
+    assert "@tf.function\ndef train_step(network, optimizer, images, labels):\n" in new_text(once, "speculative")

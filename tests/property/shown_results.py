@@ -1,0 +1,190 @@
+"""Training classes that keep and show what their steps give, for `test_shown_results.py`. Each ends with two arrays, `w` and `v`."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import Final
+
+_PROGRAM: Final = """\
+import numpy as np
+import tensorflow as tf
+
+xs = tf.reshape(tf.sin(tf.range(192.0)), [12, 4, 4])
+w = tf.Variable(tf.reshape(tf.range(16.0) / 16.0, [4, 4]))
+v = tf.Variable(0.5)
+
+
+class Recorder:
+    def __init__(self, variable):
+        self.variable = variable
+        self.kept = []
+
+    def append(self, value):
+        self.kept.append(float(value) + float(tf.reduce_sum(self.variable)))
+
+    def __len__(self):
+        return len(self.kept)
+
+
+class Trainer:
+    def __init__(self):
+        self.w = w
+        self.v = v
+        self.losses = []
+        self.history = {{"loss": [], "norm": []}}
+        self.step = 0
+{setup}
+
+    def loss_of(self, x):
+        h = tf.tanh(tf.tanh(x @ self.w) @ self.w) * self.v
+        return tf.reduce_mean(tf.square(h)), {second}
+
+    def current(self):
+        return self.v
+
+    def show(self, loss, every=50):
+{show}
+
+    def update(self, gw, gv):
+{update}
+
+    def train(self):
+        for epoch in range(20):
+            for x in xs:
+                with tf.GradientTape() as tape:
+                    loss, part = self.loss_of(x)
+                    norm = tf.norm(self.w)
+{inside}
+                gw, gv = tape.gradient(loss, [self.w, self.v])
+{between}
+                self.w.assign_sub(0.1 * gw)
+                self.v.assign_sub(0.1 * gv)
+                self.step += 1
+        print(np.round([float(each) for each in self.losses], 5).tolist()[::40], len(self.losses))
+        print(np.round(self.history["loss"], 5).tolist()[::40], np.round(self.history["norm"], 5).tolist()[::40])
+
+
+trainer = Trainer()
+trainer.train()
+"""
+_SHOW: Final = """\
+'''Says how it goes.'''
+if self.step % every == 0:
+    print(self.step, float(loss))
+"""
+
+
+def _program(
+    *,
+    setup: str = "",
+    show: str = _SHOW,
+    update: str = "pass",
+    inside: str = "",
+    between: str = "",
+    end: str = "",
+    second: str = "tf.reduce_sum(tf.abs(h))",
+) -> str:
+    parts = {
+        "setup": (setup, 8),
+        "show": (show, 8),
+        "update": (update, 8),
+        "inside": (inside, 20),
+        "between": (between, 16),
+    }
+    filled = {name: textwrap.indent(text, " " * by).rstrip() for name, (text, by) in parts.items()}
+    return _PROGRAM.format(second=second, **filled) + end
+
+
+MOVED: Final = {
+    "a list of losses in the tape": _program(inside="self.losses.append(loss)"),
+    "a history in the tape": _program(inside='self.history["loss"].append(float(loss))'),
+    "lists before the update": _program(
+        between='self.losses.append(loss.numpy())\nself.history["norm"].append(float(norm))'
+    ),
+    "a method that prints": _program(inside="self.show(loss)"),
+    "a method that prints, before the update": _program(between="self.show(norm, every=30)\nself.losses.append(loss)"),
+    "a message with a counter": _program(between="if epoch % 5 == 0:\n    print(self.step, f'{float(loss):.5f}')"),
+}
+"""The host code moves behind the step."""
+_READS_LIST: Final = "self.v.assign(self.v * (1.0 - 0.001 * len(self.losses)))"
+OTHERS: Final = {
+    "the update uses the list": _program(
+        inside="self.losses.append(loss)", between="gw = gw * (1.0 / (1.0 + len(self.losses)))"
+    ),
+    "a method uses the list": _program(
+        inside="self.losses.append(loss)", update=_READS_LIST, between="self.update(gw, gv)"
+    ),
+    "another name of the list": _program(
+        setup="self.kept = self.losses",
+        inside="self.losses.append(loss)",
+        between="if len(self.kept) > 100:\n    gw = gw * 0.5",
+    ),
+    "no list": _program(setup="self.losses = Recorder(self.w)", inside="self.losses.append(loss)").replace(
+        "for each in self.losses]", "for each in self.losses.kept]"
+    ),
+    "a list from elsewhere": _program(
+        inside="self.losses.append(loss)", end="trainer.losses = Recorder(trainer.w)\ntrainer.losses.kept.append(0.0)\n"
+    ),
+    "a method that shows a variable": _program(show="print(float(loss), float(self.v))", inside="self.show(loss)"),
+    "a method that counts": _program(
+        show="self.step += 1\nif self.step % 40 == 0:\n    print(self.step, float(loss))", between="self.show(loss)"
+    ),
+    "a counter that is a variable": _program(
+        setup="self.step = tf.Variable(0)",
+        inside="if int(self.step) % 40 == 0:\n    print(int(self.step), float(loss))",
+        between="self.step.assign_add(1)",
+    ).replace("self.step += 1", "self.step.assign_add(1)"),
+    "a method that changes the variable": _program(
+        show="self.v.assign(self.v * 0.999)\nprint(float(loss))", between="self.show(loss)"
+    ),
+    "a variable that the loss comes with": _program(second="self.v", inside="self.losses.append(float(part))"),
+    "a variable that a method gives": _program(
+        inside="scale = self.current()", between="self.losses.append(float(scale))"
+    ),
+    "a method that an object has of its own": _program(
+        setup="self.show = lambda loss: print(float(self.v))", inside="self.show(loss)"
+    ),
+}
+"""Code that could tell the difference: whatever `fix` does, the program does the same."""
+
+NOISE: Final = """\
+import numpy as np
+import tensorflow as tf
+
+np.random.seed(7)
+w = tf.Variable(tf.reshape(tf.range(16.0) / 16.0, [4, 4]))
+v = tf.Variable(0.5)
+xs = tf.reshape(tf.sin(tf.range(192.0)), [12, 4, 4])
+
+
+def learn(x):
+    with tf.GradientTape() as tape:
+        noise = {noise}
+        h = tf.tanh(tf.tanh(x @ w) @ w) * v + {used}
+        h = tf.clip_by_value(h, -1.0, 1.0)
+        loss = tf.reduce_mean(tf.square(h)) + tf.reduce_sum(tf.abs(h))
+    grads = tape.gradient(loss, [w, v])
+    w.assign_sub(0.01 * grads[0])
+    v.assign_sub(0.01 * grads[1])
+    return loss
+
+
+for epoch in range(30):
+    for x in xs:
+        loss = learn(x)
+    print(epoch, float(loss))
+"""
+FLOATS: Final = (
+    ("tf.clip_by_value(np.random.normal(scale=0.2), -0.5, 0.5)", "noise"),
+    ("tf.abs(np.random.uniform(-1.0, 1.0))", "noise"),
+    ("np.random.normal(scale=0.2)", "tf.clip_by_value(noise, -0.5, 0.5)"),
+)
+"""A float of each call that an operation makes a tensor of."""
+OTHER_NUMBERS: Final = (
+    ("tf.maximum(np.random.normal(scale=0.2), tf.constant(0.0, tf.float64))", "tf.cast(noise, tf.float32)"),
+    ("tf.cast(tf.convert_to_tensor(np.random.normal(), dtype=tf.float64), tf.float32)", "noise"),
+    ("tf.cast(np.random.randint(5) // 2, tf.float32)", "noise"),
+    ("tf.cast(tf.square(np.random.randint(100000)), tf.float32)", "1e-9 * noise"),
+    ("tf.clip_by_value(np.random.normal(scale=0.2), -0.5, 0.5) * (1 if np.random.normal() > 0 else 2)", "noise"),
+)
+"""Numbers that another tensor, a dtype or Python decides about."""

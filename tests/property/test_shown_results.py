@@ -1,0 +1,56 @@
+"""Steps that keep, print and draw numbers do the same when they have become functions: TensorFlow runs both texts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from region_runs import difference_of_runs
+from shown_results import FLOATS, MOVED, NOISE, OTHER_NUMBERS, OTHERS
+
+from terra_refactor.config import Config
+from terra_refactor.workspace.workspace import Options, fix
+
+pytestmark = pytest.mark.tensorflow
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("tensorflow")
+    monkeypatch.chdir(tmp_path)
+
+
+def fixed(text: str) -> str:
+    Path("m.py").write_text(text, encoding="utf-8")
+    files = fix(["m.py"], Options(Config(level="speculative", jobs=1), use_cache=False)).files
+    return files[0].new_text if files else text
+
+
+@pytest.mark.parametrize("name", MOVED)
+def test_what_is_kept_and_shown_moves_behind_the_step(name: str) -> None:
+    after = fixed(MOVED[name])
+    step = after.partition("@tf.function")[2].partition("    def train(self)")[0]
+    assert "assign_sub" in step and "append" not in step and "print" not in step and "show" not in step, after
+    assert difference_of_runs(MOVED[name], after) == "same", after
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_code_that_could_tell_when_does_the_same(name: str) -> None:
+    after = fixed(OTHERS[name])
+    assert difference_of_runs(OTHERS[name], after) == "same", after
+
+
+@pytest.mark.parametrize(("noise", "used"), FLOATS)
+def test_a_float_that_an_operation_converts_is_given_as_float32(noise: str, used: str) -> None:
+    text = NOISE.format(noise=noise, used=used)
+    after = fixed(text)
+    assert "np.float32(np.random" in after, after
+    assert difference_of_runs(text, after) == "same", after
+
+
+@pytest.mark.parametrize(("noise", "used"), OTHER_NUMBERS)
+def test_a_number_about_which_something_else_decides_is_not(noise: str, used: str) -> None:
+    text = NOISE.format(noise=noise, used=used)
+    after = fixed(text)
+    assert "np.float32(np.random" not in after, after
+    assert difference_of_runs(text, after) == "same", after
