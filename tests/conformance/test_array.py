@@ -311,8 +311,14 @@ ROWS = [
     ),
     Row("tensorflow.convert_to_tensor", conversions(), imprecise=MIXED, misses_errors=MIXED),
     Row("tensorflow.constant", constants(), imprecise=MIXED, misses_errors=MIXED),
-    Row("tensorflow.nn.space_to_depth", calls(input=specs((1, 4, 4, 3)), block_size=2)),
-    Row("tensorflow.nn.depth_to_space", calls(input=specs((1, 2, 2, 8)), block_size=2)),
+    Row(
+        "tensorflow.nn.space_to_depth",
+        calls(input=specs(shapes(min_rank=4, max_rank=4)), block_size=st.sampled_from([2, 3])),
+    ),
+    Row(
+        "tensorflow.nn.depth_to_space",
+        calls(input=specs(shapes(min_rank=4, max_rank=4)), block_size=st.sampled_from([2, 3])),
+    ),
 ]
 
 

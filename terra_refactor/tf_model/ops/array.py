@@ -13,6 +13,7 @@ from terra_refactor.domain.dim import (
     Dim,
     Truth,
     add,
+    at_defaults,
     definitely_different,
     divide_exactly,
     format_dim,
@@ -39,6 +40,7 @@ from terra_refactor.tf_model.arguments import (
     may_be_none,
     shape_argument,
 )
+from terra_refactor.tf_model.arguments import size as size_argument
 from terra_refactor.tf_model.ops.contents import applied
 from terra_refactor.tf_model.ops.conversion import operand, size_content, size_value
 from terra_refactor.tf_model.ops.creation import tensor_dtype
@@ -417,7 +419,7 @@ def _broadcast_dynamic_shape(call: BoundCall) -> Value:
 
 def _block(call: BoundCall, *, to_depth: bool) -> Value:
     data = primary(call)
-    block = integer(call.argument("block_size"))
+    block = size_argument(call.argument("block_size"))
     layout = call.argument("data_format")
     shape = data.type.shape
     if layout != Constant("NHWC"):
@@ -428,9 +430,16 @@ def _block(call: BoundCall, *, to_depth: bool) -> Value:
         raise OperationError(
             ErrorKind.RANK, f"{call_name(call)}: shape {format_shape(shape)} does not have 4 axes", ("input",)
         )
-    if not isinstance(block, int):
+    if block is None:
         return result(data.type.dtype, (shape[0], None, None, None))
-    area = block * block
+    area = multiply(block, block)
+    for axis, divisor in ((1, block), (2, block)) if to_depth else ((3, area),):
+        if _is_no_multiple(shape[axis], divisor):
+            raise OperationError(
+                ErrorKind.SHAPE,
+                f"{call_name(call)}: axis {axis} of shape {format_shape(shape)} is no multiple of {format_dim(divisor)}",
+                ("input", "block_size"),
+            )
     if to_depth:
         return result(
             data.type.dtype,
@@ -440,6 +449,12 @@ def _block(call: BoundCall, *, to_depth: bool) -> Value:
         data.type.dtype,
         (shape[0], multiply(shape[1], block), multiply(shape[2], block), divide_exactly(shape[3], area)),
     )
+
+
+def _is_no_multiple(size: Dim, divisor: Dim) -> bool:
+    """Whether a size is certainly not divisible by another, in the run with all defaults if they are computed from options."""
+    one, other = at_defaults(size), at_defaults(divisor)
+    return one is not None and other is not None and other > 0 and one % other != 0
 
 
 def _bitcast(call: BoundCall) -> Value:
