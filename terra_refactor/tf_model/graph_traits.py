@@ -186,6 +186,7 @@ GRAPH_TRAITS: Final[Mapping[Trait, str]] = {
     Trait.CALLS_CONVERTED: "functools.partial functools.singledispatch functools.wraps",
     Trait.CONVERTS_SOURCE: "tensorflow.autograph.to_graph tensorflow.autograph.to_code",
     Trait.RESHAPES: "tensorflow.reshape keras.ops.reshape",
+    Trait.STACKS: "tensorflow.stack keras.ops.stack tensorflow.TensorArray.stack",
     Trait.RUNS_GRAPHS_EAGERLY: "tensorflow.config.run_functions_eagerly "
     "tensorflow.config.experimental_run_functions_eagerly",
     Trait.ENDS_EAGER: within("tensorflow.compat.v1", "disable_eager_execution disable_v2_behavior"),

@@ -164,6 +164,8 @@ class Trait(Enum):
     """Has AutoGraph convert a function."""
     RESHAPES = "reshapes"
     """Gives its data another shape."""
+    STACKS = "stacks"
+    """Puts parts behind each other along a new axis."""
     RUNS_GRAPHS_EAGERLY = "runs graphs eagerly"
     """Has traced functions run as they are."""
     ENDS_EAGER = "ends eager"

@@ -28,7 +28,7 @@ from terra_refactor.analysis.transfer.deep_copies import copy_deeply
 from terra_refactor.analysis.transfer.dispatch import REGISTRATIONS
 from terra_refactor.analysis.transfer.iteration import iterate, length_of
 from terra_refactor.analysis.transfer.iterators import ITERATOR_FUNCTIONS
-from terra_refactor.analysis.transfer.loaded_numbers import is_loaded
+from terra_refactor.analysis.transfer.loaded_numbers import is_loaded, length_of_loaded
 from terra_refactor.analysis.transfer.makers import MAKERS
 from terra_refactor.analysis.transfer.mappings import dict_content, new_dict, with_item
 from terra_refactor.analysis.transfer.operators import added
@@ -90,7 +90,10 @@ def is_subclass(site: Site, arguments: CallArguments, receiver: Value | None) ->
 
 
 def _len(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
-    return length_of(site, arguments.positional[0]) if arguments.positional else None
+    if not arguments.positional:
+        return None
+    given = arguments.positional[0]
+    return length_of_loaded(site, given) or length_of(site, given)
 
 
 def callable_(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:

@@ -59,6 +59,8 @@ _ENVIRONMENT: Final = "os.environ"
 _CHANGED: Final = "@changed "
 """Prefix of the fields, of the module that loads a file, that say what was written into what was loaded."""
 _ANY: Final = "*"
+_LENGTH: Final = "len()"
+"""The key of how many items there are."""
 _DEEP: Final = "**"
 _SOURCE: Final = "@source"
 """Field of a `ConfigParser`: the name of what it has read, or its content."""
@@ -164,6 +166,15 @@ def item_of_loaded(site: Site, container: Value, index: Value, default: Value | 
     return _named(f"{source}{_DEFAULT}{default.value!r}", shown, 2 if is_size(_as_number(default)) else 1)
 
 
+def length_of_loaded(site: Site, container: Value) -> Value | None:
+    """`len(container)` of what was loaded: one number, as long as nothing is written into it."""
+    known = loaded_name(container.number) if isinstance(container, UnknownValue) else None
+    if known is None or _is_changed(site, known[0], _LENGTH):
+        return None
+    shown = f"len({known[1]})" if known[1] else "length"
+    return Scalar(PythonType.INT, loaded(f"{known[0]}{_STEP}{_LENGTH}", shown))
+
+
 def _as_number(value: Value) -> Value:
     """The int that a text spells."""
     text = value.value if isinstance(value, Constant) else None
@@ -250,6 +261,7 @@ def note_changed(site: Site, container: Value, index: Value | None, *, deep: boo
     if known is not None:
         key = None if index is None else _key_of(index)
         _change(site, known[0], _DEEP if deep else _ANY if key is None else repr(key))
+        _change(site, known[0], _LENGTH)
 
 
 def note_environment_changed(site: Site, index: Value) -> None:

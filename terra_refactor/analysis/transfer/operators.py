@@ -22,6 +22,7 @@ from terra_refactor.analysis.transfer.allocation import new_list
 from terra_refactor.analysis.transfer.arrays import array_changed
 from terra_refactor.analysis.transfer.contents import note_contents
 from terra_refactor.analysis.transfer.iteration import MAX_ELEMENTS, extend_list, iterate, static_size_value
+from terra_refactor.analysis.transfer.loaded_numbers import note_changed
 from terra_refactor.analysis.transfer.windows import largest_remainder
 from terra_refactor.analysis.truth import asked
 from terra_refactor.domain import dim as dims
@@ -155,7 +156,10 @@ def binary(site: Site, op: Op) -> Value:
     frame = site.frame
     left, right = frame.value(op.left), frame.value(op.right)
     is_noted = op.in_place and array_changed(site, op.left, only_through_view=True)
-    if not op.in_place:
+    if op.in_place:
+        for member in members(left):
+            note_changed(site, member, None)
+    else:
         note_contents(site, left)
     note_contents(site, right)
     lefts, rights = members(left), members(right)

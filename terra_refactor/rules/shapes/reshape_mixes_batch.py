@@ -33,7 +33,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
         data = view.library_argument(call, name, "tensor", "x")
         wanted = view.library_argument(call, name, "shape", "newshape")
         if data is not None and wanted is not None:
-            moved = _moved(view, data, wanted) or _merged(view, call.op, data)
+            moved = _moved(view, call.op, data, wanted) or _merged(view, call.op, data)
             if moved is not None:
                 yield LocalHazard(call.op, moved)
                 continue
@@ -80,7 +80,7 @@ def _mixed(value: Value, target: tuple[int, ...]) -> str | None:
     )
 
 
-def _moved(view: ContextView, data: OpId, wanted: OpId) -> str | None:
+def _moved(view: ContextView, op: OpId, data: OpId, wanted: OpId) -> str | None:
     """A message about a reshape that moves an axis of the tensor behind one that it preceded; None if the order may be meant."""
     written = view.made(wanted)
     found = members(view.value(data))
@@ -90,7 +90,11 @@ def _moved(view: ContextView, data: OpId, wanted: OpId) -> str | None:
         return None
     sizes = [eager(integer(view.value(item.value))) for item in written.items]
     shape = found[0].type.shape
-    if shape is not None and len(shape) == len(sizes) and _is_permuted(tuple(map(eager, shape)), tuple(sizes)):
+    if (
+        shape is not None
+        and len(shape) == len(sizes)
+        and (_is_permuted(tuple(map(eager, shape)), tuple(sizes)) or _turns_batch(view, data, op))
+    ):
         return (
             f"reshape of shape {format_shape(shape)} to {format_shape(tuple(sizes))} keeps the order of the elements: to move axes takes "
             "a transpose"
@@ -111,6 +115,22 @@ def _moved(view: ContextView, data: OpId, wanted: OpId) -> str | None:
                 "axes takes a transpose"
             )
     return None
+
+
+def _turns_batch(view: ContextView, data: OpId, op: OpId) -> bool:
+    """Whether a reshape exchanges the first two of several axes, of a tensor that a stack of parts or a caller gives.
+
+    Of a tensor that is made there it may be an example of what a reshape is.
+    """
+    shape, result = _sizes_of(view.value(data)), _sizes_of(view.value(op))
+    if shape is None or result is None or len(shape) < 3 or len(shape) != len(result):
+        return False
+    made = view.origin(data)
+    is_stack = isinstance(made, Call) and made.op in dict.fromkeys(call.op for call, _ in view.calls_with(Trait.STACKS))
+    if not is_stack and view.parameter_behind(data) is None:
+        return False
+    exchanged = (shape[1], shape[0], *shape[2:])
+    return shape[0] != shape[1] and 1 not in shape and None not in shape and exchanged == result
 
 
 def _merged(view: ContextView, op: OpId, data: OpId) -> str | None:
