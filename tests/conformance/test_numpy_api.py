@@ -254,6 +254,8 @@ def cases() -> list[Case]:
             options(dtype=DTYPES),
         ),
         Case("numpy.identity", one(st.integers(0, 4))),
+        Case("numpy.hanning", one(st.integers(-1, 4))),
+        Case("numpy.kaiser", st.tuples(st.integers(-1, 4), st.sampled_from([0.0, 14.0]))),
         Case(
             "numpy.meshgrid",
             st.lists(arrays(PLAIN, 1, 1), min_size=1, max_size=3).map(tuple),

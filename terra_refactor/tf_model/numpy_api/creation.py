@@ -25,6 +25,7 @@ from terra_refactor.domain.value import (
     Value,
 )
 from terra_refactor.tf_model import arguments as read
+from terra_refactor.tf_model.name_table import words
 from terra_refactor.tf_model.numpy_api.arrays import (
     array,
     array_operand,
@@ -188,6 +189,12 @@ def _eye(call: BoundCall) -> Value:
     rows = read.size(read.first_of(call, "N", "n"))
     columns = rows if read.is_none(call.argument("M")) else read.size(call.argument("M"))
     return array(dtype_setting(call, FLOAT64), (rows, columns))
+
+
+def _window(call: BoundCall) -> Value:
+    """`numpy.hanning(M)` and the like: M weights; none if M is negative."""
+    count = read.size(call.argument("M"))
+    return array(FLOAT64, (0 if isinstance(count, int) and count < 0 else count,))
 
 
 def _scalar_type(dtype: DType) -> OperationRule:
@@ -437,6 +444,7 @@ RULES: Final[Mapping[str, OperationRule]] = {
     "numpy.geomspace": _logspace,
     "numpy.eye": _eye,
     "numpy.identity": _eye,
+    **dict.fromkeys(words("numpy.bartlett numpy.blackman numpy.hamming numpy.hanning numpy.kaiser"), _window),
     "numpy.meshgrid": _grid,
     "numpy.indices": _indices,
     "numpy.triu_indices": _triangle_indices,
