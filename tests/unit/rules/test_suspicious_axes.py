@@ -70,6 +70,9 @@ MOVED = (
     "def f(t):\n    b, n = tf.shape(t)[0], tf.shape(t)[1]\n    return tf.reshape(t, [b, 2, n, 2])\ny = f(x)",
     "def f(t):\n    return tf.reshape(t, (t.shape[0], 2, t.shape[1], -1))\ny = f(x)",
     "y = tf.reshape(tf.zeros([2, 8, 6, 3]), [2, 3, 8, 6])",
+    "y = tf.reshape(tf.stack([x[:, t] for t in range(3)]), [2, 3, -1])",
+    "def f(outputs, frames):\n    return tf.reshape(outputs, (frames.shape[0], frames.shape[1], -1))\n"
+    "y = f(tf.stack(tf.unstack(x, axis=1)), x)",
 )
 KEPT = (
     "def f(t):\n    a, b, c = t.shape\n    return tf.reshape(t, [a, c, b])\ny = f(tf.zeros([g, 3, 1]))",
@@ -81,6 +84,9 @@ KEPT = (
     "def f(t):\n    b, n = tf.shape(t)[0], tf.shape(t)[1]\n    return tf.reshape(t, [b * n, 4])\ny = f(x)",
     "y = tf.reshape(tf.zeros([2, 1, 6, 3]), [2, 6, 1, 3])",
     "y = tf.reshape(tf.zeros([2, 8, 8, 4]), [2, 64, 4])",
+    "y = tf.reshape(x, [3, 2, 4])",
+    "y = tf.reshape(tf.stack([x[0], x[1]]), [2, 3, -1])",
+    "y = tf.reshape(tf.stack([x[0], x[1], x[0]]), [3, 3, -1])",
     "y = tf.reshape(tf.zeros([2, 6, 4]), [2, 3, 8])",
 )
 
