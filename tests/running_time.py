@@ -21,7 +21,9 @@ LONGEST_FIRST = (
     "tests/runtime/test_memory.py",
     "tests/conformance/test_arithmetic.py",
     "tests/property/test_second_fix.py",
+    "tests/property/test_early_cut_off.py",
     "tests/conformance/test_catalogue.py",
+    "tests/e2e/integrations/test_action.py",
     "tests/unit/ir/test_against_compiler.py",
     "tests/property/test_paths.py",
     "tests/property/test_region_programs.py",
@@ -31,6 +33,8 @@ LONGEST_FIRST = (
     "tests/e2e/cli/test_bad_input.py",
     "tests/proof/test_run_programs.py",
     "tests/property/test_ir_lowering.py",
+    "tests/property/test_heap_programs.py",
+    "tests/property/test_usual_training.py",
     "tests/conformance/test_keras_layers.py",
 )
 """The modules that take longest. A worker takes a whole module, unless it is in SPREAD: a long one at the end keeps the other waiting."""

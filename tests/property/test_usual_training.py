@@ -6,9 +6,11 @@ names there are.
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
+from kept_answers import Harness
 from region_projects_of_training import OTHER_CONDITIONS, PROGRAMS, SAME_CONDITION
 from region_runs import difference_of_runs
 
@@ -16,6 +18,13 @@ from terra_refactor.config import Config
 from terra_refactor.workspace.workspace import Options, fix
 
 pytestmark = pytest.mark.tensorflow
+
+RUNS = Harness("usual_training", (Path(__file__).with_name("region_runs.py"),))
+
+
+def kept_difference(before: str, after: str) -> str:
+    """The difference of the runs of two texts, kept while neither changes."""
+    return RUNS.answer(json.dumps([before, after]), lambda: difference_of_runs(before, after))
 
 
 def fixed(text: str, level: str = "safe") -> str:
@@ -33,7 +42,7 @@ def test_the_step_becomes_a_function_that_does_the_same(
     text = PROGRAMS[name]
     after = fixed(text)
     assert "@tf.function" in after
-    assert difference_of_runs(text, after) == "same", after
+    assert kept_difference(text, after) == "same", after
 
 
 def test_names_under_a_condition_that_no_pass_changes_are_those_of_the_step(
@@ -43,7 +52,7 @@ def test_names_under_a_condition_that_no_pass_changes_are_those_of_the_step(
     monkeypatch.chdir(tmp_path)
     after = fixed(SAME_CONDITION, "speculative")
     assert "    return loss, total\n" in after
-    assert difference_of_runs(SAME_CONDITION, after) == "same", after
+    assert kept_difference(SAME_CONDITION, after) == "same", after
 
 
 @pytest.mark.parametrize("name", OTHER_CONDITIONS)
@@ -56,4 +65,4 @@ def test_names_that_another_pass_has_bound_are_found(
     text = OTHER_CONDITIONS[name]
     after = fixed(text, "speculative")
     if after != text:
-        assert difference_of_runs(text, after) == "same", after
+        assert kept_difference(text, after) == "same", after
