@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from analysis_support import analyze_text
-from test_findings_in_programs import rules_of
+from test_findings_in_programs import GRAPH, rules_of
 
 CAPTURED = """
 import tensorflow as tf
@@ -199,3 +200,109 @@ def test_the_class_of_an_array_that_is_an_argument(body: str, rules: tuple[str, 
 def test_a_structure_on_one_side_only(first: str, second: str, rules: tuple[str, ...]) -> None:
     body = f"if tf.reduce_sum(x) > 0.0:\n    z = {first}\nelse:\n    z = {second}\nreturn z"
     assert rules_of(body) == rules
+
+
+def test_an_operation_that_takes_a_tensor_may_return_something_else() -> None:
+    assert rules_of("return tf.data.Dataset.from_tensor_slices(x)") == ("TR318",)
+
+
+def test_functions_that_several_callers_reach_are_visited_once() -> None:
+    levels = 40
+    calls = "\n".join(f"def level{n}(x):\n    return level{n + 1}(x) + level{n + 1}(x)\n" for n in range(levels))
+    end = f"def level{levels}(x):\n    return x\n\n@tf.function(jit_compile=True)\ndef step(x):\n    return level0(x)\n"
+    assert analyze_text(f"import tensorflow as tf\n\n{calls}\n{end}\nstep(tf.ones([3]))\n").lines("TR701") == ()
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "one_sided"), [("None", "x", True), ("x", "None", True), ("None", "None", False)]
+)
+def test_a_function_of_a_cond_that_gives_none(first: str, second: str, one_sided: bool) -> None:
+    body = f"tf.cond(tf.reduce_sum(x) > 0.0, lambda: {first}, lambda: {second})\nreturn x"
+    messages = messages_of(body)
+    assert any("is None on one side only" in each for each in messages) is one_sided, messages
+
+
+@pytest.mark.parametrize(
+    ("body", "reported"),
+    [
+        ("for row in x:\n    if row > 0.0:\n        return x\n    else:\n        return y\nreturn y", True),
+        ("for row in x:\n    if row > 0.0:\n        return x\n    y = y + row\nreturn y", False),
+    ],
+)
+def test_code_behind_a_branch_that_always_returns_is_traced(body: str, reported: bool) -> None:
+    assert any("is never reached eagerly" in each for each in messages_of(body)) is reported
+
+
+def messages_of(body: str) -> list[str]:
+    """The hazards of a traced function with that body, assumed ones among them."""
+    result = analyze_text(GRAPH.format(textwrap.indent(body, "    ")))
+    return [hazard.message for hazard in result.decision("step").hazards]
+
+
+CALLED_WITH_NUMBERS = """
+import tensorflow as tf
+
+@tf.function
+def scaled(x, rate):
+    return x * rate
+
+for number in range(5):
+    scaled({tensor}, number * 0.5)
+"""
+
+
+@pytest.mark.parametrize(
+    ("tensor", "cured"),
+    [("tf.ones([3])", True), ("tf.ones([3], tf.float64)", False), ("tf.ones([3], tf.int32)", False)],
+)
+def test_a_number_becomes_a_tensor_only_of_the_dtype_it_is_used_with(tensor: str, cured: bool) -> None:
+    (finding,) = (
+        each for each in analyze_text(CALLED_WITH_NUMBERS.format(tensor=tensor)).findings if each.rule == "TR201"
+    )
+    assert (finding.cure is not None) is cured
+
+
+@pytest.mark.parametrize(
+    ("call", "cured"),
+    [
+        ("np.sqrt(x)", True),
+        ("np.maximum(x, 0.0)", True),
+        ("np.sqrt(tf.cast(x, tf.int32))", False),
+        ("np.power(x, tf.cast(y, tf.float64))", False),
+    ],
+)
+def test_a_numpy_function_has_a_counterpart_for_some_dtypes(call: str, cured: bool) -> None:
+    result = analyze_text(GRAPH.format(f"    import numpy as np\n    return {call}"))
+    (hazard,) = (each for each in result.decision("step").hazards if each.rule == "TR302")
+    assert (hazard.cure is not None) is cured
+
+
+CONNECTED = """
+import tensorflow as tf
+
+@tf.function
+def model(x):
+    features = tf.tanh(x)
+    return features, tf.reduce_sum(features)
+
+def heat(x):
+    with tf.GradientTape() as tape:
+        features, score = model(x)
+        target = {target}
+    return tape.gradient(target, features)
+
+heat(tf.ones([3]))
+"""
+
+
+@pytest.mark.parametrize(
+    ("target", "reported"),
+    [
+        ("score", True),
+        ("tf.reduce_max(score)", True),
+        ("score.__add__(1.0)", True),
+        ("tf.reduce_sum(features)", False),
+    ],
+)
+def test_a_gradient_of_what_is_computed_from_another_result(target: str, reported: bool) -> None:
+    assert bool(analyze_text(CONNECTED.format(target=target)).lines("TR334")) is reported
