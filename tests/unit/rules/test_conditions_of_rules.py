@@ -306,3 +306,11 @@ heat(tf.ones([3]))
 )
 def test_a_gradient_of_what_is_computed_from_another_result(target: str, reported: bool) -> None:
     assert bool(analyze_text(CONNECTED.format(target=target)).lines("TR334")) is reported
+
+
+@pytest.mark.parametrize(
+    ("value", "reported"), [("len(x)", True), ("float(x[0])", True), ("x.numpy()", False), ("np.sum(x)", False)]
+)
+def test_a_python_value_is_returned_only_by_a_call_that_does_not_raise(value: str, reported: bool) -> None:
+    messages = messages_of(f"import numpy as np\nreturn {value}")
+    assert any("which a graph returns as a tensor" in each for each in messages) is reported, messages
