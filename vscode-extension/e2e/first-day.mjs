@@ -1,94 +1,134 @@
-// The first day of somebody who has a project: install, open, read, change with proof, look at the whole, uninstall. Nothing is set up for it
-// but the interpreter of the project, and no step needs the manual.
+// The first day of somebody who has a project. What they do was written down before it was tried, and no step needs the manual:
 //
-//   node e2e/first-day.mjs --project FOLDER --file FILE --function NAME [--code-server DIR] [--python INTERPRETER] [--vsix FILE]
+//   1. Install the extension and open the folder. The interpreter is the one that Python Environments has chosen; no setting is made.
+//   2. Open a file. Shapes stand behind names, and a line stands above each function that can be changed.
+//   3. Point at the name of such a function, and read what was decided, and why.
+//   4. Click the line above it: the change is in the file.
+//   5. Open the menu of another function, whose change assumes something. Choose to have it proven. Agree that the program runs.
+//   6. Read the comparison. Read what is assumed, confirm it, and find the change in the file.
+//   7. Look at the findings, and at the report of the whole project.
+//   8. Uninstall. Nothing but the two changes is left in the folder.
 //
-// FOLDER is copied. INTERPRETER has TensorFlow. Screenshots go to e2e/results; what each step took is printed.
+//   node e2e/first-day.mjs --project FOLDER --file FILE --fix NAME --prove NAME --python INTERPRETER [--code-server DIR] [--vsix FILE]
+//
+// FOLDER is copied. INTERPRETER has TensorFlow, and need not have terra-refactor. Screenshots go to e2e/results; what each step took is printed.
 
 import assert from "node:assert/strict";
-import { cpSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { emptyResults, options } from "./options.mjs";
+import { emptyResults, options, packedEnvironments } from "./options.mjs";
 import { PATIENCE, until, Workbench } from "./workbench.mjs";
 
-const values = options({ required: ["project", "file", "function"] });
+const values = options({ required: ["project", "file", "fix", "prove"] });
 const results = emptyResults();
 const project = mkdtempSync(path.join(tmpdir(), "first-day-"));
-cpSync(path.resolve(values.project), project, { recursive: true });
-const text = () => readFileSync(path.join(project, values.file), "utf-8");
-const before = text();
-const line = before.split("\n").findIndex((each) => each.includes(`def ${values.function}(`)) + 1;
-assert.ok(line > 0, `there is no function ${values.function}`);
-const column = before.split("\n")[line - 1].indexOf(values.function) + 2;
-const bench = new Workbench({
-    codeServer: values["code-server"],
-    project,
-    results,
-    settings: { "terra-refactor.interpreter": values.python, "terra-refactor.importStrategy": "useBundled" },
-});
+const original = path.resolve(values.project);
+cpSync(original, project, { recursive: true });
+const text = (folder = project) => readFileSync(path.join(folder, values.file), "utf-8");
+const bench = new Workbench({ codeServer: values["code-server"], project, results, settings: { "environments.chosen": values.python } });
 
+/** Line and column of the name of a function in the file as it is now. */
+function placeOf(name) {
+    const lines = text().split("\n");
+    const line = lines.findIndex((each) => each.includes(`def ${name}(`));
+    assert.ok(line >= 0, `there is no function ${name}`);
+    return [line + 1, lines[line].indexOf(name) + 2];
+}
+
+const decorated = (name) => new RegExp(`@tf\\.function[^\\n]*\\n\\s*def ${name}\\(`).test(text());
+const button = (label) => bench.page.locator(`.notification-list-item .monaco-button:has-text('${label}')`).first();
 const COMPARISON = "Show Comparison";
 const REVIEW = "Review and Apply";
-const message = (button) => bench.page.locator(`.notification-list-item .monaco-button:has-text('${button}')`).first();
-let same = false; // what the proof gave
+
+/** Clicks the line above the function that the cursor is in the head of. */
+async function clickLens() {
+    const cursor = await bench.page.locator(".editor-instance .cursors-layer .cursor").first().boundingBox();
+    const lenses = bench.page.locator(".codelens-decoration a");
+    let nearest;
+    for (const lens of await lenses.all()) {
+        const box = await lens.boundingBox();
+        if (box !== null && box.y < cursor.y && (nearest === undefined || box.y > nearest.y)) {
+            nearest = { y: box.y, lens };
+        }
+    }
+    assert.ok(nearest !== undefined && cursor.y - nearest.y < 60, "there is no line above the function");
+    console.log(`        the line: ${await nearest.lens.innerText()}`);
+    await nearest.lens.click();
+}
 
 const steps = {
-    "install and open the folder": async () => {
+    "install the extension and open the folder": async () => {
+        bench.install(packedEnvironments(bench.home));
         bench.install(values.vsix);
         await bench.start();
     },
-    "the first line above a function": async () => {
+    "open a file, and see shapes and lines": async () => {
         await bench.open(values.file);
-        await bench.goTo(line, column);
-        await bench.page.locator(".codelens-decoration").first().waitFor();
+        await bench.goTo(...placeOf(values.fix));
+        await bench.page.locator(".codelens-decoration:visible").first().waitFor();
         await bench.shot("opened");
+        const shown = (await bench.page.locator(".editor-instance .view-lines").allInnerTexts()).join("\n").replaceAll(/\s+/g, " ");
+        console.log(`        hints in sight: ${(shown.match(/: (?:float|int|uint|bool)\d* \([^)]*\)/g) ?? []).length}`);
+        assert.equal(await bench.notification("terra-refactor").count(), 0, "something is notified at the start");
     },
-    "read why": async () => {
+    "read what was decided, and why": async () => {
         await bench.run("Show or Focus Hover");
-        await bench.page.locator(`.monaco-hover:visible:has-text("${values.function}")`).first().waitFor();
+        const card = bench.page.locator(`.monaco-hover:visible:has-text("${values.fix}")`).first();
+        await card.waitFor();
+        console.log(`        ${(await card.innerText()).split("\n").slice(0, 3).join(" | ").slice(0, 200)}`);
         await bench.shot("card");
         await bench.page.keyboard.press("Escape");
     },
-    prove: async () => {
-        await bench.run("terra-refactor: Prove and Apply the Change of This Function (Runs the Program)");
+    "make a change by a click": async () => {
+        await clickLens();
+        await until(() => decorated(values.fix), "the change was not made");
+        await bench.shot("changed");
+    },
+    "have another change proven": async () => {
+        await bench.goTo(...placeOf(values.prove));
+        await bench.openActions("Prove by running");
+        await bench.shot("menu");
+        await bench.choose("Prove by running");
         await bench.page.locator(".monaco-dialog-box .monaco-button:has-text('Run It')").click();
-        await message(COMPARISON).waitFor({ timeout: 3 * PATIENCE });
+        await button(COMPARISON).waitFor({ timeout: 3 * PATIENCE });
+        console.log(`        ${(await bench.page.locator(".notification-list-item-message").allInnerTexts()).join("; ")}`);
         await bench.shot("proven");
-        const said = await bench.page.locator(".notification-list-item-message").allInnerTexts();
-        console.log(`        ${said.join("; ")}`);
-        same = said.some((each) => each.includes(`${values.function}: the same with and without the change`));
+        assert.ok(!decorated(values.prove), "the change was made before anybody confirmed what it assumes");
     },
     "read the comparison": async () => {
-        await message(COMPARISON).click();
-        const page = await bench.pageWith([values.function, "No file of yours was changed"], "the comparison is not shown");
-        console.log(page.replaceAll(/^\s*/gm, "        | "));
+        await button(COMPARISON).click();
+        const page = await bench.pageWith([values.prove, "No file of yours was changed"], "the comparison is not shown");
+        console.log(page.trim().replaceAll(/^\s*/gm, "        | "));
         await bench.shot("comparison");
         await bench.run("View: Close Editor");
     },
-    apply: async () => {
-        if (!same) {
-            assert.equal(text(), before, "a change that is not proven was made");
-            return;
-        }
-        if (await message(REVIEW).isVisible()) {
-            assert.equal(text(), before, "the change was made before its assumptions were confirmed");
-            await message(REVIEW).click();
-            await bench.page.locator(".bulk-edit-panel .monaco-list-row").first().waitFor();
-            await bench.shot("assumptions");
-            await bench.confirm();
-        }
-        await until(() => text() !== before, "the proven change was not made");
-        await bench.shot("applied");
+    "confirm what is assumed": async () => {
+        await button(REVIEW).click();
+        await bench.page.locator(".bulk-edit-panel .monaco-list-row").first().waitFor();
+        await bench.shot("assumptions");
+        await bench.confirm();
+        await until(() => decorated(values.prove), "the proven change was not made");
         await bench.run("Notifications: Clear All Notifications");
+        await bench.shot("applied");
     },
-    "the whole project": async () => {
+    "look at findings and report": async () => {
+        await bench.run("View: Focus Problems");
+        await bench.page.locator(".markers-panel").waitFor();
+        await bench.shot("findings");
+        await bench.run("View: Hide Panel");
         await bench.run("terra-refactor: Show Report");
-        await bench.pageWith(["Call graph", values.function], "there is no report");
+        await bench.pageWith(["Call graph", values.prove], "there is no report");
         await bench.shot("report");
     },
     uninstall: async () => {
         bench.uninstall("terra-refactor.terra-refactor");
+        const files = (folder) => readdirSync(folder, { recursive: true }).map(String).sort();
+        assert.deepEqual(files(project), files(original), "something is left in the folder");
+        const changed = files(original).filter((name) => statSync(path.join(original, name)).isFile() && !readFileSync(path.join(original, name)).equals(readFileSync(path.join(project, name))));
+        assert.deepEqual(changed, [values.file], "other files were changed");
+        const added = text().split("\n").length - text(original).split("\n").length;
+        console.log(`        lines added to ${values.file}: ${added}`);
     },
 };
 

@@ -1,5 +1,6 @@
 // The options that every script of this folder has, beside its own: where code-server, the interpreter and the packaged extension are.
 
+import { spawnSync } from "node:child_process";
 import { mkdirSync, rmSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
@@ -35,4 +36,15 @@ export function emptyResults() {
     rmSync(results, { recursive: true, force: true });
     mkdirSync(results, { recursive: true });
     return results;
+}
+
+/** Packs what stands for Python Environments (environments/), which only a gallery has. Its setting `environments.chosen` is the interpreter. */
+export function packedEnvironments(folder) {
+    const file = path.join(folder, "environments.vsix");
+    const flags = ["--no-dependencies", "--allow-missing-repository", "--skip-license", "--out", file];
+    const packed = spawnSync("npx", ["vsce", "package", ...flags], { cwd: path.join(here, "environments"), encoding: "utf-8" });
+    if (packed.status !== 0) {
+        throw new Error(`environments/ was not packed:\n${packed.stdout}${packed.stderr}`);
+    }
+    return file;
 }

@@ -10,10 +10,12 @@ import { spawnSync } from "node:child_process";
 import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { emptyResults, here, options } from "./options.mjs";
+import { emptyResults, here, options, packedEnvironments } from "./options.mjs";
 import { PATIENCE, until, within, Workbench } from "./workbench.mjs";
 
-const values = options({ optional: { only: "" } }); // --only: steps whose names have this in them; most need those before them
+// --only: steps whose names have one of these texts (between `|`) in them; most need those before them
+const values = options({ optional: { only: "" } });
+const only = values.only.split("|");
 const results = emptyResults();
 const project = mkdtempSync(path.join(tmpdir(), "terra-project-"));
 cpSync(path.join(here, "project"), project, { recursive: true });
@@ -35,6 +37,8 @@ const steps = [
     ["a speculative change asks for confirmation", speculative],
     ["a change is proven by running the program, and then made", proving],
     ["the way from a function to what keeps it from being a graph is shown", goToCause],
+    ["the calls along which effects travel are shown, in both directions", effects],
+    ["code that runs as a graph is marked, and the marks are hidden again", graphCode],
     ["the changes of the whole workspace are listed, and one is made", proposals],
     ["all safe changes are listed, each ticked, and made", allSafe],
     ["a double click on a parameter's hint writes the annotation", doubleClick],
@@ -49,6 +53,7 @@ const steps = [
     ["a wrong path of the server is said", wrongPath],
     ["a Python without the server runs the one that the extension carries", carriedServer],
     ["a server is installed on request", installServer],
+    ["the package is added to the environment that Python Environments has chosen", addPackage],
 ];
 
 async function diagnostics() {
@@ -182,6 +187,64 @@ async function goToCause() {
     await bench.shot("cause");
     await bench.page.keyboard.press("Escape");
     await peek.waitFor({ state: "detached" });
+}
+
+async function effects() {
+    const rows = bench.page.locator(".pane-body .monaco-list-row");
+    const row = (text) => rows.filter({ hasText: text }).first();
+    await bench.open("cause.py");
+    await bench.shows("values: float32 (4, 4)");
+    await bench.goTo(10, 14); // on the name of what is called there
+    await bench.run("terra-refactor: Show Effects of Calls");
+    await row("told").waitFor();
+    await row("print(\"values\", values)").waitFor();
+    await bench.goTo(9, 6);
+    await bench.run("terra-refactor: Show Effects of Calls");
+    await row("watched").waitFor();
+    await row("told").locator(".monaco-tl-twistie").click();
+    await row("print(\"values\", values)").waitFor();
+    await bench.shot("effects-from");
+    await row("told").click();
+    await bench.page.locator('.statusbar-item:has-text("Ln 4, Col 5")').first().waitFor();
+    await bench.run("terra-refactor: Show Effects of Calls");
+    await row("watched").waitFor({ state: "detached" });
+    const title = (text) => bench.page.locator(".part.sidebar .composite.title").filter({ hasText: text });
+    await title("Effects Come From").waitFor();
+    await bench.page.locator(".action-label.codicon-call-incoming").first().click();
+    await title("Effects Go To").waitFor();
+    await row("watched").waitFor();
+    await bench.shot("effects-to");
+    await bench.run("View: Show Explorer");
+}
+
+/** The marked lines of the editor: their numbers, and how the line at their left is drawn. */
+function marks() {
+    return bench.page.evaluate(() => {
+        const found = [];
+        for (const each of document.querySelectorAll(".editor-instance .view-overlays .cdr")) {
+            const style = getComputedStyle(each);
+            if (style.borderLeftWidth === "2px" && style.borderLeftStyle !== "none") {
+                found.push(`${style.borderLeftStyle} ${style.borderTopWidth}`);
+            }
+        }
+        return found;
+    });
+}
+
+async function graphCode() {
+    await bench.open("model.py");
+    await bench.shows("hidden: float32 (32, 8)");
+    assert.deepEqual(await marks(), [], "something is marked before anybody has asked");
+    await bench.run("terra-refactor: Show or Hide Code That Runs as a Graph");
+    await until(async () => (await marks()).length > 0, "nothing is marked");
+    const lines = onDisk("model.py").split("\n");
+    const first = lines.findIndex((line) => line.includes("def forward("));
+    const last = lines.findIndex((line, index) => index > first && line.startsWith("        return"));
+    const marked = await marks();
+    assert.deepEqual([marked.length, new Set(marked)], [last - first + 1, new Set(["solid 0px"])], "other lines than those of the function are marked");
+    await bench.shot("graph-code");
+    await bench.run("terra-refactor: Show or Hide Code That Runs as a Graph");
+    await until(async () => (await marks()).length === 0, "the marks are still there");
 }
 
 async function proposals() {
@@ -391,6 +454,36 @@ async function installServer() {
     await bench.shot("installed");
 }
 
+/** Python Environments says which environment is the program's; it lacks the package, which is installed there when somebody agrees. */
+async function addPackage() {
+    const environment = path.join(bench.home, "program");
+    const made = spawnSync(values.python, ["-m", "venv", environment], { encoding: "utf-8" });
+    assert.equal(made.status, 0, made.stderr);
+    const python = path.join(environment, "bin/python");
+    bench.install(packedEnvironments(bench.home));
+    writeFileSync(path.join(project, "loud.py"), readFileSync(path.join(project, "cause.py"), "utf-8").replaceAll("watched", "heard"));
+    await bench.set({ "terra-refactor.interpreter": "", "environments.chosen": python });
+    await bench.open("loud.py");
+    await bench.shows("values: float32 (4, 4)");
+    await bench.goTo(9, 6);
+    await bench.openActions("Add terra-refactor to the environment of the program, to co-execute heard");
+    await bench.shot("add-package-menu");
+    await bench.choose("Add terra-refactor to the environment of the program, to co-execute heard");
+    const dialog = bench.page.locator(`.monaco-dialog-box:has-text("${python}")`);
+    await dialog.waitFor();
+    await bench.shot("add-package-consent");
+    await dialog.locator(".monaco-button:has-text('Install')").click();
+    await bench.notification("installing the package").waitFor();
+    await bench.notification("installing the package").waitFor({ state: "detached", timeout: 2 * PATIENCE });
+    const imported = spawnSync(python, ["-I", "-c", "import terra_refactor.runtime"], { encoding: "utf-8" });
+    assert.equal(imported.status, 0, imported.stderr);
+    await lens("Co-execute · no graph: host print or log");
+    await bench.goTo(9, 6);
+    await bench.openActions("Co-execute: heard");
+    await bench.shot("add-package-done");
+    await bench.page.keyboard.press("Escape");
+}
+
 /** Runs one step, within a time in which any step can be done. */
 async function attempt(name, step, number) {
     const started = Date.now();
@@ -422,7 +515,7 @@ for (const ending of ["SIGINT", "SIGTERM"]) {
 try {
     bench.install(values.vsix);
     await bench.start();
-    for (const [index, [name, step]] of steps.filter(([name]) => name.includes(values.only)).entries()) {
+    for (const [index, [name, step]] of steps.filter(([name]) => only.some((text) => name.includes(text))).entries()) {
         doing = `step ${index + 1}: ${name}`;
         failed += (await attempt(name, step, index + 1)) ? 0 : 1;
     }

@@ -37,7 +37,7 @@ export async function goToCause(ask: Ask): Promise<void> {
         return;
     }
     const places = way.steps.map(({ uri, range }) => new vscode.Location(vscode.Uri.parse(uri), rangeOf(range)));
-    await vscode.commands.executeCommand("editor.action.goToLocations", editor.document.uri, at, places, "peek", "Nothing to show");
+    await vscode.commands.executeCommand("editor.action.goToLocations", editor.document.uri, at, places, "peek", vscode.l10n.t("Nothing to show"));
 }
 
 async function choose(ways: readonly Way[]): Promise<Way | undefined> {

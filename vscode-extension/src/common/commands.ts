@@ -2,6 +2,8 @@
 
 import * as vscode from "vscode";
 import { goToCause } from "./causes";
+import { Effects } from "./effects";
+import { GraphCode } from "./graphCode";
 import { log } from "./logger";
 import { Proposals } from "./proposals";
 import { Proving } from "./proving";
@@ -17,15 +19,22 @@ export function registerCommands(server: ServerHolder, state: vscode.Memento): v
     const register = (name: string, run: (...args: never[]) => unknown): vscode.Disposable =>
         vscode.commands.registerCommand(`terra-refactor.${name}`, run);
     const proposals = new Proposals(asking);
+    const effects = new Effects(asking);
+    const graphCode = new GraphCode(server);
     return [
         proving,
         proposals,
+        graphCode,
         register("run.listProposals", async () => {
             await vscode.commands.executeCommand("terra-refactor.proposals.focus");
             await proposals.refresh();
         }),
         register("run.applyProposal", (proposal: Parameters<Proposals["apply"]>[0]) => proposals.apply(proposal)),
         register("run.goToCause", () => goToCause(asking)),
+        register("run.showEffects", () => effects.show("from")),
+        register("run.showEffectsFrom", () => effects.turn("from")),
+        register("run.showEffectsTo", () => effects.turn("to")),
+        register("run.toggleGraphCode", () => graphCode.toggle()),
         register("run.proveChange", () => {
             const editor = vscode.window.activeTextEditor;
             return editor && proving.prove(editor.document.uri.toString(), "", editor.selection.active.line + 1);

@@ -8,7 +8,7 @@ export const log = vscode.window.createOutputChannel("terra-refactor", { log: tr
 
 /** The channel of the messages between editor and server; made when it is first needed. */
 export function traceChannel(): vscode.OutputChannel {
-    trace ??= vscode.window.createOutputChannel("terra-refactor: messages");
+    trace ??= vscode.window.createOutputChannel(vscode.l10n.t("terra-refactor: messages"));
     return trace;
 }
 

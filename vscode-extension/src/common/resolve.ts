@@ -28,6 +28,8 @@ export interface World {
     /** Names that may be interpreters on the search path. */
     readonly fallbacks: readonly string[];
     exists(program: string): boolean;
+    /** A sentence in the language of the editor; `{0}` stands for the first of the parts. */
+    say(sentence: string, ...parts: string[]): string;
     /** Whether the extension carries a server for interpreters whose native modules end so. */
     carries(suffix: string): boolean;
 }
@@ -52,7 +54,7 @@ export async function resolveServer(settings: ServerSettings, world: World): Pro
     const [command, ...args] = settings.path;
     if (command !== undefined) {
         if (!world.exists(command)) {
-            return missing(`${command}, which \`terra-refactor.path\` names, does not exist`);
+            return missing(world.say("{0}, which `terra-refactor.path` names, does not exist", command));
         }
         return { found: true, server: { kind: "command", command, args, from: "terra-refactor.path" } };
     }
@@ -62,12 +64,12 @@ export async function resolveServer(settings: ServerSettings, world: World): Pro
     for (const [interpreter, from] of await candidates(settings, world)) {
         const probe = await world.probe(interpreter);
         if (probe === undefined) {
-            reasons.push(`${interpreter} (${from}) does not run`);
+            reasons.push(world.say("{0} ({1}) does not run", interpreter, world.say(from)));
             continue;
         }
         shim ||= from !== OWN && probe.shim === true;
         if (!isAtLeast(probe.python, OLDEST_PYTHON)) {
-            reasons.push(`${interpreter} (${from}) is Python ${probe.python}; ${OLDEST_PYTHON} or newer is needed`);
+            reasons.push(world.say("{0} ({1}) is Python {2}; {3} or newer is needed", interpreter, world.say(from), probe.python, OLDEST_PYTHON));
             continue;
         }
         if (probe.server !== undefined && (from === OWN || settings.importStrategy === "fromEnvironment")) {
@@ -80,21 +82,27 @@ export async function resolveServer(settings: ServerSettings, world: World): Pro
             }
         }
         if (settings.importStrategy === "fromEnvironment" || from === OWN) {
-            reasons.push(`${interpreter} (${from}) has no terra-refactor[lsp]${probe.missing ? `: ${probe.missing}` : ""}`);
+            const lacking = world.say("{0} ({1}) has no terra-refactor[lsp]", interpreter, world.say(from));
+            reasons.push(probe.missing ? `${lacking}: ${probe.missing}` : lacking);
         }
     }
     if (carried !== undefined) {
         return { found: true, server: carried };
     }
     if (settings.importStrategy === "useBundled" && world.ownInterpreter() === undefined) {
-        reasons.push("the extension's own server is not installed yet");
+        reasons.push(world.say("the extension's own server is not installed yet"));
     }
-    return missing(reasons.length > 0 ? reasons.join("; ") : "no Python was found");
+    return missing(reasons.length > 0 ? reasons.join("; ") : world.say("no Python was found"));
 }
 
-export const OWN = "the extension's own environment";
+/** A text that is translated where it is shown. */
+const later = (text: string): string => text;
+
+export const OWN = later("the extension's own environment");
 /** What the extension carries runs with any Python of this platform, and installs nothing. */
-export const CARRIED = "the extension";
+export const CARRIED = later("the extension");
+const CHOSEN = later("the Python extension's choice");
+const SEARCHED = later("the search path");
 
 async function candidates(settings: ServerSettings, world: World): Promise<[string, string][]> {
     const found: [string, string][] = [];
@@ -107,9 +115,9 @@ async function candidates(settings: ServerSettings, world: World): Promise<[stri
     } else {
         const active = await world.activeInterpreter();
         if (active !== undefined) {
-            found.push([active, "the Python extension's choice"]);
+            found.push([active, CHOSEN]);
         } else {
-            found.push(...world.fallbacks.map((name): [string, string] => [name, "the search path"]));
+            found.push(...world.fallbacks.map((name): [string, string] => [name, SEARCHED]));
         }
     }
     if (own !== undefined && settings.importStrategy === "fromEnvironment") {

@@ -31,6 +31,9 @@ export class ServerHolder implements vscode.Disposable {
     private running: Server | undefined;
     private queue: Promise<void> = Promise.resolve();
     private readonly grouping = new Grouping();
+    private readonly differing = new vscode.EventEmitter<void>();
+    /** What the server says about a text may be another thing than before, although the text has not changed. */
+    readonly onMayDiffer = this.differing.event;
 
     constructor(
         private readonly context: vscode.ExtensionContext,
@@ -65,6 +68,7 @@ export class ServerHolder implements vscode.Disposable {
 
     dispose(): void {
         this.grouping.dispose();
+        this.differing.dispose();
         void this.stop();
     }
 
@@ -92,6 +96,7 @@ export class ServerHolder implements vscode.Disposable {
             ownInterpreter: () => (existsSync(own) ? own : undefined),
             fallbacks: process.platform === "win32" ? ["py", "python"] : ["python3", "python"],
             carries: (suffix) => carries(this.context.extensionPath, suffix),
+            say: (sentence, ...parts) => vscode.l10n.t(sentence, ...parts),
             exists: (program) => !path.isAbsolute(program) || existsSync(program),
         };
     }
@@ -123,6 +128,7 @@ export class ServerHolder implements vscode.Disposable {
         const options: ServerOptions = { command, args, options: folder === undefined ? {} : { cwd: folder } };
         const client = new LanguageClient(SECTION, "terra-refactor", options, this.clientOptions(server));
         this.client = client;
+        client.onNotification("terra-refactor/graphCodeChanged", () => this.differing.fire());
         try {
             await client.start();
         } catch (error) {
@@ -185,8 +191,9 @@ export class ServerHolder implements vscode.Disposable {
 
     private tellReady(server: Server): void {
         const version = server.kind === "python" ? server.version : "";
-        this.status.ready(version, server.kind === "python" ? `${server.interpreter} (${server.from})` : server.command);
+        this.status.ready(version, server.kind === "python" ? `${server.interpreter} (${vscode.l10n.t(server.from)})` : server.command);
         setContext("ready", true);
+        this.differing.fire();
         if (server.kind === "python" && server.from === OWN) {
             this.offerUpdate(server.version);
         }

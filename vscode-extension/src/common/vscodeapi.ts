@@ -30,6 +30,6 @@ export function withProgress<T>(title: string, work: () => Promise<T>): Thenable
     return vscode.window.withProgress({ location: vscode.ProgressLocation.Notification, title }, work);
 }
 
-export function setContext(name: string, value: boolean): void {
+export function setContext(name: string, value: boolean | string): void {
     void vscode.commands.executeCommand("setContext", `${SECTION}.${name}`, value);
 }

@@ -16,6 +16,7 @@ function world(probes: Record<string, Probe>, more: Partial<World> = {}): World 
         ownInterpreter: () => undefined,
         fallbacks: ["python3", "python"],
         exists: (program) => program !== "/no/such/program",
+        say: (sentence, ...parts) => parts.reduce((text, part, index) => text.replaceAll(`{${index}}`, part), sentence),
         carries: () => false,
         ...more,
     };
@@ -131,4 +132,11 @@ test("a server is the same if nothing of it differs", () => {
     assert.ok(sameServer(server, { ...server }));
     assert.ok(!sameServer(server, { ...server, version: "2" }));
     assert.ok(!sameServer(undefined, server));
+});
+
+test("what is missing is said in the language of the editor", async () => {
+    const words: Record<string, string> = { "{0} ({1}) does not run": "{0} ({1}) läuft nicht", "the search path": "Suchpfad" };
+    const said = world({}, {}).say;
+    const there = world({}, { fallbacks: ["python3"], say: (sentence, ...parts) => said(words[sentence] ?? sentence, ...parts) });
+    assert.equal(await interpreterOf({}, there), "none: python3 (Suchpfad) läuft nicht");
 });
