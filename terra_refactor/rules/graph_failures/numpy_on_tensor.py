@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from terra_refactor.analysis.facts import ObjectKind
 from terra_refactor.domain.dtype import INTEGER
 from terra_refactor.domain.value import (
     Constant,
     DTypeValue,
     FrozenList,
+    ObjectId,
+    Reference,
     Scalar,
     TensorKind,
     TensorValue,
@@ -91,7 +94,7 @@ def _given(view: ContextView, call: Call, name: str) -> Iterator[LocalHazard]:
     """The argument of a NumPy function that is no array in a graph."""
     written = view.written(call.op)
     given = [argument.value for argument in call.arguments]
-    certain = [number for number in given if view.holds_symbolic(number)]
+    certain = [number for number in given if view.holds_symbolic(number) or _is_filled_with_tensors(view, number)]
     if certain:
         message = f"`{written}` gets the tensor `{view.written(certain[0])}`: in a graph it cannot be an array"
         yield LocalHazard(call.op, message, cure=_cure(view, call, name))
@@ -109,6 +112,36 @@ def _given(view: ContextView, call: Call, name: str) -> Iterator[LocalHazard]:
             f"`{written}` may get a tensor (`{tensor}`): in a graph it cannot be an array",
             f"`{tensor}` is no tensor where `{view.written(call.function)}` gets it",
         )
+
+
+def _is_filled_with_tensors(view: ContextView, number: OpId) -> bool:
+    """Whether it is a list of tensors that the function makes: by a comprehension, or empty, and puts them into it."""
+    if _is_comprehension_of_tensors(view, number):
+        return True
+    lists = _own_lists(view, number)
+    return any(
+        bool(lists & _own_lists(view, call.owner))
+        and (
+            view.holds_symbolic(call.arguments[-1].value)
+            or _is_comprehension_of_tensors(view, call.arguments[-1].value)
+        )
+        for call, _ in (view.calls_with(Trait.FILLS_LIST) if lists else ())
+        if call.owner is not None and call.arguments
+    )
+
+
+def _is_comprehension_of_tensors(view: ContextView, number: OpId) -> bool:
+    made = view.origin(number)
+    if not isinstance(made, Display) or not made.is_comprehension or made.kind is Container.GENERATOR:
+        return False
+    return any(view.holds_symbolic(item.value) for item in made.items)
+
+
+def _own_lists(view: ContextView, number: OpId) -> frozenset[ObjectId]:
+    """The lists that a value may be, of those that the function makes itself."""
+    references = (member.object for member in members(view.value(number)) if isinstance(member, Reference))
+    found = (view.facts.objects[each] for each in references)
+    return frozenset(each.id for each in found if each.kind is ObjectKind.LIST and each.function == view.function.id)
 
 
 def _arrays_given(view: ContextView, number: OpId) -> str | None:
