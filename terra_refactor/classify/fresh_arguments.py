@@ -142,8 +142,17 @@ def _freshness_of(view: ContextView, call: OpId, number: OpId, depth: int, ask: 
                 return _related(view, call, op, Freshness.ALWAYS)
         case _:
             pass
-    if not any(_is_told_by_identity(view, member) for member in alternatives):
-        return _is_resized(view, call, alternatives)
+    if any(_is_told_by_identity(view, member) for member in alternatives):
+        return _freshness_by_identity(view, call, number, depth, ask)
+    resized = _is_resized(view, call, alternatives)
+    if any(_is_given_list(view, member) or _is_list_of_objects(view, member) for member in alternatives):
+        return max(resized, _freshness_by_identity(view, call, number, depth, ask))
+    return resized
+
+
+def _freshness_by_identity(view: ContextView, call: OpId, number: OpId, depth: int, ask: AskFresh) -> Freshness:
+    """How fresh an object, or a list of objects, is."""
+    made, alternatives = view.origin(number), members(view.value(number))
     match made:
         case NameRead(name=name, is_local=True):
             found = [
@@ -157,7 +166,8 @@ def _freshness_of(view: ContextView, call: OpId, number: OpId, depth: int, ask: 
                 found.append(min(given, Freshness.SOMETIMES) if repeated else given)
             return max(found, default=Freshness.NEVER)
         case NameRead(is_captured=is_captured):
-            return Freshness.SOMETIMES if is_captured else Freshness.NEVER
+            told = any(_is_told_by_identity(view, each) or _is_list_of_objects(view, each) for each in alternatives)
+            return Freshness.SOMETIMES if is_captured and told else Freshness.NEVER
         case _:
             return max((_made(view, call, number, made, member) for member in alternatives), default=Freshness.NEVER)
 
@@ -220,9 +230,42 @@ def _is_told_by_identity(view: ContextView, value: Value) -> bool:
             return False
 
 
+def _is_list_of_objects(view: ContextView, value: Value) -> bool:
+    """Whether it is a list that a function of the program makes and puts objects into: the graph is chosen by each of them."""
+    if not isinstance(value, Reference):
+        return False
+    made = view.facts.objects[value.object]
+    if made.kind is not ObjectKind.LIST or made.function is None or made.op is None:
+        return False
+    if view.program.function(made.function).kind is FunctionKind.MODULE:
+        return False
+    for context in view.facts.contexts_of(made.function):
+        maker = view if context.id == view.context.id else ContextView(view.codes, view.facts, context)
+        for call, _ in maker.calls_with(Trait.FILLS_LIST):
+            if call.owner is None or not call.arguments or not _is_made_at(maker, call.owner, made.op):
+                continue
+            if maker.any_of(call.arguments[-1].value, lambda each: _is_told_by_identity(view, each)):
+                return True
+    return False
+
+
+def _is_given_list(view: ContextView, value: Value) -> bool:
+    """Whether it is a list of the caller, of which only the caller knows what it holds."""
+    made = view.facts.objects[value.object] if isinstance(value, Reference) else None
+    return made is not None and made.kind is ObjectKind.LIST and made.function is None
+
+
+def _is_made_at(view: ContextView, number: OpId, place: OpId) -> bool:
+    """Whether a value may be a container that an operation of the function makes."""
+    objects = (view.facts.objects[each.object] for each in members(view.value(number)) if isinstance(each, Reference))
+    return any((each.function, each.op) == (view.function.id, place) for each in objects)
+
+
 def _made(view: ContextView, call: OpId, number: OpId, made: Fact | None, value: Value) -> Freshness:
     """How fresh a value is that an operation of the caller gives."""
     place = number if made is None else made.op
+    if _is_list_of_objects(view, value):
+        return Freshness.NEVER if isinstance(made, AttributeRead) else _related(view, call, place, Freshness.ALWAYS)
     match made, value:
         case AttributeRead(), BoundMethod():
             how = Freshness.ALWAYS

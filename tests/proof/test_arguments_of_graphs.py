@@ -51,6 +51,7 @@ class Signal:
 Pair = collections.namedtuple("Pair", "a b")
 model = Model()
 held = model.apply
+all_models = [Model(), Model()]
 one = tf.constant(1.0)
 table = {"a": one, "b": one}
 
@@ -64,6 +65,17 @@ def scaled(factor):
         return x * factor
 
     return scale
+
+
+def models(number):
+    found = []
+    for _ in range(number):
+        found.append(Model())
+    return found
+
+
+def models_and_number(number):
+    return models(number), number
 
 
 def step(v, x):
@@ -111,6 +123,9 @@ KINDS = {
     "a zip": ("zip([1.0], [2.0])", "x + sum(k for k, _ in v)", EACH),
     "a named tuple": ("Pair(one, one)", "x * v.a", ONCE),
     "a named tuple that looks at its values": ("Ordered(one, one)", "x * v.a", RAISES),
+    "a list that a function fills with objects": ("models(2)", "v[1](x)", EACH),
+    "such a list beside a number": ("models_and_number(2)[0]", "v[1](x)", EACH),
+    "such a list that is held": ("all_models", "v[1](x)", ONCE),
     "an object that can be an array": ("Signal()", "x * v.rate", RAISES),
 }
 
