@@ -7,7 +7,7 @@ Ignores: calls that bring none of it, and what reaches a function only by a call
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -77,8 +77,8 @@ def carried_from(snapshot: Snapshot, path: str, index: int) -> tuple[Carrying, .
     ]
     causes = known.causes(function.id)
     along = [
-        Carrying(known.carrier(snapshot.program.function(callee)), _spans(function, places))
-        for callee, places in known.calls(function.id).items()
+        Carrying(known.carrier(snapshot.program.function(callee)), tuple(sorted(places)))
+        for callee, places in known.ways(function).items()
         if not causes.isdisjoint(known.causes(callee))
     ]
     return (*own, *sorted(along, key=lambda each: (each.calls, each.carrier.path, each.carrier.span)))
@@ -94,11 +94,12 @@ def carried_to(snapshot: Snapshot, path: str, index: int) -> tuple[Carrying, ...
     known = _Known(snapshot)
     causes = known.causes(function.id)
     found: list[Carrying] = []
-    for caller in dict.fromkeys(snapshot.facts.function_of(each.context) for each in facts.callers):
-        calls = known.calls(caller).get(function.id)
-        if calls and not causes.isdisjoint(known.causes(caller)):
-            code = snapshot.program.function(caller)
-            found.append(Carrying(known.carrier(code), _spans(code, calls)))
+    callers = [snapshot.facts.function_of(each.context) for each in facts.callers]
+    for caller in dict.fromkeys([*callers, *known.reached_through(function)]):
+        code = snapshot.program.function(caller)
+        places = known.ways(code).get(function.id)
+        if places and not causes.isdisjoint(known.causes(caller)):
+            found.append(Carrying(known.carrier(code), tuple(sorted(places))))
     return tuple(sorted(found, key=lambda each: (each.carrier.path, each.carrier.span)))
 
 
@@ -108,6 +109,9 @@ class _Known:
     def __init__(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
         self._decisions = {each.function: each for found in snapshot.decisions.values() for each in found}
+        self._by_name: dict[str, list[Decision]] = {}
+        for decision in self._decisions.values():
+            self._by_name.setdefault(decision.qualname, []).append(decision)
 
     def calls(self, caller: FunctionId) -> Mapping[FunctionId, list[OpId]]:
         """The functions that a function calls, each with the calling operations."""
@@ -119,6 +123,31 @@ class _Known:
                     if call.op not in places:
                         places.append(call.op)
         return found
+
+    def ways(self, function: Function) -> Mapping[FunctionId, set[Span]]:
+        """The functions that a function calls, or through which a hazard reaches it all the same (the gradient that a tape runs), each
+        with the places."""
+        found: dict[FunctionId, set[Span]] = {
+            callee: {function.span_of(op) for op in places} for callee, places in self.calls(function.id).items()
+        }
+        decision = self._decisions.get(function.id)
+        for hazard in () if decision is None else decision.hazards:
+            called = (self._snapshot.program.function(each).qualname for each, at in found.items() if hazard.span in at)
+            if hazard.via and hazard.via[0] not in called:
+                others = [
+                    other.function
+                    for other in self._by_name.get(hazard.via[0], ())
+                    if any((each.rule, each.via) == (hazard.rule, hazard.via[1:]) for each in other.hazards)
+                ]
+                if len(others) == 1:
+                    found.setdefault(others[0], set()).add(hazard.span)
+        return found
+
+    def reached_through(self, function: Function) -> Iterator[FunctionId]:
+        """The functions that a hazard reaches through this one."""
+        for decision in self._decisions.values():
+            if any(hazard.via[:1] == (function.qualname,) for hazard in decision.hazards):
+                yield decision.function
 
     def causes(self, identity: FunctionId) -> frozenset[_Key]:
         """What reaches a function. Nothing is decided about the body of a module or class: of that, what reaches those that it calls."""
@@ -182,10 +211,6 @@ def _keys(decision: Decision) -> Iterator[_Key]:
         yield effect.kind, effect.path, effect.span
     for hazard in decision.hazards:
         yield hazard.rule, hazard.via[-1] if hazard.via else decision.qualname
-
-
-def _spans(function: Function, calls: Iterable[OpId]) -> tuple[Span, ...]:
-    return tuple(sorted({function.span_of(op) for op in calls}))
 
 
 def _written(text: str, span: Span) -> str:

@@ -169,3 +169,33 @@ def test_what_is_no_function_of_the_file_has_no_calls(tmp_path: Path) -> None:
     assert carried_from(snapshot, path, 1_000_000) == ()
     assert carried_to(snapshot, path, 1_000_000) == ()
     assert carried_from(snapshot, "other.py", 0) == ()
+
+
+def test_a_hazard_of_a_gradient_that_a_tape_calls_has_its_way(tmp_path: Path) -> None:
+    text = """\
+        import tensorflow as tf
+
+        def noisy(upstream):
+            return upstream * upstream.numpy()
+
+        @tf.custom_gradient
+        def double(x):
+            def backwards(upstream):
+                return noisy(upstream)
+
+            return x * 2.0, backwards
+
+        def step(x):
+            return double(x)
+
+        step(tf.ones([2]))
+        """
+    session = project(tmp_path, {"m.py": text})
+    path = shown(tmp_path, "m.py")
+    snapshot = session.snapshot(path)
+    step, backwards = at(snapshot, path, "def step"), at(snapshot, path, "def backwards")
+    assert step is not None
+    assert backwards is not None
+    assert named(carried_from(snapshot, path, step[2])) == [("double", [14]), ("double.<locals>.backwards", [14])]
+    assert named(carried_from(snapshot, path, backwards[2])) == [("noisy", [9])]
+    assert named(carried_to(snapshot, path, backwards[2])) == [("step", [14])]
