@@ -12,6 +12,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from analysis_support import analyze_text
 
+from terra_refactor.classify.hazards import HazardMap
+
 GRAPH = "import tensorflow as tf\n\n@tf.function\ndef step(x, y):\n{}\n\nstep(tf.ones([3]), tf.ones([3]))\n"
 
 
@@ -295,3 +297,14 @@ def test_only_a_size_that_is_known_to_grow_does(part: str, wrong: bool) -> None:
         f"        y = {part}\n    return y\n\nf(tf.ones([4]))\n"
     )
     assert ("TR307" in {hazard.rule for hazard in analyze_text(text).decision("f").hazards}) is wrong
+
+
+def test_hazards_of_graphs_are_looked_for_in_functions_and_not_in_the_body_of_a_module() -> None:
+    result = analyze_text(
+        "import tensorflow as tf\n\nx = tf.ones([3])\nx.numpy()\n\ndef read(x):\n    x.numpy()\n\nread(x)\n"
+    )
+    hazards = HazardMap(result.program, result.facts)
+    found = {context.function.index: hazards.found(context) for context in result.facts.contexts}
+    of_module = found.pop(0)
+    assert of_module == ()
+    assert [[rule.id for rule, _ in each] for each in found.values()] == [["TR301"]]
