@@ -23,7 +23,7 @@ from terra_refactor.facts.records import (
 )
 from terra_refactor.facts.view import ContextView, has_trait
 from terra_refactor.ir.ids import FunctionId, OpId
-from terra_refactor.rules.argument_uses import taken_out_of
+from terra_refactor.rules.argument_uses import is_part_of, taken_out_of, uses_of
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
 from terra_refactor.tf_model.spec import Trait
 
@@ -80,6 +80,25 @@ def _asked_about_variables(view: ContextView) -> Iterator[tuple[OpId, OpId]]:
     for call in view.reached(Call):
         if call.method == _WATCHED and call.owner is not None and view.is_tape(call.owner):
             yield call.op, call.owner
+        record = view.calls.get(call.op)
+        for inner in map(view.of, () if record is None else record.callees):
+            for parameter in inner.function.parameters:
+                given = view.given_for(call, inner.function, parameter.name)
+                for fact in () if given is None else view.behind(given, _parts):
+                    if isinstance(fact, Call) and fact.method == _GRADIENT and _may_be_none(view, fact):
+                        if next(uses_of(inner, parameter.name, _compared_with_none, is_part_of), None) is not None:
+                            assert fact.owner is not None
+                            yield call.op, fact.owner
+
+
+def _compared_with_none(view: ContextView, parameter: str) -> Iterator[OpId]:
+    """Where a function compares a parameter, or a part of it, with None."""
+    for operation in view.reached(Operation):
+        if operation.symbol in ("is", "is not", "==", "!="):
+            for side, other in operation.pairs:
+                literal = view.made(other)
+                if isinstance(literal, Literal) and literal.value is None and is_part_of(view, side, parameter):
+                    yield operation.op
 
 
 def _may_be_none(view: ContextView, call: Call) -> bool:

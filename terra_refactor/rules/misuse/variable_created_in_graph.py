@@ -13,6 +13,7 @@ from terra_refactor.facts.view import ContextView
 from terra_refactor.facts.whole_program import calls_anywhere
 from terra_refactor.ir.function import FunctionKind
 from terra_refactor.ir.ids import OpId
+from terra_refactor.rules.argument_uses import uses_of
 from terra_refactor.rules.rule import CureHint, CureKind, LocalHazard, Rule, RuleKind, Samples, Severity
 from terra_refactor.tf_model.spec import Trait
 
@@ -22,32 +23,28 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
     several = dict(_several_given(view))
     if not several or _is_built_elsewhere(view):
         return
-    # a context may stand for the arguments of all calls, and has one object for them
-    given = {
-        each: read.name
-        for read in view.reached(NameRead)
-        if read.name in several
-        for each in members(view.value(read.op))
-        if isinstance(each, Reference)
-    }
-    for number, fact in view.calls.items():
-        for context in (view.context, *view.called_from(fact.callees)):
-            inner = view.of(context.id)
-            for call, name in inner.calls_with(Trait.TAKES_VARIABLES):
-                if call.owner is None or name.endswith(".build") or (context is view.context and call.op != number):
-                    continue
-                applied = (each for each in members(inner.value(call.owner)) if isinstance(each, Reference))
-                for parameter in sorted({given[each] for each in applied if each in given}):
-                    yield LocalHazard(
-                        number,
-                        f"calls bring several optimizers as `{parameter}`: each makes its variables when it is first applied, which a "
-                        "graph may do only in its first trace",
-                        # without momentum there is nothing to create
-                        f"the optimizers that are given as `{parameter}` make no variables"
-                        if several[parameter]
-                        else None,
-                        boundary=True,
-                    )
+    for parameter, is_plain in several.items():
+        for number in dict.fromkeys(uses_of(view, parameter, _applied, _is_parameter)):
+            yield LocalHazard(
+                number,
+                f"calls bring several optimizers as `{parameter}`: each makes its variables when it is first applied, which a "
+                "graph may do only in its first trace",
+                # without momentum there is nothing to create
+                f"the optimizers that are given as `{parameter}` make no variables" if is_plain else None,
+                boundary=True,
+            )
+
+
+def _applied(view: ContextView, parameter: str) -> Iterator[OpId]:
+    """Where a function applies gradients by a parameter."""
+    for call, name in view.calls_with(Trait.TAKES_VARIABLES):
+        if call.owner is not None and not name.endswith(".build") and _is_parameter(view, call.owner, parameter):
+            yield call.op
+
+
+def _is_parameter(view: ContextView, number: OpId, name: str) -> bool:
+    read = view.origin(number)
+    return isinstance(read, NameRead) and read.name == name and view.code.has_parameter(name)
 
 
 def _several_given(view: ContextView) -> Iterator[tuple[str, bool]]:
