@@ -9,7 +9,7 @@ from __future__ import annotations
 from terra_refactor.analysis.facts import ObjectKind
 from terra_refactor.analysis.frames import Frame
 from terra_refactor.analysis.objects import ObjectTable
-from terra_refactor.domain.lattice import join, names_object, rename
+from terra_refactor.domain.lattice import WITHOUT_OBJECTS, join, names_object, rename
 from terra_refactor.domain.state import ANY_NAME, EXISTS, HeapKey, State, is_there, may_be_named, written_to_any
 from terra_refactor.domain.value import FALSE, TRUE, UNBOUND, UNKNOWN, Constant, FrozenDict, ObjectId, Value, members
 from terra_refactor.ir.ids import FunctionId, OpId
@@ -65,7 +65,7 @@ class AbstractHeap:
         older = self.objects.older(number)
         mapping = {number: older}
         exists_older = state.get((older, EXISTS)) is not None
-        for key, value in _visible(state).items():
+        for key, value in _fields_about(state, number):
             if key[0] == number:
                 state.heap[key] = UNBOUND
                 if key[1] == EXISTS:
@@ -74,7 +74,7 @@ class AbstractHeap:
                 known = state.get(moved) if exists_older else None
                 renamed = rename(value, mapping)
                 state.set(moved, renamed if known is None else join(known, renamed))
-            elif names_object(value, number):
+            else:
                 state.set(key, rename(value, mapping))
         state.set((older, EXISTS), FALSE)
         frame.allocated.add(older)
@@ -120,6 +120,26 @@ class AbstractHeap:
             values[name] = joined if len(members(joined)) <= _FEW else UNKNOWN
         named = tuple((Constant(name), written) for name, written in values.items() if name)
         frame.state.set((number, ANY_NAME), FrozenDict(named, values.get("")))
+
+
+def _fields_about(state: State, number: ObjectId) -> list[tuple[HeapKey, Value]]:
+    """What one call sees of the fields of an object and of those whose value names it, in the order of `_visible`: of all fields, few."""
+    found: list[tuple[HeapKey, Value]] = []
+    nearer: list[dict[HeapKey, Value]] = []
+    level: State | None = state
+    while level is not None:
+        heap = level.heap
+        about = [
+            item
+            for item in heap.items()
+            if item[0][0] == number or (type(item[1]) not in WITHOUT_OBJECTS and names_object(item[1], number))
+        ]
+        found += [item for item in about if not any(item[0] in known for known in nearer)]
+        if level.reads is not None:
+            break
+        nearer.append(heap)
+        level = level.parent
+    return found
 
 
 def _visible(state: State) -> dict[HeapKey, Value]:

@@ -19,8 +19,9 @@ from terra_refactor.domain.effect import Effect
 from terra_refactor.domain.evidence import Evidence
 from terra_refactor.domain.value import ObjectId, Value
 from terra_refactor.ir.ids import FunctionId, OpId
+from terra_refactor.tf_model import registry
 from terra_refactor.tf_model.releases import Behaviour
-from terra_refactor.tf_model.spec import ErrorKind
+from terra_refactor.tf_model.spec import ErrorKind, Trait
 
 ContextId: TypeAlias = int
 """Number of a context, the key of `ProgramFacts.contexts`. It depends on the function and its earlier contexts, not on other functions."""
@@ -211,6 +212,10 @@ class Contexts:
     by_number: Mapping[ContextId, ContextFacts]
     library: frozenset[str] | None = field(default=None, init=False, repr=False)
     """For `ProgramFacts.library_functions`, once it was asked for."""
+    called: dict[tuple[Trait, str], bool] = field(default_factory=dict, init=False, repr=False)
+    """For `ProgramFacts.is_called`."""
+    leading: dict[str, frozenset[ContextId]] = field(default_factory=dict, init=False, repr=False)
+    """For `ProgramFacts.leads_to`: the contexts by the library functions that were asked for."""
 
     def __getitem__(self, number: ContextId) -> ContextFacts:
         """KeyError if there is none of that number."""
@@ -251,6 +256,41 @@ class ProgramFacts:
                 name for context in self.contexts for call in context.calls for name in call.library
             )
         return found
+
+    def is_called(self, trait: Trait, ending: str = "") -> bool:
+        """Whether a library function that has a trait, and whose name ends so, is called in any context."""
+        found = self.contexts.called.get((trait, ending))
+        if found is None:
+            entities = (registry.lookup(name) for name in self.library_functions() if name.endswith(ending))
+            found = any(entity is not None and trait in entity.traits for entity in entities)
+            self.contexts.called[trait, ending] = found
+        return found
+
+    def leads_to(self, context: ContextId, name: str) -> bool:
+        """Whether a context, or one that it reaches by calls, calls the library function of that canonical name."""
+        found = self.contexts.leading.get(name)
+        if found is None:
+            found = self.contexts.leading[name] = self._leading_to(name)
+        return context in found
+
+    def _leading_to(self, name: str) -> frozenset[ContextId]:
+        if name not in self.library_functions():
+            return frozenset()
+        callers: dict[ContextId, list[ContextId]] = {}
+        pending: list[ContextId] = []
+        for context in self.contexts:
+            for call in context.calls:
+                if name in call.library:
+                    pending.append(context.id)
+                for callee in call.callees:
+                    callers.setdefault(callee, []).append(context.id)
+        found: set[ContextId] = set()
+        while pending:
+            number = pending.pop()
+            if number not in found:
+                found.add(number)
+                pending.extend(callers.get(number, ()))
+        return frozenset(found)
 
     def function_of(self, context: ContextId) -> FunctionId:
         """The function that a context is one of."""

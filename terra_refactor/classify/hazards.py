@@ -168,6 +168,8 @@ class HazardMap:
     def end(self) -> None:
         """Lets go of what this state does not need: everything was asked for. Only another state takes its answers over then."""
         self.whole_codes.forget_earlier()
+        self.whole_codes.forget_tables()
+        self.codes.forget_tables()
         self._answers.end()
         self._views = {}
 

@@ -458,7 +458,7 @@ def without_unbound(value: Value) -> Value:
 
 
 _NO_OBJECTS: frozenset[int] = frozenset()
-_WITHOUT_OBJECTS = frozenset(
+WITHOUT_OBJECTS = frozenset(
     {Constant, Scalar, LibraryValue, ModuleValue, UnknownValue, ShapeValue, DTypeValue, SpecValue, Bottom, Unbound}
 )
 
@@ -466,7 +466,7 @@ _WITHOUT_OBJECTS = frozenset(
 def references(value: Value) -> frozenset[int]:
     """The objects that a value names directly or inside an immutable structure."""
     kind = type(value)
-    if kind in _WITHOUT_OBJECTS:
+    if kind in WITHOUT_OBJECTS:
         return _NO_OBJECTS
     if kind is Reference:
         return frozenset((value.object,))  # type: ignore[union-attr]
@@ -493,7 +493,7 @@ _MOST_REFERENCES: Final = 20_000
 def names_object(value: Value, number: int) -> bool:
     """Whether `number` is among the `references` of a value."""
     kind = type(value)
-    if kind in _WITHOUT_OBJECTS:
+    if kind in WITHOUT_OBJECTS:
         return False
     if kind is Reference:
         return value.object == number  # type: ignore[union-attr]
@@ -561,7 +561,7 @@ def _collect_references(value: Value, found: set[int]) -> None:
 def rename(value: Value, mapping: Mapping[int, int]) -> Value:
     """The value with objects renamed by `mapping`; the same object where nothing changes."""
     kind = type(value)
-    if kind in _WITHOUT_OBJECTS or references(value).isdisjoint(mapping):
+    if kind in WITHOUT_OBJECTS or references(value).isdisjoint(mapping):
         return value
     match value:
         case Reference():

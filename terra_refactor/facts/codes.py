@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from terra_refactor.analysis.facts import BranchFact, CallFact, ContextFacts, ContextId
 from terra_refactor.facts.budget import LookBudget
 from terra_refactor.facts.class_families import ClassFamilies
 from terra_refactor.facts.code import CodeFacts, code_facts
@@ -16,7 +17,7 @@ from terra_refactor.facts.records import AttributeRead, AttributeWrite, Call, Cl
 from terra_refactor.ir.control import Flow, flow_of
 from terra_refactor.ir.dataflow import NameSet, live_names
 from terra_refactor.ir.function import Function, FunctionKind
-from terra_refactor.ir.ids import FunctionId
+from terra_refactor.ir.ids import FunctionId, OpId
 from terra_refactor.ir.program import Program
 
 
@@ -29,6 +30,27 @@ class StaticFlow:
     """The kinds of the functions that are written in it, and which of its variables they read."""
     flow: Flow
     live: tuple[NameSet, ...]
+
+
+@dataclass(slots=True, eq=False)
+class ContextTables:
+    """The facts of a context by operation, for all its views: there may be one for each place that asks who calls a function."""
+
+    source: tuple[CallFact, ...]
+    calls: dict[OpId, CallFact]
+    branches: dict[OpId, BranchFact]
+    library_calls: tuple[tuple[Call, str], ...]
+    """The calls that reach library functions, with the canonical name of each."""
+
+
+def _tables(code: CodeFacts, context: ContextFacts) -> ContextTables:
+    called = ((code.facts[call.op], call.library) for call in context.calls if call.library)
+    return ContextTables(
+        context.calls,
+        {call.op: call for call in context.calls},
+        {branch.op: branch for branch in context.branches},
+        tuple((call, name) for call, names in called if isinstance(call, Call) for name in names),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +108,7 @@ class Codes:
         self._earlier = {} if earlier is None else earlier._indexes
         self._indexes: dict[FunctionId, CodeFacts] = {}
         self._classes: dict[FunctionId, _Classes] = {}
+        self._tables: dict[ContextId, ContextTables] = {}
         self._flows: dict[FunctionId, StaticFlow] = {}
         self._outlines: dict[str, tuple[ClassOutline, ...]] | None = None
         self.budget = LookBudget()
@@ -109,6 +132,10 @@ class Codes:
                 *(each for each in of_any if self._families.may_read(each, attribute, by_name=by_name)),
             )
         return found
+
+    def is_read(self, attribute: str) -> bool:
+        """Whether some function is one of `readers_of`. Another answer than that of an earlier state only where there were none."""
+        return bool(self.readers_of(attribute))
 
     def writers_of(self, attribute: str) -> tuple[FunctionId, ...]:
         """The functions in which an assignment to an attribute of that name is written, of whatever object."""
@@ -188,6 +215,17 @@ class Codes:
                 index = code_facts(function)
             self._indexes[identity] = index
         return index
+
+    def tables(self, code: CodeFacts, context: ContextFacts) -> ContextTables:
+        """The facts of a context by operation; made when they are first asked for."""
+        known = self._tables.get(context.id)
+        if known is None or known.source is not context.calls:
+            known = self._tables[context.id] = _tables(code, context)
+        return known
+
+    def forget_tables(self) -> None:
+        """Lets go of the tables of contexts."""
+        self._tables = {}
 
     def forget_earlier(self) -> None:
         """Lets go of the earlier indexes."""

@@ -78,7 +78,7 @@ class ContextView:
 
     __slots__ = (
         "_budget",
-        "_library_calls",
+        "_tables",
         "branches",
         "calls",
         "code",
@@ -98,11 +98,11 @@ class ContextView:
         self.context = context
         self.code: CodeFacts = codes.of(context.function)
         self.function: Function = self.code.function
-        self._library_calls: tuple[tuple[Call, str], ...] | None = None
         self.staging: object = None
         """Kept for `facts.staging`."""
-        self.calls: dict[OpId, CallFact] = {call.op: call for call in context.calls}
-        self.branches: dict[OpId, BranchFact] = {branch.op: branch for branch in context.branches}
+        self._tables = codes.tables(self.code, context)
+        self.calls: dict[OpId, CallFact] = self._tables.calls
+        self.branches: dict[OpId, BranchFact] = self._tables.branches
 
     def of(self, context: ContextId) -> ContextView:
         """The view of another context."""
@@ -155,13 +155,7 @@ class ContextView:
 
     def library_calls(self) -> tuple[tuple[Call, str], ...]:
         """The calls that reach library functions, with the canonical name of each."""
-        found = self._library_calls
-        if found is None:
-            called = ((self.made(number), fact.library) for number, fact in self.calls.items() if fact.library)
-            found = self._library_calls = tuple(
-                (call, name) for call, names in called if isinstance(call, Call) for name in names
-            )
-        return found
+        return self._tables.library_calls
 
     def calls_with(self, trait: Trait) -> Iterator[tuple[Call, str]]:
         """The calls of library functions that have a trait, with the name of each."""

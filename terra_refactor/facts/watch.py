@@ -19,13 +19,27 @@ from terra_refactor.facts.codes import ClassOutline, Codes
 from terra_refactor.ir.function import Function
 from terra_refactor.ir.ids import FunctionId, OpId
 from terra_refactor.ir.program import Program
+from terra_refactor.tf_model.spec import Trait
 
 Look: TypeAlias = "tuple[str, object]"
 """Kind of dependency: `context` (but for its effects), `effects` (of a context), `function` (its facts), `code`, `module`, `path` (of a
-module), `object`, `classes` and `functions` (of a name), `readers` and `writers` (of an attribute), `library` (its functions that are
-called anywhere), `place` (the function of a context) or `value` (of an operation), and which; None for all of them."""
+module), `object`, `classes` and `functions` (of a name), `readers` and `writers` (of an attribute), `read` (whether an attribute has
+readers), `library` (its functions that are
+called anywhere), `called` (whether such with a trait are), `leads` (whether a context leads to a
+library function), `place` (the function of a context) or `value` (of an operation), and which; None for all of them."""
 
-SELECTIVE: Final = ("classes", "functions", "library", "place", "readers", "value", "writers")
+SELECTIVE: Final = (
+    "called",
+    "classes",
+    "functions",
+    "leads",
+    "library",
+    "place",
+    "read",
+    "readers",
+    "value",
+    "writers",
+)
 """The kinds of which `changed_looks` says only what it is asked."""
 
 _Key = TypeVar("_Key")
@@ -162,6 +176,14 @@ class _Facts(ProgramFacts):
         self.notes.add(("library", None))
         return self.inner.library_functions()
 
+    def is_called(self, trait: Trait, ending: str = "") -> bool:
+        self.notes.add(("called", (trait, ending)))
+        return self.inner.is_called(trait, ending)
+
+    def leads_to(self, context: ContextId, name: str) -> bool:
+        self.notes.add(("leads", (context, name)))
+        return self.inner.leads_to(context, name)
+
     def function_of(self, context: ContextId) -> FunctionId:
         self.notes.add(("place", context))
         return self.inner.function_of(context)
@@ -188,6 +210,10 @@ class _Codes(Codes):
     def readers_of(self, attribute: str, *, by_name: bool = False) -> tuple[FunctionId, ...]:
         self._notes.add(("readers", attribute))
         return self._inner.readers_of(attribute, by_name=by_name)
+
+    def is_read(self, attribute: str) -> bool:
+        self._notes.add(("read", attribute))
+        return self._inner.is_read(attribute)
 
     def writers_of(self, attribute: str) -> tuple[FunctionId, ...]:
         self._notes.add(("writers", attribute))
@@ -253,11 +279,21 @@ def changed_looks(
                 for by_name in (False, True)
             ):
                 changed.add(look)
+            case "read", str(name) if before.is_read(name) != now.is_read(name):
+                changed.add(look)
             case "writers", str(name) if before.writers_of(name) != now.writers_of(name):
                 changed.add(look)
             case "functions", str(name) if before.functions_named(name) != now.functions_named(name):
                 changed.add(look)
             case "library", None if facts_before.library_functions() != facts_now.library_functions():
+                changed.add(look)
+            case "called", (Trait() as trait, str(name)) if facts_before.is_called(trait, name) != facts_now.is_called(
+                trait, name
+            ):
+                changed.add(look)
+            case "leads", (int(number), str(name)) if facts_before.leads_to(number, name) != facts_now.leads_to(
+                number, name
+            ):
                 changed.add(look)
             case "value", (FunctionId() as function, int(op)) if _may_differ(changed, facts_before, function):
                 if ("code", function) in changed or facts_before.values_of(function, op) != facts_now.values_of(

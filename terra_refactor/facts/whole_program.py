@@ -9,14 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from terra_refactor.analysis.facts import ContextId, ProgramFacts
-from terra_refactor.facts.view import has_trait
 from terra_refactor.ir.ids import FunctionId
-from terra_refactor.tf_model.spec import Trait
-
-
-def calls_anywhere(facts: ProgramFacts, trait: Trait, ending: str = "") -> bool:
-    """Whether the program calls a library function that has a trait, and whose name ends so."""
-    return any(name.endswith(ending) and has_trait(name, trait) for name in facts.library_functions())
 
 
 def with_all_callers(facts: ProgramFacts, contexts: Iterable[ContextId]) -> set[ContextId]:

@@ -92,13 +92,17 @@ def local_hazards(view: ContextView) -> Iterator[tuple[Rule, LocalHazard]]:
     """Findings of the rules in one context, in the function's own code; of a module's body no hazards of graphs. A check that fails costs
     the function in which it does."""
     is_module = view.function.kind is FunctionKind.MODULE
+    budget = view.codes.budget
     for rule in checking_rules():
         assert rule.check is not None
         if is_module and rule.kind is RuleKind.HAZARD:
             continue  # no graph has the body of a module, and nothing calls it
         try:
-            with view.codes.budget.limited():
+            outer = budget.begin()
+            try:
                 found = tuple(rule.check(view))
+            finally:
+                budget.left = outer
         except Exception as error:
             if isinstance(error, RecursionError) and not has_deep_stack():
                 raise  # there is a larger stack to try it on

@@ -20,6 +20,8 @@ from terra_refactor.tf_model.registry import canonical_name
 class Decoration(Enum):
     """The object under the decorated function's name."""
 
+    __hash__ = object.__hash__  # as of `Trait`
+
     TRANSPARENT = "transparent"
     """A function that means the same to its callers: the function itself, or a wrapper that calls it once per call."""
     CACHED = "cached"

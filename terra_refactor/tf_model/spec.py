@@ -37,6 +37,8 @@ class EntityKind(Enum):
 class Trait(Enum):
     """Traits of a library function or class for hazard rules and the cost model."""
 
+    __hash__ = object.__hash__  # that of an enumeration is Python code, and sets of these are asked millions of times
+
     EAGER_ONLY = "eager only"
     """Raises when it meets a symbolic tensor or runs while a graph is traced (`Tensor.numpy`, Keras `fit`): TR301."""
     CONCRETE_ARRAYS = "concrete arrays"

@@ -248,7 +248,8 @@ def _judged(
     if repeated is not None and keeper is not None:
         keeper.keep(repeated, program)
     if repeated is not None and has_regions:
-        regions = _regions(program, sources, decisions, config, repeated, ProcessLimits.of(lines))
+        cache = None if keeper is None else keeper.modules
+        regions = _regions(program, sources, decisions, config, repeated, cache, ProcessLimits.of(lines))
     return ComponentResult(
         decisions=decisions,
         judged=findings,
@@ -299,6 +300,7 @@ def _regions(
     decisions: Sequence[Decision],
     config: Config,
     repeated: RepeatedJudge,
+    cache: LoweringCache | None,
     limits: ProcessLimits,
 ) -> tuple[FoundRegion, ...]:
     from terra_refactor.workspace.regions import judge_regions  # noqa: PLC0415 - what is in the cache needs none
@@ -307,7 +309,7 @@ def _regions(
         return repeated.decided_about(changed, config, names)
 
     try:
-        return watched(lambda: judge_regions(program, sources, decisions, decide), limits)
+        return watched(lambda: judge_regions(program, sources, decisions, decide, cache), limits)
     except Exception:  # a bug of ours costs the regions, and is seen
         LOGGER.exception("the regions of %s failed", ", ".join(sorted(program.modules)))
         return ()

@@ -51,6 +51,7 @@ from terra_refactor.syntax.location import Span
 from terra_refactor.syntax.name_flow import Statements, usage_of
 from terra_refactor.syntax.parse import parse_module
 from terra_refactor.syntax.source import Source
+from terra_refactor.workspace.cache import LoweringCache
 from terra_refactor.workspace.found_region import FoundRegion, may_have_regions, rewritten
 from terra_refactor.workspace.region_trial import (
     Trial,
@@ -78,13 +79,17 @@ MAX_CANDIDATES: Final = 40
 
 
 def judge_regions(
-    program: Program, sources: Mapping[str, Source], decisions: Sequence[Decision], decide: Decide
+    program: Program,
+    sources: Mapping[str, Source],
+    decisions: Sequence[Decision],
+    decide: Decide,
+    cache: LoweringCache | None = None,
 ) -> tuple[FoundRegion, ...]:
-    """The decisions about the regions of a program, by path and line."""
+    """The decisions about the regions of a program, by path and line. In `cache` are files with regions that an earlier run has tried."""
     trials = [trial for path, source in sorted(sources.items()) for trial in _trials(path, source, decisions)]
     if not trials or len(trials) > MAX_CANDIDATES:
         return ()
-    judged = _Judged(program, sources, decide)
+    judged = _Judged(program, sources, decide, cache)
     for _ in range(_MAX_ROUNDS):
         trials = _apart(trials)
         waiting = [trial for trial in trials if not trial.settled and trial.region is not None]
@@ -478,10 +483,13 @@ def _confirm(trials: Sequence[Trial], judged: _Judged) -> None:
 class _Judged:
     """The decisions about a program in which some runs of statements are functions."""
 
-    def __init__(self, program: Program, sources: Mapping[str, Source], decide: Decide) -> None:
+    def __init__(
+        self, program: Program, sources: Mapping[str, Source], decide: Decide, cache: LoweringCache | None
+    ) -> None:
         self.program = program
         self.sources = sources
         self.decide = decide
+        self.cache = cache
         self.modules = {module.path: module for module in program.modules.values()}
         self.known: dict[tuple[ExtractedFunction, ...], dict[tuple[str, str], Decision]] = {}
         self.lowered: dict[tuple[str, tuple[ExtractedFunction, ...]], ModuleIR | None] = {}
@@ -525,11 +533,18 @@ class _Judged:
     def _with_regions(self, path: str, regions: Sequence[ExtractedFunction]) -> ModuleIR | None:
         """A file in which some regions are functions."""
         module, source = self.modules[path], rewritten(self.sources[path], regions)
+        if self.cache is not None:
+            known = self.cache.find(source.digest, module.name, path, is_package=module.is_package)
+            if known is not None:
+                return known
         try:
-            return lower_module(parse_module(source), module.name, is_package=module.is_package)
+            made = lower_module(parse_module(source), module.name, is_package=module.is_package)
         except SourceError:
             LOGGER.exception("a region of %s does not parse as a function", path)
             return None
+        if self.cache is not None:
+            self.cache.keep(made)
+        return made
 
 
 # --- places ------------------------------------------------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import Final
 
 from terra_refactor.analysis.facts import ContextFacts, ObjectKind
@@ -56,10 +57,9 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
 
 def _numbers(view: ContextView, name: str, given: tuple[Value, ...]) -> Iterator[LocalHazard]:
     """Numbers that are equal and of different types, or may be."""
-    kinds = frozenset(kind for value in given for kind in _kinds(value, 0))
-    pair = _equal_pair(given)
+    kinds, pair, may_be_equal = _compared(given)
     if pair is None:
-        if _may_be_equal(view, given, kinds):
+        if may_be_equal or (kinds and view.function_facts.open_callers):
             kinds = NUMBERS
         elif kinds != {PythonType.INT}:
             return
@@ -116,12 +116,21 @@ def _equal_pair(given: tuple[Value, ...]) -> tuple[Value, Value] | None:
     return None
 
 
-def _may_be_equal(view: ContextView, given: tuple[Value, ...], kinds: frozenset[PythonType]) -> bool:
-    """Whether calls may bring equal numbers of different types: some are not known."""
-    if view.function_facts.open_callers and kinds:
-        return True
-    return any(
-        _compare(one, other, 0) == (None, True) for position, one in enumerate(given) for other in given[position:]
+@lru_cache(maxsize=4_000)
+def _compared(given: tuple[Value, ...]) -> tuple[frozenset[PythonType], tuple[Value, Value] | None, bool]:
+    """Of the arguments that calls give a parameter, which each context of the function has: the types of their numbers, two that are
+    certainly equal and have numbers of different types, and, if there are none, whether two may be so, since some are not known."""
+    kinds = frozenset(kind for value in given for kind in _kinds(value, 0))
+    if not kinds:
+        return kinds, None, False
+    pair = _equal_pair(given)
+    return (
+        kinds,
+        pair,
+        pair is None
+        and any(
+            _compare(one, other, 0) == (None, True) for position, one in enumerate(given) for other in given[position:]
+        ),
     )
 
 

@@ -12,7 +12,6 @@ from terra_refactor.facts.dead_results import pruned
 from terra_refactor.facts.records import Arm, Call, Raise, Region, RegionKind
 from terra_refactor.facts.staged_exceptions import exchanged
 from terra_refactor.facts.view import ContextView, has_trait
-from terra_refactor.facts.whole_program import calls_anywhere
 from terra_refactor.ir.ids import OpId
 from terra_refactor.rules.rule import LocalHazard, Nature, Rule, RuleKind, Samples, Severity
 from terra_refactor.tf_model.graph_traits import NEXT, STOP_ITERATION
@@ -71,7 +70,7 @@ def _unordered(view: ContextView) -> Iterator[LocalHazard]:
         for effect in view.context.effects
         if effect.kind is EffectKind.TENSOR_STATE and effect.target.root is not RootKind.FRESH
     }
-    if not changes or not calls_anywhere(view.facts, Trait.DROPPED_BY_XLA):
+    if not changes or not view.facts.is_called(Trait.DROPPED_BY_XLA):
         return
     for number in view.calls:
         later = min((change for change in changes if change > number), default=None)
@@ -136,7 +135,10 @@ def _ends_of_data(view: ContextView) -> Iterator[LocalHazard]:
                 f"`{view.written(call.op)}` gives its default at the end of the dataset: in a graph the iterator raises "
                 "`OutOfRangeError` when the graph runs",
             )
-    if any(STOP_ITERATION in catch.library for catch in caught_by_callers(view)):
+    # who calls the function takes longer to find than whether it asks at all, which few do
+    if view.facts.leads_to(view.context.id, NEXT) and any(
+        STOP_ITERATION in catch.library for catch in caught_by_callers(view)
+    ):
         for number in _reads_to_the_end(view):
             yield LocalHazard(
                 number,

@@ -36,7 +36,7 @@ Follow: TypeAlias = Callable[[Fact], Iterable[OpId]]
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
     """Questions about gradients and watched variables that a graph answers otherwise."""
-    if not any(map(view.codes.readers_of, (_GRADIENT, _WATCHED))):
+    if not any(map(view.codes.is_read, (_GRADIENT, _WATCHED))):
         return
     yield from _own_tapes(view)
     yield from _tapes_of_callers(view)

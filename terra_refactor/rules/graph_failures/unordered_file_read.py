@@ -9,7 +9,6 @@ from terra_refactor.analysis.facts import ContextId
 from terra_refactor.domain.value import Constant
 from terra_refactor.facts.records import Call, NameRead
 from terra_refactor.facts.view import ContextView, has_trait
-from terra_refactor.facts.whole_program import calls_anywhere
 from terra_refactor.ir.function import FunctionKind
 from terra_refactor.ir.ids import OpId
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
@@ -74,7 +73,7 @@ def _is_same_file(view: ContextView, read: OpId, write: OpId) -> bool | None:
 
 def _writes_files(view: ContextView) -> bool:
     """Whether anything in the program writes files through TensorFlow."""
-    return calls_anywhere(view.facts, Trait.WRITES_FILE)
+    return view.facts.is_called(Trait.WRITES_FILE)
 
 
 RULE: Final = Rule(

@@ -9,7 +9,6 @@ from terra_refactor.analysis.facts import ObjectKind
 from terra_refactor.domain.value import Reference, Value
 from terra_refactor.facts.records import AttributeRead, Call, Fact, NameRead
 from terra_refactor.facts.view import ContextView
-from terra_refactor.facts.whole_program import calls_anywhere
 from terra_refactor.ir.ids import OpId
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
 from terra_refactor.tf_model.graph_traits import LIST, ZIP
@@ -68,7 +67,7 @@ def _model_of(view: ContextView, call: Call) -> NameRead | AttributeRead | None:
 
 def _is_built_elsewhere(view: ContextView) -> bool:
     """Whether some optimizer is built explicitly: then it may know all variables."""
-    return calls_anywhere(view.facts, Trait.TAKES_VARIABLES, ".build")
+    return view.facts.is_called(Trait.TAKES_VARIABLES, ".build")
 
 
 def _gets_several(view: ContextView, model: Fact) -> bool:

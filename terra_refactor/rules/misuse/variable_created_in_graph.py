@@ -10,7 +10,6 @@ from terra_refactor.domain.effect import EffectKind
 from terra_refactor.domain.value import Reference, members
 from terra_refactor.facts.records import Call, NameRead
 from terra_refactor.facts.view import ContextView
-from terra_refactor.facts.whole_program import calls_anywhere
 from terra_refactor.ir.function import FunctionKind
 from terra_refactor.ir.ids import OpId
 from terra_refactor.rules.argument_uses import uses_of
@@ -76,7 +75,7 @@ def _is_made_for_each_call(view: ContextView, value: Reference) -> bool:
 
 def _is_built_elsewhere(view: ContextView) -> bool:
     """Whether the program builds an optimizer explicitly (`optimizer.build`), so that its variables may exist already."""
-    return calls_anywhere(view.facts, Trait.TAKES_VARIABLES, ".build")
+    return view.facts.is_called(Trait.TAKES_VARIABLES, ".build")
 
 
 def _cure_of_creation(view: ContextView, number: OpId) -> CureHint | None:

@@ -3,17 +3,20 @@ another file that changes it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 from analysis_support import FilesByName, analyze_text
 
 from terra_refactor.analysis.driver import AnalysisOptions, analyze_program
 from terra_refactor.config import Config
+from terra_refactor.facts.view import ContextView
 from terra_refactor.facts.whole_program import with_all_callers
 from terra_refactor.ir.build.module import lower_module
 from terra_refactor.ir.program import ModuleIR, Program
 from terra_refactor.rules.misuse.one_optimizer_many_models import RULE as MANY_MODELS
+from terra_refactor.rules.registry import local_hazards
+from terra_refactor.rules.rule import LocalHazard, Rule
 from terra_refactor.syntax.parse import parse_module
 from terra_refactor.syntax.source import source_from_text
 from terra_refactor.workspace.judgement import RepeatedJudge, judge_facts
@@ -59,6 +62,24 @@ def test_callers_are_those_that_calls_lead_to() -> None:
             assert with_all_callers(facts, [start]) == expected
     leaves = next(each.contexts for each in facts.functions.values() if len(each.contexts) > 2)
     assert len(with_all_callers(facts, leaves)) > len(leaves) + 3, "the program has calls of calls"
+
+
+def test_contexts_lead_to_what_they_or_their_callees_call() -> None:
+    facts = analyze_text(CALLS + "\nprint(next(iter([1])))\ndef last(n):\n    return even(max(n, 2))\nlast(3)\n").facts
+    seen = set()
+    for name in sorted(facts.library_functions()):
+        for start in facts.contexts:
+            reached, size = {start.id}, 0
+            while len(reached) > size:
+                size = len(reached)
+                reached |= {
+                    callee for number in reached for call in facts.contexts[number].calls for callee in call.callees
+                }
+            expected = any(name in call.library for number in reached for call in facts.contexts[number].calls)
+            assert facts.leads_to(start.id, name) is expected
+            seen.add(expected)
+    assert seen == {True, False}
+    assert not facts.leads_to(next(iter(facts.contexts)).id, "tensorflow.tanh")
 
 
 def module(name: str, text: str) -> ModuleIR:
@@ -138,3 +159,98 @@ def test_an_edit_of_another_file_is_seen(added: str, shows: Callable[[object], b
         assert (decisions, findings) == judge_facts(state, analyze_program(state, AnalysisOptions()), Config())
         seen.append(shows((decisions, findings)))
     assert seen[0] is seen[2] is not seen[1], "the edit changes nothing: the test compares nothing"
+
+
+HELPER = """
+def following(iterator):
+    return {following}
+"""
+READER = """
+import tensorflow as tf
+from helper import following
+
+def first(iterator):
+    return following(iterator)
+
+def run():
+    iterator = iter(tf.data.Dataset.range(3))
+    try:
+        return first(iterator)
+    except StopIteration:
+        return None
+
+run()
+"""
+
+
+def test_a_call_in_another_file_that_asks_for_an_element_is_seen() -> None:
+    reader, judge = module("reader", READER), RepeatedJudge()
+    seen: list[bool] = []
+    for following in ("iterator", "next(iterator)", "iterator"):
+        modules = {"reader": reader, "helper": module("helper", HELPER.format(following=following))}
+        state = Program(modules, FilesByName(frozenset(modules)))
+        _, decisions, findings = judge.judge(state, Config(), None)
+        assert (decisions, findings) == judge_facts(state, analyze_program(state, AnalysisOptions()), Config())
+        seen.append("catches the `StopIteration` of" in repr(decisions))
+    assert seen == [False, True, False]
+
+
+FAR = """
+import tensorflow as tf
+
+class Scale:
+    def __init__(self, by):
+        self.by = by
+
+    def __call__(self, x):
+        return x * self.by
+
+@tf.function
+def norm(x, power=2):
+    if power == 2:
+        return tf.sqrt(tf.reduce_sum(x * x))
+    return tf.reduce_sum(x)
+
+print(norm(tf.ones([3])), norm(tf.ones([3]), 3.0), Scale(2.0)(tf.ones([2])))
+"""
+NEAR = """
+import tensorflow as tf
+import far
+
+def there(x, tape, optimizer):
+    x.trainable = True
+    tf.debugging.assert_positive(x)
+    tf.io.write_file("name", "text")
+    return tape.gradient(x, x.by), x.watched_variables()
+
+there(tf.Variable(1.0), None, None)
+"""
+EDITED = (
+    "def step(x):\n    with tf.GradientTape() as tape:\n        y = x * x\n    return tape.gradient(y, x)",
+    "def step(x):\n    tf.print(x)\n    tf.io.write_file('name', 'text')\n    return tf.io.read_file('name')",
+    "def step(x):\n    x.trainable = False\n    return x.by, x.gradient, x.power",
+    "class Other:\n    def step(self, x):\n        return next(x)",
+    "def step(x):\n    tf.debugging.assert_positive(x)\n    return getattr(x, 'by')",
+)
+
+
+@pytest.mark.parametrize("text", EDITED)
+def test_rules_are_not_asked_again_about_what_an_edit_elsewhere_does_not_touch(
+    text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+
+    def noted(view: ContextView) -> Iterator[tuple[Rule, LocalHazard]]:
+        asked.append(view.context.function.module)
+        return local_hazards(view)
+
+    monkeypatch.setattr("terra_refactor.classify.hazards.local_hazards", noted)
+    far, judge = module("far", FAR), RepeatedJudge()
+    for code in ("pass", text):
+        asked.clear()
+        modules = {"far": far, "near": module("near", f"{NEAR}\n{code}\n")}
+        state = Program(modules, FilesByName(frozenset(modules)))
+        _, decisions, findings = judge.judge(state, Config(), None)
+        assert "near" in asked
+        assert ("far" in asked) is (code == "pass")
+    assert (decisions, findings) == judge_facts(state, analyze_program(state, AnalysisOptions()), Config())
