@@ -10,7 +10,7 @@ indexing).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from types import EllipsisType
 from typing import Final
@@ -466,6 +466,15 @@ def _check_index(shape: tuple[Dim, ...], axis: int, number: Dim) -> None:
         )
 
 
+def _listed_numbers(part: Value) -> Iterator[Value]:
+    """The known items of an index array, however they are nested."""
+    content = part.content if isinstance(part, TensorValue) else part
+    if isinstance(content, FrozenList | TupleValue):
+        for item in content.elements or ():
+            yield item
+            yield from _listed_numbers(item)
+
+
 def _content_item(content: Value | None, parts: tuple[Value, ...]) -> Value | None:
     """The content of a part of a small tensor, where every index is a known number or slice."""
     if content is None or not parts:
@@ -558,7 +567,8 @@ def _advanced_shape(shape: Shape, parts: tuple[Value, ...]) -> Shape:
                 axis += len(part_shape)
                 part_shape = (None,)
             else:
-                _check_index(shape, axis, integer(part))
+                for each in (part, *_listed_numbers(part)):
+                    _check_index(shape, axis, integer(each))
                 axis += 1
             index_shape = broadcast(index_shape, part_shape)
             if position is None:
