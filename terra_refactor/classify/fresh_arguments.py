@@ -239,6 +239,8 @@ def _is_list_of_objects(view: ContextView, value: Value) -> bool:
         return False
     if view.program.function(made.function).kind is FunctionKind.MODULE:
         return False
+    if not any(each.method in _RESIZES for each in view.codes.of(made.function).of_kind(Call)):
+        return False
     for context in view.facts.contexts_of(made.function):
         maker = view if context.id == view.context.id else ContextView(view.codes, view.facts, context)
         for call, _ in maker.calls_with(Trait.FILLS_LIST):

@@ -102,9 +102,18 @@ def hoistable(trial: Trial, decision: Decision, hazard: Hazard, found: Sequence[
         new = call_behind(candidate, line, hazard.message, found)
     elif hazard.rule in (NUMPY_ON_TENSOR.id, PYTHON_VALUE_NEEDED.id):
         kinds = (ParameterValueKind.NDARRAY, ParameterValueKind.PRIMITIVE, ParameterValueKind.CONTAINER)
-        given = frozenset(each.name for each in decision.parameters if each.kind in kinds)
+        # of what nothing shows but one call that brings an array, the hazard says so
+        arrays = frozenset(_ARRAY.findall(hazard.message))
+        given = frozenset(
+            each.name
+            for each in decision.parameters
+            if each.kind in kinds or (each.kind is ParameterValueKind.UNKNOWN and each.name in arrays)
+        )
         new = made_of_arrays(candidate, line, hazard.message, found, given, numpy_name(trial.outliner.tree))
     return () if new is None else (new,)
+
+
+_ARRAY: Final = re.compile(r"the array `(\w+)`")
 
 
 def tensors(decision: Decision) -> frozenset[str]:

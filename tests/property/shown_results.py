@@ -137,6 +137,13 @@ OTHERS: Final = {
     "a method that changes the variable": _program(
         show="self.v.assign(self.v * 0.999)\nprint(float(loss))", between="self.show(loss)"
     ),
+    "a counter that is a property": _program(
+        inside="if self.step % 10 == 0:\n    print(self.step, float(loss))"
+    ).replace(
+        "    def current(self)",
+        "    @property\n    def step(self):\n        return int(1000 * self.v)\n\n"
+        "    @step.setter\n    def step(self, value):\n        pass\n\n    def current(self)",
+    ),
     "a variable that the loss comes with": _program(second="self.v", inside="self.losses.append(float(part))"),
     "a variable that a method gives": _program(
         inside="scale = self.current()", between="self.losses.append(float(scale))"
@@ -188,3 +195,34 @@ OTHER_NUMBERS: Final = (
     ("tf.clip_by_value(np.random.normal(scale=0.2), -0.5, 0.5) * (1 if np.random.normal() > 0 else 2)", "noise"),
 )
 """Numbers that another tensor, a dtype or Python decides about."""
+
+ROWS: Final = """\
+import ast
+
+import numpy as np
+import tensorflow as tf
+
+w = tf.Variable(tf.reshape(tf.range(16.0) / 16.0, [4, 4]))
+v = tf.Variable(0.5)
+states = np.array(ast.literal_eval(str(np.sin(np.arange(48.0)).reshape(12, 4).tolist())))
+
+
+def learn(states, batches):
+    for batch in batches:
+        with tf.GradientTape() as tape:
+{rows}
+            h = tf.tanh(tf.tanh(tf.cast(x, tf.float32) @ w) @ w) * v
+            loss = tf.reduce_mean(tf.square(h)) + tf.reduce_sum(tf.abs(h))
+        grads = tape.gradient(loss, [w, v])
+        w.assign_sub(0.01 * grads[0])
+        v.assign_sub(0.01 * grads[1])
+    return loss
+
+
+for epoch in range(60):
+    loss = learn(states, np.random.RandomState(epoch).permutation(12).reshape(3, 4))
+    print(epoch, float(loss))
+"""
+CHOSEN: Final = "x = states[batch]"
+CHANGED: Final = ("states[0] = states[0] * 0.5\nx = states[batch]", "states = states * 0.5\nx = states[batch]")
+"""Rows of an array of which nothing is known; of one that the step itself changes."""

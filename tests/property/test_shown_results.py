@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import textwrap
 from pathlib import Path
 
 import pytest
 from region_runs import difference_of_runs
-from shown_results import FLOATS, MOVED, NOISE, OTHER_NUMBERS, OTHERS
+from shown_results import CHANGED, CHOSEN, FLOATS, MOVED, NOISE, OTHER_NUMBERS, OTHERS, ROWS
 
 from terra_refactor.config import Config
 from terra_refactor.workspace.workspace import Options, fix
@@ -54,3 +55,19 @@ def test_a_number_about_which_something_else_decides_is_not(noise: str, used: st
     after = fixed(text)
     assert "np.float32(np.random" not in after, after
     assert difference_of_runs(text, after) == "same", after
+
+
+def rows(text: str) -> str:
+    return ROWS.format(rows=textwrap.indent(text, " " * 12))
+
+
+def test_rows_of_an_array_are_chosen_before_the_step() -> None:
+    after = fixed(rows(CHOSEN))
+    assert "train_step(batch, states[batch])" in after or "train_step(states[batch])" in after, after
+    assert difference_of_runs(rows(CHOSEN), after) == "same", after
+
+
+@pytest.mark.parametrize("text", CHANGED)
+def test_rows_of_an_array_that_the_step_changes_are_not(text: str) -> None:
+    after = fixed(rows(text))
+    assert difference_of_runs(rows(text), after) == "same", after

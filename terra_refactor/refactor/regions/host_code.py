@@ -144,8 +144,9 @@ def host_code_of(module: ast.Module, owner: str) -> HostCode:
     }
     return HostCode(
         owner,
-        frozenset(name for name, values in stored.items() if all(map(_is_container, values))),
-        frozenset(name for name, values in stored.items() if all(map(_is_number, values))),
+        # what a class defines, too, is a property
+        frozenset(name for name, values in stored.items() if all(map(_is_container, values)) and not defined[name]),
+        frozenset(name for name, values in stored.items() if all(map(_is_number, values)) and not defined[name]),
         methods,
         functions,
         frozenset(name for name in modules | options if bound[name] == 1),
