@@ -98,9 +98,8 @@ def _about(path: str, source: Source, here: Suppressions, used: set[tuple[Suppre
         unused = [(entry, code) for entry, code in codes if (entry, code) not in used and code not in unknown]
         if unused:
             names = [code for _, code in unused if code]
-            what = _listed(names) if names else "any rule"
-            verb = "have" if len(names) > 1 or not names else "has"
-            message = f"{what} {verb} nothing to say here" if names else "no rule reports anything here"
+            verb = "report" if len(names) > 1 else "reports"
+            message = f"{_listed(names)} {verb} nothing here" if names else "no rule reports anything here"
             fix = _removal(source.text, entries, {code for _, code in unused}) if not unknown else ()
             yield _finding(UNUSED, path, span, message, fix)
 
