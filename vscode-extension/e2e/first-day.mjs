@@ -28,18 +28,22 @@ cpSync(original, project, { recursive: true });
 const text = (folder = project) => readFileSync(path.join(folder, values.file), "utf-8");
 const bench = new Workbench({ codeServer: values["code-server"], project, results, settings: { "environments.chosen": values.python } });
 
-/** Line and column of the name of a function in the file as it is now. */
-function placeOf(name) {
+/** Line and column of the name of a function (`name` or `Class.name`) in the file as it is now. */
+function placeOf(qualname) {
+    const [cls, name] = qualname.includes(".") ? qualname.split(".") : [undefined, qualname];
     const lines = text().split("\n");
-    const line = lines.findIndex((each) => each.includes(`def ${name}(`));
-    assert.ok(line >= 0, `there is no function ${name}`);
+    const from = cls === undefined ? 0 : lines.findIndex((each) => new RegExp(`^class ${cls}\\b`).test(each));
+    const line = lines.findIndex((each, index) => index >= from && each.includes(`def ${name}(`));
+    assert.ok(from >= 0 && line >= 0, `there is no function ${qualname}`);
     return [line + 1, lines[line].indexOf(name) + 2];
 }
 
-const decorated = (name) => new RegExp(`@tf\\.function[^\\n]*\\n\\s*def ${name}\\(`).test(text());
+/** Whether the line above a function is the decorator. */
+const decorated = (name) => text().split("\n")[placeOf(name)[0] - 2].trim().startsWith("@tf.function");
 const button = (label) => bench.page.locator(`.notification-list-item .monaco-button:has-text('${label}')`).first();
 const COMPARISON = "Show Comparison";
 const REVIEW = "Review and Apply";
+let proven = true;
 
 /** Clicks the line above the function that the cursor is in the head of. */
 async function clickLens() {
@@ -73,9 +77,14 @@ const steps = {
         assert.equal(await bench.notification("terra-refactor").count(), 0, "something is notified at the start");
     },
     "read what was decided, and why": async () => {
-        await bench.run("Show or Focus Hover");
         const card = bench.page.locator(`.monaco-hover:visible:has-text("${values.fix}")`).first();
-        await card.waitFor();
+        await until(async () => {
+            await bench.run("Show or Focus Hover"); // one that is asked for while the text still moves is closed again
+            return card.waitFor({ timeout: 5000 }).then(
+                () => true,
+                () => false,
+            );
+        }, "there is no card");
         console.log(`        ${(await card.innerText()).split("\n").slice(0, 3).join(" | ").slice(0, 200)}`);
         await bench.shot("card");
         await bench.page.keyboard.press("Escape");
@@ -104,6 +113,12 @@ const steps = {
         await bench.run("View: Close Editor");
     },
     "confirm what is assumed": async () => {
+        if (!(await button(REVIEW).isVisible())) {
+            console.log("        it was not proven, and nothing was changed");
+            assert.ok(!decorated(values.prove), "a change that is not proven was made");
+            proven = false;
+            return;
+        }
         await button(REVIEW).click();
         await bench.page.locator(".bulk-edit-panel .monaco-list-row").first().waitFor();
         await bench.shot("assumptions");
@@ -128,6 +143,7 @@ const steps = {
         const changed = files(original).filter((name) => statSync(path.join(original, name)).isFile() && !readFileSync(path.join(original, name)).equals(readFileSync(path.join(project, name))));
         assert.deepEqual(changed, [values.file], "other files were changed");
         const added = text().split("\n").length - text(original).split("\n").length;
+        assert.equal(decorated(values.prove), proven);
         console.log(`        lines added to ${values.file}: ${added}`);
     },
 };
