@@ -34,7 +34,7 @@ def unlike_command(text: str) -> str:
 
 
 def in_markdown(text: str) -> str:
-    """A sentence for a Markdown text: its code spans stay, but it makes no link, no picture and no element of HTML."""
+    """A sentence for a Markdown text: its code spans stay, but it makes no link, no picture, no element of HTML, and no emphasis by `_`."""
     text = printable(" ".join(text.split()))
     parts: list[str] = []
     at = 0
@@ -45,6 +45,9 @@ def in_markdown(text: str) -> str:
 
 
 def _plain(text: str) -> str:
+    text = re.sub(
+        r"(?<![^\W_])_+|_+(?![^\W_])", lambda run: r"\_" * len(run[0]), text
+    )  # `__call__` would be `call` in bold
     return re.sub(r"<(?=[A-Za-z/!?])", r"\\<", text).replace("](", "]\\(").replace("][", "]\\[")
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
-from ide_support import MARK, project, shown
+from ide_support import MARK, at_mark, project, shown
 
 from terra_refactor.ide.hover import hover
 from terra_refactor.ide.snapshot import Snapshot
@@ -149,3 +151,18 @@ def test_every_summary_speaks_of_something_that_exists() -> None:
         found = [name for home in HOMES if lookup(name := canonical_name(f"{home}.{key}")) is not None]
         assert any(summaries.description_of(name) == summaries._SUMMARIES[key] for name in found), key
     assert summaries.description_of("mylib.softmax") is None
+
+
+def test_the_name_of_a_special_method_is_shown_as_it_is(tmp_path: Path) -> None:
+    text = """\
+        import tensorflow as tf
+
+        class Net:
+            def ‸__call__(self, x):
+                return x * 2.0
+
+        Net()(tf.ones([2]))
+        """
+    found = hover(*at_mark(tmp_path, text))
+    assert found is not None
+    assert found.text.startswith("**Net.\\_\\_call\\_\\_**: ")

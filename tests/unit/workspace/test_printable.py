@@ -36,6 +36,8 @@ def test_no_text_is_a_command_of_a_runner(text: str, shown: str) -> None:
         ("one ` alone [a](b)", "one ` alone [a]\\(b)"),
         ("`a` ` [x](y)", "`a` ` [x]\\(y)"),
         ("a\n\n# head\n[a]: b", "a # head [a]: b"),
+        ("Net.__call__ of train_step", "Net.\\_\\_call\\_\\_ of train_step"),
+        ("`__call__` and _a to b_", "`__call__` and \\_a to b\\_"),
     ],
 )
 def test_a_sentence_makes_no_markup(text: str, shown: str) -> None:
