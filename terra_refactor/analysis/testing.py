@@ -29,6 +29,7 @@ from terra_refactor.domain.value import (
     members,
 )
 from terra_refactor.ir.function import Function, FunctionKind, ParameterKind
+from terra_refactor.ir.ids import FunctionId
 from terra_refactor.ir.program import Program
 from terra_refactor.tf_model.decorators import Decoration, decoration
 
@@ -55,6 +56,7 @@ def test_arguments(site: Site, code: Function) -> dict[str, Value]:
     if not code.name.startswith("test") or code.kind not in (FunctionKind.FUNCTION, FunctionKind.METHOD):
         return {}
     found: dict[str, Value] = {}
+    made: dict[FunctionId, Value] = {}
     given = site.engine.parametrized.get(code.id, {})
     for position, parameter in enumerate(code.parameters):
         if parameter.kind in (ParameterKind.VAR_POSITIONAL, ParameterKind.VAR_KEYWORD):
@@ -63,29 +65,33 @@ def test_arguments(site: Site, code: Function) -> dict[str, Value]:
             continue
         value = given.get(parameter.name)
         if value is None:
-            value = _fixture_value(site, code, parameter.name, 0)
+            value = _fixture_value(site, code, parameter.name, 0, made)
         if value is not None:
             found[parameter.name] = value
     return found
 
 
-def _fixture_value(site: Site, asking: Function, name: str, depth: int) -> Value | None:
+def _fixture_value(site: Site, asking: Function, name: str, depth: int, made: dict[FunctionId, Value]) -> Value | None:
+    """The value of a fixture. It runs once for a test, however many ask for it: `made` has the values of those that have run."""
     fixture = _fixture(site.engine, asking, name)
     if fixture is None or depth > _MAX_DEPTH:
         return None
     code, function = fixture
+    if code.id in made:
+        return made[code.id]
     arguments: list[tuple[str, Value]] = []
     for position, parameter in enumerate(code.parameters):
         if position == 0 and code.kind is FunctionKind.METHOD:
             arguments.append((parameter.name, UNKNOWN))
         elif parameter.kind not in (ParameterKind.VAR_POSITIONAL, ParameterKind.VAR_KEYWORD):
-            value = _fixture_value(site, code, parameter.name, depth + 1)
+            value = _fixture_value(site, code, parameter.name, depth + 1, made)
             arguments.append((parameter.name, UNKNOWN if value is None else value))
     result = site.at(0).call(function, CallArguments((), tuple(arguments)))
-    return join_all(
+    made[code.id] = join_all(
         member.element if isinstance(member, SequenceValue) and member.kind == "generator" else member
         for member in members(result)
     )
+    return made[code.id]
 
 
 def _fixture(engine: Engine, asking: Function, name: str) -> tuple[Function, FunctionValue] | None:
