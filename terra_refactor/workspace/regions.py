@@ -315,10 +315,16 @@ def _is_number(parameter: ParameterDecision) -> bool:
 
 
 def _may_be_number(parameter: ParameterDecision) -> bool:
-    """Whether nothing that brings it shows what it is: what an environment of another library gives is a number as a rule."""
+    """Whether nothing that brings it shows what it is: what an environment of another library gives is a number as a rule.
+
+    Arrays of such numbers may be of float64, which eager operations convert and a graph does not.
+    """
     return parameter.kind is ParameterValueKind.UNKNOWN or (
-        parameter.kind is ParameterValueKind.TENSOR
-        and all(each.dtype is None and each.shape is None for each in parameter.types)
+        parameter.kind in (ParameterValueKind.TENSOR, ParameterValueKind.NDARRAY)
+        and all(
+            each.dtype is None and (each.shape is None or parameter.kind is ParameterValueKind.NDARRAY)
+            for each in parameter.types
+        )
     )
 
 
@@ -330,6 +336,8 @@ def _give_numbers(trial: Trial, decision: Decision) -> None:
         meets = number_as_operand(trial.statements, name, tensors(decision), outputs, lines)
         given = trial.given(name)
         trial.converted[name] = f"{numpy_name(trial.outliner.tree)}.float32({given})" if meets else given
+        if meets:
+            trial.best = None  # without the conversion, a float64 raises
     trial.tried = frozenset()
     _outline(trial)
 

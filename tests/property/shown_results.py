@@ -226,3 +226,56 @@ for epoch in range(60):
 CHOSEN: Final = "x = states[batch]"
 CHANGED: Final = ("states[0] = states[0] * 0.5\nx = states[batch]", "states = states * 0.5\nx = states[batch]")
 """Rows of an array of which nothing is known; of one that the step itself changes."""
+
+REWARDS: Final = """\
+import ast
+import random
+
+import numpy as np
+import tensorflow as tf
+
+random.seed(3)
+w = tf.Variable(tf.reshape(tf.range(16.0) / 16.0, [4, 4]))
+v = tf.Variable(0.5)
+
+
+class Memory:
+    def __init__(self):
+        self.kept = []
+
+    def add(self, step):
+        self.kept.append(step)
+
+    def sample(self, size):
+        rewards, ends = [], []
+        for reward, end in random.sample(self.kept, size):
+            rewards.append(np.array(reward))
+            ends.append(np.array(end))
+        return np.array(rewards).reshape(-1, 1), np.array(ends).reshape(-1, 1)
+
+
+def learn(memory, x):
+    rewards, ends = memory.sample(4)
+    with tf.GradientTape() as tape:
+        value = tf.tanh(tf.tanh(x @ w) @ w) * v
+        target = {target}
+        loss = tf.reduce_mean(tf.square(target - value)) + tf.reduce_sum(tf.abs(value))
+    grads = tape.gradient(loss, [w, v])
+    w.assign_sub(0.01 * grads[0])
+    v.assign_sub(0.01 * grads[1])
+    return loss
+
+
+memory = Memory()
+for number in range(20):
+    memory.add(ast.literal_eval(str({step})))
+for epoch in range(200):
+    loss = learn(memory, tf.sin(tf.ones([4, 4]) * epoch))
+print(float(loss))
+"""
+UNKNOWN_ARRAYS: Final = tuple(
+    REWARDS.format(target=target, step=step)
+    for target in ("rewards + (1 - ends) * 0.9 * value", "ends * value + rewards")
+    for step in ("(number / 7, float(number % 5 == 0))", "(number, number % 5)")
+)
+"""Arrays of which the analysis does not know the dtype: of float64, of whole numbers."""

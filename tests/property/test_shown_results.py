@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from region_runs import difference_of_runs
-from shown_results import CHANGED, CHOSEN, FLOATS, MOVED, NOISE, OTHER_NUMBERS, OTHERS, ROWS
+from shown_results import CHANGED, CHOSEN, FLOATS, MOVED, NOISE, OTHER_NUMBERS, OTHERS, ROWS, UNKNOWN_ARRAYS
 
 from terra_refactor.config import Config
 from terra_refactor.workspace.workspace import Options, fix
@@ -71,3 +71,11 @@ def test_rows_of_an_array_are_chosen_before_the_step() -> None:
 def test_rows_of_an_array_that_the_step_changes_are_not(text: str) -> None:
     after = fixed(rows(text))
     assert difference_of_runs(rows(text), after) == "same", after
+
+
+@pytest.mark.parametrize("text", UNKNOWN_ARRAYS)
+def test_arrays_of_unknown_dtypes_are_converted_as_eager_operations_do(text: str) -> None:
+    """A graph gets a float64 tensor, which no operation adds to a float32."""
+    after = fixed(text)
+    assert "np.float32(rewards)" in after
+    assert difference_of_runs(text, after) == "same", after
