@@ -333,6 +333,8 @@ def _how_sure(decision: Decision) -> str:
 def _assumptions(decision: Decision) -> tuple[str, ...]:
     if decision.level is Level.SAFE:
         return ()
+    if not decision.assumptions and decision.action is Action.ADD_TF_FUNCTION:
+        return (f"it pays: {decision.reason}",)
     return decision.assumptions or (decision.reason,)
 
 

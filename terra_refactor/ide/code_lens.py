@@ -76,6 +76,8 @@ def _change(decision: Decision) -> str:
     if decision.level is not Level.SAFE and decision.assumptions:
         count = len(decision.assumptions)
         return f"{title} · if {assumptions_in_words(decision)} hold{'s' if count == 1 else ''}"
+    if decision.level is not Level.SAFE and decision.action is Action.ADD_TF_FUNCTION:
+        return f"{title} · if it pays"
     return title
 
 

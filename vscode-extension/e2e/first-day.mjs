@@ -3,7 +3,7 @@
 //   1. Install the extension and open the folder. The interpreter is the one that Python Environments has chosen; no setting is made.
 //   2. Open a file. Shapes stand behind names, and a line stands above each function that can be changed.
 //   3. Point at the name of such a function, and read what was decided, and why.
-//   4. Click the line above it: the change is in the file.
+//   4. Click the line above it: the change is in the file, perhaps after a preview that says why it is to be confirmed.
 //   5. Open the menu of another function, whose change assumes something. Choose to have it proven. Agree that the program runs.
 //   6. Read the comparison. Read what is assumed, confirm it, and find the change in the file.
 //   7. Look at the findings, and at the report of the whole project.
@@ -91,6 +91,13 @@ const steps = {
     },
     "make a change by a click": async () => {
         await clickLens();
+        const preview = bench.page.locator(".bulk-edit-panel .monaco-list-row").first();
+        await until(async () => decorated(values.fix) || preview.isVisible(), "the click did nothing");
+        if (!decorated(values.fix)) {
+            console.log(`        to confirm: ${await preview.innerText()}`);
+            await bench.shot("to-confirm");
+            await bench.confirm();
+        }
         await until(() => decorated(values.fix), "the change was not made");
         await bench.shot("changed");
     },

@@ -434,3 +434,22 @@ def test_a_reason_stays_in_its_comment(tmp_path: Path) -> None:
     result = perform(snapshot, request)
     assert isinstance(result, NewText)
     assert result.text.endswith("# terra: ignore[TR401] two lines here\n")
+
+
+def test_a_change_of_which_nothing_but_its_gain_is_unknown_says_so(tmp_path: Path) -> None:
+    text = """\
+        import tensorflow as tf
+
+        class Net(tf.Module):
+            def ‸__call__(self, x: tf.Tensor):
+                for _ in range(40):
+                    x = tf.nn.relu(x * 2.0) + 1.0
+                return x
+
+        Net()(tf.ones([2]))
+        """
+    snapshot, path, line, _ = at_mark(tmp_path, text)
+    assert [lens.title for lens in code_lenses(snapshot, path)] == ["Add @tf.function · if it pays"]
+    result = perform(snapshot, Request(Task.REFACTOR, path, "Net.__call__", line))
+    assert isinstance(result, NewText)
+    assert result.assumptions[0].startswith("it pays: about ")
