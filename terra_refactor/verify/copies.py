@@ -34,14 +34,17 @@ _LEFT_OUT: Final = frozenset(
 
 
 def project_folder(files: Iterable[str]) -> Path:
-    """The folder that holds the files and is marked as a project's; where none is, the innermost that holds them all."""
+    """The folder that holds the files and is marked as a project's; where none is, the innermost that holds them and is no package."""
     folders = [os.path.dirname(os.path.realpath(file)) for file in files]
     common = Path(os.path.commonpath(folders))
+    outside = (Path.home(), Path(common.anchor))
     for folder in (common, *common.parents):
-        if folder in (Path.home(), Path(folder.anchor)):
+        if folder in outside:
             break
         if any((folder / mark).exists() for mark in _MARKS):
             return folder
+    while (common / "__init__.py").exists() and common.parent not in outside:
+        common = common.parent  # absolute imports of a package are found in the folder that holds it
     return common
 
 
