@@ -25,6 +25,7 @@ from terra_refactor.domain.value import (
     SequenceValue,
     TensorValue,
     TupleValue,
+    UnknownValue,
     Value,
     members,
 )
@@ -47,6 +48,7 @@ MAX_OPTIONAL_PARTS: Final = 1
 """Maximum number of parts of a container that may be None or a tensor: two parts give four structures, each with a trace."""
 """A parameter that takes more distinct Python values than this would be traced again too often."""
 _HIDES: Final = f"decorated, it would hide sublayers that are not built yet ({UNBUILT_CALL.id})"
+_KERAS_STEPS: Final = frozenset({"train_step", "test_step", "predict_step"})
 _KERAS_METHODS: Final = frozenset(
     {
         "call",
@@ -209,6 +211,13 @@ def _keras_reason(codes: Codes, facts: ProgramFacts, code: Function) -> str | No
     if code.kind is not FunctionKind.METHOD or code.name not in _KERAS_METHODS or code.parent is None:
         return None
     if not is_keras_class(codes, facts, code.parent):
+        bases = [member for base in base_values(codes, facts, code.parent) for member in members(base)]
+        unknown = any(
+            isinstance(base, UnknownValue) or (isinstance(base, LibraryValue) and registry.lookup(base.name) is None)
+            for base in bases
+        )
+        if unknown and code.name in _KERAS_STEPS and not facts.functions[code.id].callers:
+            return f"Keras calls and traces `{code.name}` itself, if the unknown base class is one of its models"
         return None
     if code.name == "call":
         return f"Keras traces `call` itself in `fit`; {_HIDES}"

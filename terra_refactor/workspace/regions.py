@@ -13,7 +13,7 @@ from __future__ import annotations
 import ast
 import logging
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 from typing import Final, TypeAlias
 
@@ -37,6 +37,7 @@ from terra_refactor.refactor.regions.candidates import (
     find_candidates,
     made_inside,
     updates_variables,
+    variables_among,
     with_variables,
 )
 from terra_refactor.refactor.regions.conversions import number_as_operand, numpy_name
@@ -72,6 +73,8 @@ LOGGER = logging.getLogger(__name__)
 
 Decide: TypeAlias = Callable[[Program, FunctionNames], Sequence[Decision]]
 """The decisions about the functions of a program that have such a path and name."""
+KERAS_CALLS: Final = frozenset({"train_step", "test_step", "predict_step"})
+"""Methods that the loops of Keras call, for classes that inherit from its models."""
 _MAX_ROUNDS: Final = 12
 """So often a program is judged with other runs of statements as functions."""
 MAX_CANDIDATES: Final = 40
@@ -86,7 +89,8 @@ def judge_regions(
     cache: LoweringCache | None = None,
 ) -> tuple[FoundRegion, ...]:
     """The decisions about the regions of a program, by path and line. In `cache` are files with regions that an earlier run has tried."""
-    trials = [trial for path, source in sorted(sources.items()) for trial in _trials(path, source, decisions)]
+    called = {name for name in KERAS_CALLS if any(_calls(source.text, name) for source in sources.values())}
+    trials = [trial for path, source in sorted(sources.items()) for trial in _trials(path, source, decisions, called)]
     if not trials or len(trials) > MAX_CANDIDATES:
         return ()
     judged = _Judged(program, sources, decide, cache)
@@ -107,7 +111,12 @@ def judge_regions(
     return tuple(sorted(found_regions, key=lambda found: (found.decision.path, found.decision.line)))
 
 
-def _trials(path: str, source: Source, decisions: Sequence[Decision]) -> list[Trial]:
+def _calls(text: str, method: str) -> bool:
+    """Whether a program's own code calls a method that Keras calls as a rule; `super().train_step(data)` is part of Keras's call."""
+    return re.search(rf"(?<!super\(\))\.{method}\(", text) is not None
+
+
+def _trials(path: str, source: Source, decisions: Sequence[Decision], called: Set[str]) -> list[Trial]:
     if not may_have_regions(source):
         return []
     try:
@@ -121,14 +130,17 @@ def _trials(path: str, source: Source, decisions: Sequence[Decision]) -> list[Tr
     return [
         Trial(path, candidate, outliner, outliner.placements(candidate))
         for candidate in candidates
-        if _is_eager(around.get(candidate.scope.qualname), candidate)
+        if _is_eager(around.get(candidate.scope.qualname), candidate, called)
     ]
 
 
-def _is_eager(decision: Decision | None, candidate: Candidate) -> bool:
-    """Whether the code around a candidate is host code that stays such."""
+def _is_eager(decision: Decision | None, candidate: Candidate, called: Set[str]) -> bool:
+    """Whether the code around a candidate is host code that stays such. `called`: what the program calls of what Keras may call."""
     if isinstance(candidate.scope.node, ast.Module):
         return True
+    scope = candidate.scope
+    if scope.is_method and scope.qualname.rpartition(".")[2] in KERAS_CALLS - called and scope.class_around.bases:
+        return False  # `fit` makes a graph of it, if the class is one of Keras's in the end
     return decision is not None and not (
         decision.hybrid
         or decision.action is Action.ADD_TF_FUNCTION
@@ -222,6 +234,10 @@ def _advance(trial: Trial, decision: Decision | None) -> None:
             return
         trial.placements = _deeper(trial)
         _outline(trial)
+        return
+    if variables_among(trial.candidate.statements) & set(trial.region.outputs):
+        # a graph returns tensors in their place, which no optimizer changes
+        trial.reason, trial.settled, trial.region = "it would return variables", True, None
         return
     made = made_inside(trial.candidate.statements)
     if made and decision.action is Action.ADD_TF_FUNCTION and _cut(trial, made):

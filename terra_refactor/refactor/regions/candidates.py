@@ -449,6 +449,43 @@ def made_inside(block: Statements) -> frozenset[int]:
     )
 
 
+def variables_among(block: Statements) -> frozenset[str]:
+    """The names that some statements bind to variables of models, or to lists of them: `weights = model.trainable_variables`."""
+    names: set[str] = set()
+    nodes = [node for statement in block for node in ast.walk(statement)]
+    for _ in range(2):  # a name may be bound to what is bound further down, in the iteration before
+        for node in nodes:
+            match node:
+                case (
+                    ast.Assign(targets=[ast.Name(id=name)], value=value) | ast.For(target=ast.Name(id=name), iter=value)
+                ):
+                    if _are_variables(value, names):
+                        names.add(name)
+                case _:
+                    continue
+    return frozenset(names)
+
+
+def _are_variables(value: ast.expr, names: set[str]) -> bool:
+    match value:
+        case ast.Attribute(attr=name):
+            return name in _WEIGHTS
+        case ast.Name(id=name):
+            return name in names
+        case ast.BinOp(left=left, right=right):
+            return _are_variables(left, names) or _are_variables(right, names)
+        case ast.Call(func=ast.Name(id="list" | "tuple" | "sorted" | "reversed"), args=[given]):
+            return _are_variables(given, names)
+        case ast.List(elts=parts) | ast.Tuple(elts=parts):
+            return any(_are_variables(part, names) for part in parts)
+        case ast.Starred(value=inner) | ast.Subscript(value=inner):
+            return _are_variables(inner, names)
+        case ast.ListComp(elt=ast.Name(), generators=[each]):
+            return _are_variables(each.iter, names)
+        case _:
+            return False
+
+
 def updates_variables(block: Statements) -> bool:
     """Whether some statement calls a method that changes variables."""
     return any(map(_updates, block))
