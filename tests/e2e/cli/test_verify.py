@@ -203,7 +203,7 @@ def test_tests_are_a_run_too(project: Path) -> None:
         (("--run", "bash -c true"), "there is no file bash"),
         (("--run", "python train.py", "--pytest", "tests"), "cannot be combined with --pytest"),
         (("--python", "/no/such/python"), "no such interpreter"),
-        (("--timeout", "0"), "above 0"),
+        (("--timeout", "0"), "a positive number of seconds"),
         (("--function", "smoth"), "did you mean `smooth`"),
     ],
 )
