@@ -198,7 +198,7 @@ _NAMED: Final = re.compile(r"`((?:self\.)?\w+)")
 
 
 def are_too_many(sentences: Sequence[str], *, is_step: bool) -> bool:
-    """Whether nobody would check so many assumptions.
+    """Whether a change rests on more assumptions than a person would check.
 
     A training step is given a network and an optimizer: what is assumed of each, and of calling it and its methods, counts once.
     """

@@ -40,7 +40,7 @@ from terra_refactor.rules.retracing.identity_keyed_argument import RULE as IDENT
 from terra_refactor.rules.retracing.python_scalar_retrace import RULE as PYTHON_SCALAR
 from terra_refactor.tf_model import registry
 from terra_refactor.tf_model.decorators import Decoration, decoration
-from terra_refactor.tf_model.graph_traits import KERAS_BASES, built_in
+from terra_refactor.tf_model.graph_traits import KERAS_BASES, KERAS_STEPS, built_in
 from terra_refactor.tf_model.spec import Trait
 
 MAX_PYTHON_VALUES: Final = 3
@@ -48,7 +48,6 @@ MAX_OPTIONAL_PARTS: Final = 1
 """Maximum number of parts of a container that may be None or a tensor: two parts give four structures, each with a trace."""
 """A parameter that takes more distinct Python values than this would be traced again too often."""
 _HIDES: Final = f"decorated, it would hide sublayers that are not built yet ({UNBUILT_CALL.id})"
-_KERAS_STEPS: Final = frozenset({"train_step", "test_step", "predict_step"})
 _KERAS_METHODS: Final = frozenset(
     {
         "call",
@@ -216,7 +215,7 @@ def _keras_reason(codes: Codes, facts: ProgramFacts, code: Function) -> str | No
             isinstance(base, UnknownValue) or (isinstance(base, LibraryValue) and registry.lookup(base.name) is None)
             for base in bases
         )
-        if unknown and code.name in _KERAS_STEPS and not facts.functions[code.id].callers:
+        if unknown and code.name in KERAS_STEPS and not facts.functions[code.id].callers:
             return f"Keras calls and traces `{code.name}` itself, if the unknown base class is one of its models"
         return None
     if code.name == "call":

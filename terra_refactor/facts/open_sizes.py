@@ -170,7 +170,7 @@ def _uses_of_size(view: ContextView, size: OpId, dim: OpenDim) -> Iterator[SizeU
 
 
 def _uses_of_length(view: ContextView, size: OpId, dim: OpenDim) -> Iterator[SizeUse]:
-    """Where the length of a tensor, in a graph a tensor itself, meets another dtype."""
+    """The uses of a tensor's length, an int32 tensor in a graph, beside another dtype."""
     written = f"`{view.written(size)}` is a tensor of int32 while the graph is traced: {_BECAUSE[dim.why]}"
     use = next(_conflicting_uses(view, size, INT32, set()), None)
     if use is not None:
@@ -221,9 +221,9 @@ def _has_open(view: ContextView, roots: int) -> bool:
 
 
 def _conflicting_uses(view: ContextView, number: OpId, dtype: DType, seen: set[OpId]) -> Iterator[OpId]:
-    """The operations that combine a tensor of the graph, in place of which eager code has a number, with another dtype.
+    """The operations that combine a number of eager code, a tensor of `dtype` in a graph, with another dtype.
 
-    `number` gives the tensor, of that dtype; what is computed from it and from integers is followed.
+    `number` is the operation that computes it. Results of arithmetic with integers are followed.
     """
     if number in seen:
         return

@@ -225,6 +225,8 @@ POPITEM: Final = "builtins.dict.popitem"
 PRINT: Final = "builtins.print"
 RANK: Final = "tensorflow.rank"
 SEQUENTIAL: Final = "keras.Sequential"
+KERAS_STEPS: Final = frozenset({"train_step", "test_step", "predict_step"})
+"""Methods of Keras models that `fit`, `evaluate` and `predict` trace."""
 COPY_OF_TENSOR: Final = "tensorflow.Tensor.__deepcopy__"
 COPY_OF_VARIABLE: Final = "tensorflow.Variable.__deepcopy__"
 STATIC_VALUE: Final = "tensorflow.get_static_value"

@@ -13,7 +13,7 @@ from __future__ import annotations
 import ast
 import logging
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final, TypeAlias
 
@@ -52,6 +52,7 @@ from terra_refactor.syntax.location import Span
 from terra_refactor.syntax.name_flow import Statements, usage_of
 from terra_refactor.syntax.parse import parse_module
 from terra_refactor.syntax.source import Source
+from terra_refactor.tf_model.graph_traits import KERAS_STEPS
 from terra_refactor.workspace.cache import LoweringCache
 from terra_refactor.workspace.found_region import FoundRegion, may_have_regions, rewritten
 from terra_refactor.workspace.region_trial import (
@@ -73,8 +74,6 @@ LOGGER = logging.getLogger(__name__)
 
 Decide: TypeAlias = Callable[[Program, FunctionNames], Sequence[Decision]]
 """The decisions about the functions of a program that have such a path and name."""
-KERAS_CALLS: Final = frozenset({"train_step", "test_step", "predict_step"})
-"""Methods that the loops of Keras call, for classes that inherit from its models."""
 _MAX_ROUNDS: Final = 12
 """So often a program is judged with other runs of statements as functions."""
 MAX_CANDIDATES: Final = 40
@@ -89,8 +88,7 @@ def judge_regions(
     cache: LoweringCache | None = None,
 ) -> tuple[FoundRegion, ...]:
     """The decisions about the regions of a program, by path and line. In `cache` are files with regions that an earlier run has tried."""
-    called = {name for name in KERAS_CALLS if any(_calls(source.text, name) for source in sources.values())}
-    trials = [trial for path, source in sorted(sources.items()) for trial in _trials(path, source, decisions, called)]
+    trials = [trial for path, source in sorted(sources.items()) for trial in _trials(path, source, decisions, sources)]
     if not trials or len(trials) > MAX_CANDIDATES:
         return ()
     judged = _Judged(program, sources, decide, cache)
@@ -111,12 +109,13 @@ def judge_regions(
     return tuple(sorted(found_regions, key=lambda found: (found.decision.path, found.decision.line)))
 
 
-def _calls(text: str, method: str) -> bool:
-    """Whether a program's own code calls a method that Keras calls as a rule; `super().train_step(data)` is part of Keras's call."""
-    return re.search(rf"(?<!super\(\))\.{method}\(", text) is not None
+def _is_called(method: str, sources: Mapping[str, Source]) -> bool:
+    """Whether the program itself calls a method that Keras calls otherwise; `super().train_step(data)` is part of Keras's call."""
+    call = re.compile(rf"(?<!super\(\))\.{method}\(")
+    return any(call.search(source.text) for source in sources.values())
 
 
-def _trials(path: str, source: Source, decisions: Sequence[Decision], called: Set[str]) -> list[Trial]:
+def _trials(path: str, source: Source, decisions: Sequence[Decision], sources: Mapping[str, Source]) -> list[Trial]:
     if not may_have_regions(source):
         return []
     try:
@@ -130,16 +129,17 @@ def _trials(path: str, source: Source, decisions: Sequence[Decision], called: Se
     return [
         Trial(path, candidate, outliner, outliner.placements(candidate))
         for candidate in candidates
-        if _is_eager(around.get(candidate.scope.qualname), candidate, called)
+        if _is_eager(around.get(candidate.scope.qualname), candidate, sources)
     ]
 
 
-def _is_eager(decision: Decision | None, candidate: Candidate, called: Set[str]) -> bool:
-    """Whether the code around a candidate is host code that stays such. `called`: what the program calls of what Keras may call."""
+def _is_eager(decision: Decision | None, candidate: Candidate, sources: Mapping[str, Source]) -> bool:
+    """Whether the code around a candidate is host code and stays such. `sources` are all files of the program."""
     if isinstance(candidate.scope.node, ast.Module):
         return True
     scope = candidate.scope
-    if scope.is_method and scope.qualname.rpartition(".")[2] in KERAS_CALLS - called and scope.class_around.bases:
+    name = scope.qualname.rpartition(".")[2]
+    if scope.is_method and name in KERAS_STEPS and scope.class_around.bases and not _is_called(name, sources):
         return False  # `fit` makes a graph of it, if the class is one of Keras's in the end
     return decision is not None and not (
         decision.hybrid

@@ -35,6 +35,7 @@ from terra_refactor.ir.function import FunctionKind
 from terra_refactor.ir.ids import OpId
 from terra_refactor.ir.ops import Op
 from terra_refactor.ir.walk import walk
+from terra_refactor.tf_model.name_table import words
 from terra_refactor.tf_model.python_effects import MUTATING_FUNCTIONS
 
 _METHODS: Final = frozenset(
@@ -50,14 +51,22 @@ _GIVE_VIEWS: Final = frozenset(
     )
 )
 """Calls that return another view of the same elements, where they can."""
+_MAKE_ARRAYS: Final = frozenset(
+    f"numpy.{name}"
+    for name in words(
+        "arange concatenate copy empty empty_like eye full full_like hstack identity linspace logspace ndarray.copy ones ones_like stack "
+        "vstack zeros zeros_like"
+    )
+)
+"""Calls that always return a new array."""
 _VIEW_ATTRIBUTES: Final = frozenset({"T", "flat", "imag", "mT", "real"})
 _MAX_VIEWS: Final = 8
 
 
 def array_changed(site: Site, holder: OpId, *, only_through_view: bool = False) -> bool:
-    """Records that the array which operation `holder` gave gets another content; whether that is all that the change does.
+    """Records an in-place change of the array that operation `holder` gave.
 
-    It is for an argument of this function, which the effect names, and for an array that this call has made.
+    Returns True for an argument of this function, whose effect is exact, and for an array made in this call, which needs none.
 
     `only_through_view` leaves out what holds the array itself, where the operation binds that again.
     """
@@ -98,15 +107,15 @@ def array_changed(site: Site, holder: OpId, *, only_through_view: bool = False) 
 
 
 def _is_new(frame: Frame, made: Op | None) -> bool:
-    """Whether an operation certainly makes a new array: arithmetic, and functions of NumPy that give no views."""
+    """Whether an operation certainly makes a new array: arithmetic, and NumPy's functions that never return a view."""
     if isinstance(made, ops.Binary):
         return not made.in_place
     names = frame.call_record(made.id).library if isinstance(made, ops.Call) else ()
-    return bool(names) and all(name.startswith("numpy.") and name not in _GIVE_VIEWS for name in names)
+    return bool(names) and _MAKE_ARRAYS.issuperset(names)
 
 
 def _in_words(site: Site, holder: OpId) -> str:
-    """What the present operation does to the array."""
+    """The in-place change that the present operation makes, as written."""
     match site.operation(site.op):
         case ops.StoreItem():
             return f"{site.written(holder)}[...] = ..."

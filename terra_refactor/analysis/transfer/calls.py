@@ -67,7 +67,11 @@ def call(site: Site, op: Op) -> Value | Terminated:
     site.frame.arrays_changed.clear()
     result = site.call(site.frame.value(op.function), arguments)
     for argument in dict.fromkeys(site.frame.arrays_changed):
-        array_changed(site, argument)
+        if not array_changed(site, argument):
+            # it may be an array that outlives the call, reached by a way that is not followed
+            detail = f"an in-place change of {site.written(argument)}"
+            target = unknown_target(site.frame.value(argument))
+            site.frame.add_effect(Effect(EffectKind.STATE_WRITE, target, detail, site.place(), assumed=True))
     _set_shape(site, op, arguments)
     if op.decorates is None or not arguments.positional:
         return result

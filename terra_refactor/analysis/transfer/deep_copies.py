@@ -1,6 +1,6 @@
-"""`copy.deepcopy`: what it copies besides containers.
+"""Deep copies of variables and tensors by `copy.deepcopy`.
 
-Computes: whether variables and tensors of the call are among what is copied: their `__deepcopy__`, which works eagerly only, is noted as
+Computes: whether the copied object holds variables or tensors of the call; their `__deepcopy__`, which works eagerly only, is recorded as
 called. Needs: the heap. Gives: `copy_deeply`. Source: `copy.deepcopy` of each kind in TensorFlow 2.21, eagerly and traced.
 """
 

@@ -68,37 +68,48 @@ def _opens(view: ContextView, region: Region, tape: OpId) -> bool:
 
 
 def _asked_about_variables(view: ContextView) -> Iterator[tuple[OpId, OpId]]:
-    """Where a gradient is compared with None, or a tape is asked for its variables: the place, and the tape."""
-    for operation in view.reached(Operation):
-        if operation.symbol in ("is", "is not", "==", "!="):
-            for side, other in operation.pairs:
-                if isinstance(literal := view.made(other), Literal) and literal.value is None:
-                    for fact in view.behind(side, _parts):
-                        if isinstance(fact, Call) and fact.method == _GRADIENT and _may_be_none(view, fact):
-                            assert fact.owner is not None
-                            yield operation.op, fact.owner
+    """The places, each with its tape, that compare a gradient with None or ask a tape for its variables."""
     for call in view.reached(Call):
         if call.method == _WATCHED and call.owner is not None and view.is_tape(call.owner):
             yield call.op, call.owner
+    if not any(call.method == _GRADIENT and _may_be_none(view, call) for call in view.reached(Call)):
+        return
+    for place, compared in _compared_with_none(view):
+        for tape in _tapes_behind(view, compared):
+            yield place, tape
+    for call in view.reached(Call):
         record = view.calls.get(call.op)
         for inner in map(view.of, () if record is None else record.callees):
             for parameter in inner.function.parameters:
                 given = view.given_for(call, inner.function, parameter.name)
-                for fact in () if given is None else view.behind(given, _parts):
-                    if isinstance(fact, Call) and fact.method == _GRADIENT and _may_be_none(view, fact):
-                        if next(uses_of(inner, parameter.name, _compared_with_none, is_part_of), None) is not None:
-                            assert fact.owner is not None
-                            yield call.op, fact.owner
+                tapes = () if given is None else tuple(_tapes_behind(view, given))
+                if tapes and any(True for _ in uses_of(inner, parameter.name, _parts_compared_with_none, is_part_of)):
+                    for tape in tapes:
+                        yield call.op, tape
 
 
-def _compared_with_none(view: ContextView, parameter: str) -> Iterator[OpId]:
-    """Where a function compares a parameter, or a part of it, with None."""
+def _tapes_behind(view: ContextView, number: OpId) -> Iterator[OpId]:
+    """The tapes whose gradients, which may be None, a result is or has as an element."""
+    for fact in view.behind(number, _parts):
+        if isinstance(fact, Call) and fact.method == _GRADIENT and _may_be_none(view, fact):
+            assert fact.owner is not None
+            yield fact.owner
+
+
+def _compared_with_none(view: ContextView) -> Iterator[tuple[OpId, OpId]]:
+    """The comparisons with None, each with its other operand."""
     for operation in view.reached(Operation):
         if operation.symbol in ("is", "is not", "==", "!="):
             for side, other in operation.pairs:
-                literal = view.made(other)
-                if isinstance(literal, Literal) and literal.value is None and is_part_of(view, side, parameter):
-                    yield operation.op
+                if isinstance(literal := view.made(other), Literal) and literal.value is None:
+                    yield operation.op, side
+
+
+def _parts_compared_with_none(view: ContextView, parameter: str) -> Iterator[OpId]:
+    """The comparisons of a parameter, or of a part of it, with None."""
+    for place, compared in _compared_with_none(view):
+        if is_part_of(view, compared, parameter):
+            yield place
 
 
 def _may_be_none(view: ContextView, call: Call) -> bool:

@@ -48,7 +48,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
 
 
 def _loops_of_library(view: ContextView) -> Iterator[LocalHazard]:
-    """`tf.while_loop` without shape invariants: eager code does not compare what the body gives with what it got."""
+    """`tf.while_loop` without shape invariants: eager code does not compare the results of the body with its arguments."""
     for call, name in view.library_calls():
         if name != WHILE_LOOP or view.library_argument(call, name, "shape_invariants") is not None or not call.is_plain:
             continue

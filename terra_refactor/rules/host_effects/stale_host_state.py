@@ -59,7 +59,7 @@ def _is_bound_again(around: CodeFacts, name: str, made: OpId) -> bool:
 
 
 def _lists_of_variables(view: ContextView) -> Iterator[LocalHazard]:
-    """What depends on frozen layers, where code freezes or thaws some between calls: state of Keras, which is no effect here."""
+    """Reads of state that depends on frozen layers, where code freezes or thaws layers between calls (Keras state, not an effect)."""
     reads = [read.op for read in view.reached(AttributeRead) if read.name in _LISTS]
     reads += [call.op for call in view.reached(Call) if _asks_whether_frozen(view, call)]
     if not reads or view.function.name in _OF_FIT:

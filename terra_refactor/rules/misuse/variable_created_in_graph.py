@@ -35,7 +35,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
 
 
 def _applied(view: ContextView, parameter: str) -> Iterator[OpId]:
-    """Where a function applies gradients by a parameter."""
+    """The calls that apply gradients through an optimizer parameter."""
     for call, name in view.calls_with(Trait.TAKES_VARIABLES):
         if call.owner is not None and not name.endswith(".build") and _is_parameter(view, call.owner, parameter):
             yield call.op
