@@ -151,7 +151,7 @@ def _freshness_of(view: ContextView, call: OpId, number: OpId, depth: int, ask: 
 
 
 def _freshness_by_identity(view: ContextView, call: OpId, number: OpId, depth: int, ask: AskFresh) -> Freshness:
-    """How fresh an object, or a list of objects, is."""
+    """Freshness of an object, or of a list of objects."""
     made, alternatives = view.origin(number), members(view.value(number))
     match made:
         case NameRead(name=name, is_local=True):

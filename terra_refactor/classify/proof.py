@@ -421,7 +421,7 @@ class Proof:
         return False
 
     def _results_of(self, context: ContextFacts, op: OpId) -> list[tuple[ContextFacts, OpId]]:
-        """What the functions of the program return that a call reaches."""
+        """The results of the program's functions that a call reaches."""
         call = next((call for call in context.calls if call.op == op), None)
         callees = [] if call is None else [self.facts.contexts[each] for each in call.callees]
         return [

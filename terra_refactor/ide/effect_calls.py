@@ -44,7 +44,7 @@ class Carrier:
 
 @dataclass(frozen=True, slots=True)
 class Carrying:
-    """What is at the other end of some calls of one function, or in its own code."""
+    """The other end of some calls of one function, or a place in its own code."""
 
     carrier: Carrier
     calls: tuple[Span, ...]
@@ -66,7 +66,7 @@ def carrier_at(snapshot: Snapshot, path: str, line: int, column: int) -> Carrier
 
 @deeply
 def carried_from(snapshot: Snapshot, path: str, index: int) -> tuple[Carrying, ...]:
-    """Where a function has its effects and hazards from: the places in its own code, then the calls, each in source order."""
+    """The sources of a function's effects and hazards: places in its own code, then calls, each in source order."""
     function = _function(snapshot, path, index)
     if function is None:
         return ()
@@ -150,7 +150,7 @@ class _Known:
                 yield decision.function
 
     def causes(self, identity: FunctionId) -> frozenset[_Key]:
-        """What reaches a function. Nothing is decided about the body of a module or class: of that, what reaches those that it calls."""
+        """The effects and hazards that reach a function; for the body of a module or class, which has no decision, those of its callees."""
         decision = self._decisions.get(identity)
         if decision is not None:
             return frozenset(_keys(decision))

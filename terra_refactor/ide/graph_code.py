@@ -30,7 +30,7 @@ _TENSORS = frozenset(
 
 
 class TokenKind(Enum):
-    """What a name in graph code is; the values are token types of the protocol."""
+    """Kind of a name in graph code; the values are token types of the protocol."""
 
     FUNCTION = "function"
     METHOD = "method"

@@ -61,7 +61,7 @@ _SHAPES = ("shape", "dims", "newshape", "target_shape", "batch_shape")
 _WIDTHS = ("units", "filters", "output_dim")
 """Settings of layers that are a size of their output."""
 _ARITHMETIC: Mapping[str, Callable[[Dim, Dim], Dim]] = {"+": add, "-": subtract, "*": multiply}
-"""What a source computes a size by."""
+"""The expression by which a source computes a size."""
 
 
 def named_values(snapshot: Snapshot, function: Function) -> tuple[Mapping[str, Value], Mapping[OpId, Value]]:
