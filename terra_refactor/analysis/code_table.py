@@ -15,7 +15,7 @@ from terra_refactor.ir.function import Function
 from terra_refactor.ir.ids import FunctionId, OpId
 from terra_refactor.ir.index import CodeIndex
 from terra_refactor.ir.ops import Op
-from terra_refactor.ir.walk import walk
+from terra_refactor.ir.walk import block_results, operands, walk
 
 _LOOPS: Final = (ops.For, ops.While, ops.Comprehension)
 
@@ -36,6 +36,7 @@ class CodeTable:
         self._loops: dict[FunctionId, tuple[tuple[OpId, OpId], ...]] = {}
         self._of_parameters: dict[tuple[FunctionId, OpId], bool] = {}
         self._discriminated: dict[FunctionId, frozenset[str]] = {}
+        self._readers: dict[FunctionId, dict[OpId, tuple[Op, ...]]] = {}
 
     def take_over(self, earlier: CodeTable, functions: Iterable[FunctionId]) -> None:
         """Keep the answers of an earlier analysis about functions whose operations are the same as then."""
@@ -44,6 +45,7 @@ class CodeTable:
         self._iterated = _of(same, earlier._iterated)
         self._loops = _of(same, earlier._loops)
         self._discriminated = _of(same, earlier._discriminated)
+        self._readers = _of(same, earlier._readers)
 
     def index(self, function: Function) -> CodeIndex:
         """The operations of a function."""
@@ -56,6 +58,17 @@ class CodeTable:
         """The operation with that number (refinement of conditions needs to see how a value was made)."""
         index = self._indexes.get(function.id)
         return (index or self.index(function)).ops[number]
+
+    def readers(self, function: Function, number: OpId) -> tuple[Op, ...]:
+        """The operations that read a result, in order; the one that holds a block, for the result of the block."""
+        found = self._readers.get(function.id)
+        if found is None:
+            every: dict[OpId, list[Op]] = {}
+            for op in walk(function.body):
+                for read in (*operands(op), *(result for _, result in block_results(op))):
+                    every.setdefault(read, []).append(op)
+            found = self._readers[function.id] = {read: tuple(ops) for read, ops in every.items()}
+        return found.get(number, ())
 
     def stored_in(self, function: Function, name: str) -> tuple[OpId, ...]:
         """All bindings of a variable in the function."""

@@ -36,13 +36,21 @@ def external_effect(site: Site, kind: EffectKind, detail: str, *, assumed: bool 
     site.frame.add_effect(Effect(kind, EXTERNAL, detail, site.place(), assumed=assumed))
 
 
-def write_effect(site: Site, number: ObjectId, path: str, detail: str, *, keeps_tensor: bool = False) -> None:
+def write_effect(
+    site: Site,
+    number: ObjectId,
+    path: str,
+    detail: str,
+    *,
+    keeps_tensor: bool = False,
+    kind: EffectKind = EffectKind.STATE_WRITE,
+) -> None:
     """Records a write to a field of an object, unless the object was made in this call."""
     frame = site.frame
     frame.note_write(site.op, (number, _heap_name(path)), site.place())
     if number not in frame.allocated:
         target = Target(RootKind.UNKNOWN, "", path, number)
-        frame.add_effect(Effect(EffectKind.STATE_WRITE, target, detail, site.place(), keeps_tensor=keeps_tensor))
+        frame.add_effect(Effect(kind, target, detail, site.place(), keeps_tensor=keeps_tensor))
 
 
 def _heap_name(path: str) -> str:

@@ -179,6 +179,7 @@ class ObjectKind(Enum):
     LIST = "list"
     DICT = "dict"
     SET = "set"
+    ITERATOR = "iterator"
     CELL = "cell"
     MODULE = "module"
     VARIABLE = "variable"

@@ -31,7 +31,6 @@ from terra_refactor.domain.value import (
 )
 from terra_refactor.facts.codes import Codes
 from terra_refactor.facts.records import Call, ClassMade, Literal
-from terra_refactor.facts.view import has_trait
 from terra_refactor.ir.function import Function, FunctionKind, ParameterKind
 from terra_refactor.ir.ids import FunctionId
 from terra_refactor.ir.program import Program
@@ -41,6 +40,7 @@ from terra_refactor.rules.retracing.python_scalar_retrace import RULE as PYTHON_
 from terra_refactor.tf_model import registry
 from terra_refactor.tf_model.decorators import Decoration, decoration
 from terra_refactor.tf_model.graph_traits import KERAS_BASES, KERAS_STEPS, built_in
+from terra_refactor.tf_model.registry import has_trait
 from terra_refactor.tf_model.spec import Trait
 
 MAX_PYTHON_VALUES: Final = 3

@@ -19,10 +19,11 @@ from terra_refactor.analysis.facts import BranchKind, CallFact
 from terra_refactor.classify.candidates import has_own_gradient, is_keras_class
 from terra_refactor.domain.value import FALSE
 from terra_refactor.facts.records import DECISIONS, Call, RegionKind
-from terra_refactor.facts.view import ContextView, has_trait
+from terra_refactor.facts.view import ContextView
 from terra_refactor.ir.function import Function
 from terra_refactor.ir.ids import OpId
 from terra_refactor.tf_model.graph_traits import is_of_keras, is_of_tensorflow
+from terra_refactor.tf_model.registry import has_trait
 from terra_refactor.tf_model.spec import Trait
 
 _CONSTRUCTORS: Final = frozenset({"__init__", "__new__", "__post_init__"})

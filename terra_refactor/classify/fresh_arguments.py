@@ -42,10 +42,11 @@ from terra_refactor.facts.records import (
     NameRead,
     RegionKind,
 )
-from terra_refactor.facts.view import ContextView, has_trait
+from terra_refactor.facts.view import ContextView
 from terra_refactor.ir.function import Function, FunctionKind
 from terra_refactor.ir.ids import FunctionId, OpId
 from terra_refactor.rules.graph_failures.rebuilt_argument import is_attrs_class
+from terra_refactor.tf_model.registry import has_trait
 from terra_refactor.tf_model.spec import Trait
 
 _MAX_DEPTH: Final = 6
@@ -223,7 +224,7 @@ def _is_told_by_identity(view: ContextView, value: Value) -> bool:
             # a traced method is kept with its object; but what is added there must not change what is said here
             return True
         case Reference():
-            return view.facts.objects[value.object].kind is ObjectKind.INSTANCE
+            return view.facts.objects[value.object].kind in (ObjectKind.INSTANCE, ObjectKind.ITERATOR)
         case SequenceValue():
             return value.kind in _ITERATORS
         case _:
@@ -279,7 +280,7 @@ def _made(view: ContextView, call: OpId, number: OpId, made: Fact | None, value:
             how = Freshness.NEVER if at_top and not isinstance(made, FunctionMade) else Freshness.ALWAYS
         case _, PartialValue() | SequenceValue():
             how = Freshness.ALWAYS
-        case Call(), Reference(object=instance):
+        case Call() | Display(), Reference(object=instance):
             facts = view.facts.objects[instance]
             is_made_here = (facts.function, facts.op) == (view.function.id, place)
             if facts.function is None or view.program.function(facts.function).kind is FunctionKind.MODULE:

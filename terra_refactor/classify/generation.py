@@ -18,10 +18,10 @@ from terra_refactor.classify.answers import Question
 from terra_refactor.classify.hazards import HazardMap
 from terra_refactor.domain.value import LibraryValue
 from terra_refactor.facts.records import AttributeRead, Imported, RegionKind
-from terra_refactor.facts.view import has_trait
 from terra_refactor.ir.ids import OpId
 from terra_refactor.tf_model import registry
 from terra_refactor.tf_model.graph_traits import is_of_sessions
+from terra_refactor.tf_model.registry import has_trait
 from terra_refactor.tf_model.spec import Trait
 
 

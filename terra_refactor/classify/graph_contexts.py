@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Set
 
 from terra_refactor.analysis.facts import ContextId, ProgramFacts
-from terra_refactor.facts.view import has_trait
 from terra_refactor.ir.ids import FunctionId
+from terra_refactor.tf_model.registry import has_trait
 from terra_refactor.tf_model.spec import Trait
 
 

@@ -28,7 +28,7 @@ from terra_refactor.facts.codes import Codes
 from terra_refactor.facts.records import AttributeWrite, Call, ItemWrite, NameWrite
 from terra_refactor.facts.staged_exceptions import ends_all
 from terra_refactor.facts.unconverted import unconverted_construct
-from terra_refactor.facts.view import ContextView, has_trait
+from terra_refactor.facts.view import ContextView
 from terra_refactor.facts.watch import SELECTIVE, Looks, Watch, changed_looks
 from terra_refactor.ir.function import Function, FunctionKind, ParameterKind
 from terra_refactor.ir.ids import FunctionId, OpId
@@ -38,6 +38,7 @@ from terra_refactor.rules.registry import all_rules, local_hazards, rule_about_k
 from terra_refactor.rules.rule import CureHint, LocalHazard, Nature, Rule, RuleKind
 from terra_refactor.tf_model.decorators import Decoration, decoration
 from terra_refactor.tf_model.graph_traits import is_of_pipelines
+from terra_refactor.tf_model.registry import has_trait
 from terra_refactor.tf_model.spec import Trait
 
 MAX_HAZARDS = 60

@@ -19,9 +19,10 @@ from terra_refactor.classify.hazards import HazardMap
 from terra_refactor.domain.effect import EffectKind
 from terra_refactor.domain.value import BoundMethod, FunctionValue, PartialValue, UnknownValue, Value, members
 from terra_refactor.facts.records import AttributeRead, Call, NameRead, NameWrite
-from terra_refactor.facts.view import ContextView, has_trait
+from terra_refactor.facts.view import ContextView
 from terra_refactor.ir.ids import FunctionId
 from terra_refactor.tf_model.graph_traits import is_of_strategies
+from terra_refactor.tf_model.registry import has_trait
 from terra_refactor.tf_model.spec import Trait
 
 _TRACING: Final = frozenset(

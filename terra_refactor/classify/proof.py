@@ -51,13 +51,13 @@ from terra_refactor.facts.records import (
     Return,
     Write,
 )
-from terra_refactor.facts.view import has_trait
 from terra_refactor.ir.function import FunctionKind
 from terra_refactor.ir.ids import FunctionId, OpId
 from terra_refactor.rules.registry import all_rules
 from terra_refactor.rules.rule import Doubt, LocalHazard, Nature, in_words
 from terra_refactor.tf_model import releases
 from terra_refactor.tf_model.graph_traits import makes_variables_late
+from terra_refactor.tf_model.registry import has_trait
 from terra_refactor.tf_model.spec import Trait
 from terra_refactor.tf_model.traits import SEEDED_LAYERS
 

@@ -47,11 +47,11 @@ from terra_refactor.facts.records import (
     Return,
     Unpacked,
 )
-from terra_refactor.facts.view import has_trait
 from terra_refactor.ir.function import Function
 from terra_refactor.ir.ids import FunctionId, OpId
 from terra_refactor.tf_model.decorators import Decoration, decoration
 from terra_refactor.tf_model.graph_traits import LOSS, gives_integers, is_of_keras, makes_arrays
+from terra_refactor.tf_model.registry import has_trait
 from terra_refactor.tf_model.spec import Trait
 
 _MAX_DEPTH: Final = 60

@@ -26,8 +26,9 @@ from terra_refactor.facts.records import (
     Slice,
     Unpacked,
 )
-from terra_refactor.facts.view import ContextView, has_trait
+from terra_refactor.facts.view import ContextView
 from terra_refactor.ir.ids import OpId
+from terra_refactor.tf_model.registry import has_trait
 from terra_refactor.tf_model.spec import Trait
 
 _MAX_DEPTH: Final = 6

@@ -36,10 +36,11 @@ from terra_refactor.facts.records import (
     Unpacked,
     Write,
 )
-from terra_refactor.facts.view import ContextView, has_trait
+from terra_refactor.facts.view import ContextView
 from terra_refactor.ir.function import FunctionKind
 from terra_refactor.ir.ids import OpId
 from terra_refactor.tf_model.graph_traits import is_of_python
+from terra_refactor.tf_model.registry import has_trait
 from terra_refactor.tf_model.spec import Trait
 
 _BECAUSE: Final = {

@@ -62,6 +62,7 @@ from terra_refactor.ir.ids import OpId
 from terra_refactor.ir.ops import Scope
 from terra_refactor.tf_model import registry
 from terra_refactor.tf_model.graph_traits import made_by_autograph, method_of_tensor
+from terra_refactor.tf_model.registry import has_trait
 from terra_refactor.tf_model.spec import ParameterPassing, Trait
 
 TAPES = frozenset({"GradientTape", "ForwardAccumulator"})
@@ -572,9 +573,3 @@ def _becomes_symbolic(value: Value) -> bool:
 def is_eager_method(name: str) -> bool:
     """Whether only eager tensors have a method of that name."""
     return has_trait(method_of_tensor(name), Trait.EAGER_ONLY)
-
-
-def has_trait(name: str, trait: Trait) -> bool:
-    """Whether the library entity of that canonical name has a trait."""
-    entity = registry.lookup(name)
-    return entity is not None and trait in entity.traits

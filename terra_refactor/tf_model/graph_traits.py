@@ -86,7 +86,13 @@ GRAPH_TRAITS: Final[Mapping[Trait, str]] = {
     )
     + " itertools.*",
     Trait.ITERATES_DATASETS: within("builtins", "all any enumerate filter iter map zip"),
-    Trait.MAKES_ITERATOR: within("builtins", "map zip filter enumerate reversed iter"),
+    Trait.MAKES_ITERATOR: within("builtins", "map zip filter enumerate reversed iter")
+    + " "
+    + within(
+        "itertools",
+        "accumulate chain chain.from_iterable combinations combinations_with_replacement compress count cycle dropwhile filterfalse "
+        "groupby islice pairwise permutations product repeat starmap takewhile zip_longest",
+    ),
     Trait.COMPARES_ELEMENTS: within("builtins", "all any max min sorted"),
     Trait.COMPARES_RESULTS: "builtins.filter builtins.list.sort "
     + within("heapq", "heapify heappop heappush heappushpop heapreplace merge nlargest nsmallest")

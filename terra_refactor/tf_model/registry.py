@@ -355,6 +355,12 @@ def is_library_property(name: str) -> bool:
 
 
 @cache
+def has_trait(name: str, trait: Trait) -> bool:
+    """Whether the library entity of that canonical name has a trait."""
+    entity = lookup(name)
+    return entity is not None and trait in entity.traits
+
+
 def lookup(name: str) -> Entity | None:
     """The declaration of a name (canonical or not); None if nothing is."""
     canonical = canonical_name(name)

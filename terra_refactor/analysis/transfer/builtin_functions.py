@@ -28,6 +28,7 @@ from terra_refactor.analysis.transfer.deep_copies import copy_deeply
 from terra_refactor.analysis.transfer.dispatch import REGISTRATIONS
 from terra_refactor.analysis.transfer.iteration import iterate, length_of
 from terra_refactor.analysis.transfer.iterators import ITERATOR_FUNCTIONS
+from terra_refactor.analysis.transfer.kept_iterators import is_kept_iterator
 from terra_refactor.analysis.transfer.loaded_numbers import is_loaded, length_of_loaded
 from terra_refactor.analysis.transfer.makers import MAKERS
 from terra_refactor.analysis.transfer.mappings import dict_content, new_dict, with_item
@@ -408,6 +409,8 @@ def iter_(site: Site, arguments: CallArguments, receiver: Value | None) -> Value
     value = arguments.positional[0]
     if isinstance(value, DatasetValue):
         return replace(value, iterator=True, last=None)
+    if is_kept_iterator(site, value):
+        return value
     if any(isinstance(member, UnknownValue) for member in members(value)):
         return UnknownValue()
     return SequenceValue(iterate(site, value).element, "iterator")
@@ -440,6 +443,8 @@ def next_(site: Site, arguments: CallArguments, receiver: Value | None) -> Value
     source = _asked(site)
     if isinstance(value, SequenceValue) and isinstance(source, ops.LoadName | ops.LoadAttribute):
         frame.advanced = True  # a named value can be queried again
+    if is_kept_iterator(site, value):
+        return iterate(site, value).element
     if not isinstance(value, DatasetValue) and not _is_local_iterator(frame, source):
         external_effect(site, EffectKind.ITERATE, "next(...)", assumed=not isinstance(value, SequenceValue))
     if isinstance(value, DatasetValue) and value.lead is not None and _is_fresh(frame, source):

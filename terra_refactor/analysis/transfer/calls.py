@@ -21,6 +21,7 @@ from terra_refactor.analysis.transfer.definitions import instantiate
 from terra_refactor.analysis.transfer.dispatch import dispatched, is_dispatcher
 from terra_refactor.analysis.transfer.feeding import check_feeds
 from terra_refactor.analysis.transfer.iteration import iterate
+from terra_refactor.analysis.transfer.kept_iterators import advance, as_object, is_kept_iterator, maker
 from terra_refactor.analysis.transfer.library import call_library
 from terra_refactor.analysis.transfer.loaded_numbers import is_loaded, method_of_loaded
 from terra_refactor.analysis.transfer.mappings import dict_content, dict_element
@@ -53,10 +54,13 @@ from terra_refactor.ir import ops
 from terra_refactor.ir.ops import Op, Spread
 from terra_refactor.tf_model.decorators import Decoration, decoration
 from terra_refactor.tf_model.ops.variables import shape_after_set
-from terra_refactor.tf_model.registry import canonical_name
+from terra_refactor.tf_model.registry import canonical_name, has_trait
+from terra_refactor.tf_model.spec import Trait
 
 MAX_SPREAD: Final = 64
 """Maximum number of equal arguments distinguished when `*` spreads them."""
+_LEAVES_ARGUMENTS: Final = ("builtins.", "typing.", "itertools.tee")
+"""Beginnings of names of functions that read no iterator, but for those of `Trait.ITERATES`."""
 MAX_GRADIENTS: Final = 4
 """Maximum order of nested gradients."""
 
@@ -65,7 +69,8 @@ def call(site: Site, op: Op) -> Value | Terminated:
     assert isinstance(op, ops.Call)
     arguments = evaluate_arguments(site, op)
     site.frame.arrays_changed.clear()
-    result = site.call(site.frame.value(op.function), arguments)
+    result = as_object(site, site.call(site.frame.value(op.function), arguments), maker(site))
+    _note_read_to_end(site, op)
     for argument in dict.fromkeys(site.frame.arrays_changed):
         if not array_changed(site, argument):
             # it may be an array that outlives the call, reached by a way that is not followed
@@ -79,6 +84,16 @@ def call(site: Site, op: Op) -> Value | Terminated:
         _looked_through(site, op, arguments.positional[0]) if isinstance(member, UnknownValue) else member
         for member in members(result)
     )
+
+
+def _note_read_to_end(site: Site, op: ops.Call) -> None:
+    """Records that a function of a library reads the iterators that it is given."""
+    names = site.frame.call_record(op.id).library
+    if any(has_trait(name, Trait.ITERATES) or not name.startswith(_LEAVES_ARGUMENTS) for name in names):
+        for argument in op.arguments:
+            for member in members(site.frame.value(argument.value)):
+                if isinstance(member, Reference) and is_kept_iterator(site, member):
+                    advance(site, member)
 
 
 def _set_shape(site: Site, op: ops.Call, arguments: CallArguments) -> None:

@@ -15,6 +15,7 @@ from terra_refactor.analysis.facts import BranchKind, ObjectKind
 from terra_refactor.analysis.frames import CallArguments, Frame
 from terra_refactor.analysis.transfer import mappings
 from terra_refactor.analysis.transfer.allocation import thaw
+from terra_refactor.analysis.transfer.kept_iterators import ITERATORS, advance, is_kept_iterator
 from terra_refactor.domain.dim import Dim, OpenDim, Why, add, eager, opened, subtract
 from terra_refactor.domain.lattice import (
     dim_of,
@@ -61,8 +62,6 @@ from terra_refactor.tf_model.data.elements import taken
 from terra_refactor.tf_model.ops.operators import index_rule
 from terra_refactor.tf_model.spec import OperationError
 
-ITERATORS: Final = frozenset({"iterator", "generator", "zip", "map", "filter", "enumerate"})
-"""Kinds of `SequenceValue` that have an end once they are read."""
 MAX_ELEMENTS: Final = 64
 """A container with more elements is known by the join of its elements."""
 
@@ -208,6 +207,8 @@ def _iterate_object(site: Site, value: Reference) -> Iteration:
     facts = site.engine.objects.facts[value.object]
     if isinstance(content, FrozenList):
         frame.note_read(site.op, (value.object, ITEMS))
+        if facts.kind is ObjectKind.ITERATOR:
+            advance(site, value)
         return Iteration(content.elements, list_element(content), count=content.length)
     if isinstance(content, FrozenDict):
         frame.note_read(site.op, (value.object, ITEMS))
@@ -219,7 +220,7 @@ def _iterate_object(site: Site, value: Reference) -> Iteration:
         method = find_method(site, value, "__iter__")
         if method is not None:
             result = site.call(method, CallArguments())
-            if result != value and not isinstance(result, Reference):
+            if result != value and (not isinstance(result, Reference) or is_kept_iterator(site, result)):
                 return iterate(site, result)
             following = find_method(site, value, "__next__")
             if following is not None:

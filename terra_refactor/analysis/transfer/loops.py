@@ -18,7 +18,8 @@ from terra_refactor.analysis.frames import Collector, Frame, LoopFrame
 from terra_refactor.analysis.refine import refine
 from terra_refactor.analysis.transfer.allocation import new_list, new_set
 from terra_refactor.analysis.transfer.filled_lists import lists_filled
-from terra_refactor.analysis.transfer.iteration import ITERATORS, Iteration, iterate
+from terra_refactor.analysis.transfer.iteration import Iteration, iterate
+from terra_refactor.analysis.transfer.kept_iterators import ITERATORS, as_object, reading
 from terra_refactor.analysis.transfer.mappings import new_dict
 from terra_refactor.analysis.transfer.staged import (
     changed_variables,
@@ -135,7 +136,7 @@ def _note_advanced(site: Site, loop: ops.For | ops.Comprehension) -> None:
     if not any(isinstance(member, SequenceValue) and member.kind in ITERATORS for member in alternatives):
         return
     if kept:
-        external_effect(site.at(loop.id), EffectKind.ITERATE, "the loop")
+        external_effect(site.at(loop.id), EffectKind.ITERATE, reading(site.at(loop.id)))
     named = isinstance(source, ops.LoadName | ops.LoadAttribute)
     if named and any(isinstance(inner, ops.Break | ops.Return) for inner in walk(loop.body)):
         frame.advanced = True
@@ -409,8 +410,8 @@ def comprehension(site: Site, op: Op) -> Value:
     if op.kind is ops.ComprehensionKind.SET:
         return new_set(site, join_all(values))
     if collector.exact:
-        return TupleValue(values)
-    return SequenceValue(join_all(values), "generator", length)
+        return as_object(site, TupleValue(values), "generator")
+    return as_object(site, SequenceValue(join_all(values), "generator", length))
 
 
 def collect_element(site: Site, op: Op) -> None:

@@ -38,13 +38,14 @@ from terra_refactor.facts.records import (
     RegionKind,
 )
 from terra_refactor.facts.staging import Staging, has_stages, staging_of
-from terra_refactor.facts.view import ContextView, has_trait, is_tensorflow_tensor, is_variable
+from terra_refactor.facts.view import ContextView, is_tensorflow_tensor, is_variable
 from terra_refactor.ir.control import RESULT, RETURNED, ControlSite, NodeKind
 from terra_refactor.ir.dataflow import UNBOUND_HERE, Definition, DefinitionKind
 from terra_refactor.ir.ids import OpId
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
 from terra_refactor.rules.tensor_choices import no_choice
 from terra_refactor.tf_model.graph_traits import COND, RANK
+from terra_refactor.tf_model.registry import has_trait
 from terra_refactor.tf_model.spec import Trait
 
 _SCALAR_DTYPES: Final = {

@@ -20,11 +20,12 @@ from terra_refactor.facts.records import (
     RegionKind,
 )
 from terra_refactor.facts.staging import is_made_within
-from terra_refactor.facts.view import ContextView, has_trait
+from terra_refactor.facts.view import ContextView
 from terra_refactor.ir.ids import FunctionId, OpId
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
 from terra_refactor.tf_model.graph_traits import is_method_of_array
 from terra_refactor.tf_model.python_effects import MUTATING_METHODS
+from terra_refactor.tf_model.registry import has_trait
 from terra_refactor.tf_model.spec import Trait
 
 _OBJECTS: Final = (ObjectKind.INSTANCE, ObjectKind.LIST, ObjectKind.DICT, ObjectKind.SET)

@@ -9,9 +9,10 @@ from typing import Final
 from terra_refactor.domain.dtype import DType
 from terra_refactor.domain.value import TensorValue, Value, members
 from terra_refactor.facts.records import Call, Display, Fact, Operation
-from terra_refactor.facts.view import ContextView, has_trait, is_tensorflow_tensor
+from terra_refactor.facts.view import ContextView, is_tensorflow_tensor
 from terra_refactor.ir.ids import OpId
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
+from terra_refactor.tf_model.registry import has_trait
 from terra_refactor.tf_model.spec import Trait
 
 _OPERATORS: Final = frozenset(["+", "-", "*", "/", "//", "%", "**", "@", "<", "<=", ">", ">="])

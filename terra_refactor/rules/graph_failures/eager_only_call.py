@@ -7,7 +7,7 @@ from typing import Final
 
 from terra_refactor.domain.value import Constant, LibraryValue, TensorValue, TupleValue, members
 from terra_refactor.facts.records import AttributeRead, Call, Operation, RegionKind
-from terra_refactor.facts.view import ContextView, has_trait, is_eager_method
+from terra_refactor.facts.view import ContextView, is_eager_method
 from terra_refactor.ir.ids import OpId
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
 from terra_refactor.tf_model.graph_traits import (
@@ -22,6 +22,7 @@ from terra_refactor.tf_model.graph_traits import (
     gives_integers,
     is_method_of_tensor,
 )
+from terra_refactor.tf_model.registry import has_trait
 from terra_refactor.tf_model.spec import Trait
 
 _OF_SYMBOLIC: Final = frozenset({"op", "graph", "name", "consumers", "value_index"})

@@ -11,10 +11,11 @@ from terra_refactor.facts.catching import catches_of, caught_around, caught_by_c
 from terra_refactor.facts.dead_results import pruned
 from terra_refactor.facts.records import Arm, Call, Raise, Region, RegionKind
 from terra_refactor.facts.staged_exceptions import exchanged
-from terra_refactor.facts.view import ContextView, has_trait
+from terra_refactor.facts.view import ContextView
 from terra_refactor.ir.ids import OpId
 from terra_refactor.rules.rule import LocalHazard, Nature, Rule, RuleKind, Samples, Severity
 from terra_refactor.tf_model.graph_traits import NEXT, STOP_ITERATION
+from terra_refactor.tf_model.registry import has_trait
 from terra_refactor.tf_model.spec import Trait
 
 

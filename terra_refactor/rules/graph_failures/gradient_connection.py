@@ -21,10 +21,11 @@ from terra_refactor.facts.records import (
     RegionKind,
     Unpacked,
 )
-from terra_refactor.facts.view import ContextView, has_trait
+from terra_refactor.facts.view import ContextView
 from terra_refactor.ir.ids import FunctionId, OpId
 from terra_refactor.rules.argument_uses import is_part_of, taken_out_of, uses_of
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
+from terra_refactor.tf_model.registry import has_trait
 from terra_refactor.tf_model.spec import Trait
 
 _GRADIENT: Final = "gradient"

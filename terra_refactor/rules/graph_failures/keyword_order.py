@@ -7,13 +7,14 @@ from typing import Final
 
 from terra_refactor.domain.value import members
 from terra_refactor.facts.records import Call, Container, Display, ItemRead, NameRead, Return
-from terra_refactor.facts.view import ContextView, has_trait
+from terra_refactor.facts.view import ContextView
 from terra_refactor.ir.function import ParameterKind
 from terra_refactor.ir.ids import OpId
 from terra_refactor.rules.argument_uses import is_part_of, uses_of
 from terra_refactor.rules.dict_keys import orders_of_keys
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
 from terra_refactor.tf_model.graph_traits import POPITEM
+from terra_refactor.tf_model.registry import has_trait
 from terra_refactor.tf_model.spec import Trait
 
 

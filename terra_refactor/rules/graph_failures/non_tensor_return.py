@@ -28,12 +28,13 @@ from terra_refactor.domain.value import (
     members,
 )
 from terra_refactor.facts.records import Call, Container, Display, Return
-from terra_refactor.facts.view import ContextView, has_trait, is_tensorflow_tensor, is_variable
+from terra_refactor.facts.view import ContextView, is_tensorflow_tensor, is_variable
 from terra_refactor.ir.ids import OpId
 from terra_refactor.rules.dict_keys import kinds_of_keys
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
 from terra_refactor.rules.tensor_choices import is_opaque
 from terra_refactor.tf_model.decorators import Decoration, decoration
+from terra_refactor.tf_model.registry import has_trait
 from terra_refactor.tf_model.spec import Trait
 
 
@@ -234,6 +235,8 @@ def _problem(view: ContextView, value: Value, depth: int) -> tuple[str, bool] | 
             facts = view.facts.objects[number]
             if facts.kind is ObjectKind.CLASS or (facts.kind is ObjectKind.INSTANCE and is_opaque(view, facts.name)):
                 return f"an object ({facts.name})", False
+            if facts.kind is ObjectKind.ITERATOR:
+                return "an iterator", False
             return ("a set", False) if facts.kind is ObjectKind.SET else None
         case FunctionValue() | BoundMethod() | LibraryValue() | ModuleValue() | PartialValue():
             return "a function or class", False

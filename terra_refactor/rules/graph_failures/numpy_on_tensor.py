@@ -22,11 +22,12 @@ from terra_refactor.domain.value import (
     members,
 )
 from terra_refactor.facts.records import AttributeRead, Call, Container, Display, ItemRead, ItemWrite
-from terra_refactor.facts.view import ContextView, has_trait
+from terra_refactor.facts.view import ContextView
 from terra_refactor.ir.ids import OpId
 from terra_refactor.rules.rule import CureHint, CureKind, LocalHazard, Nature, Rule, RuleKind, Samples, Severity
 from terra_refactor.tf_model.graph_traits import CONVERT, is_method_of_array
 from terra_refactor.tf_model.numpy_equivalents import Equivalent, numpy_equivalent
+from terra_refactor.tf_model.registry import has_trait
 from terra_refactor.tf_model.spec import Trait
 
 _FINE_METHODS: Final = ("__getitem__", "__len__")

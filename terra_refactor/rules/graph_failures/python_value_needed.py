@@ -41,10 +41,11 @@ from terra_refactor.facts.records import (
     Slice,
     Text,
 )
-from terra_refactor.facts.view import ContextView, has_trait, is_tensorflow_tensor
+from terra_refactor.facts.view import ContextView, is_tensorflow_tensor
 from terra_refactor.ir.ids import OpId
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
 from terra_refactor.tf_model.graph_traits import FORMAT, FORMAT_METHOD, LEN, RANGE, made_by_autograph
+from terra_refactor.tf_model.registry import has_trait
 from terra_refactor.tf_model.spec import Trait
 from terra_refactor.tf_model.static_parameters import SCALARS, static_parameters
 

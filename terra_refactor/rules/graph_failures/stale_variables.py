@@ -7,10 +7,11 @@ from typing import Final
 
 from terra_refactor.domain.value import Reference, members
 from terra_refactor.facts.records import AttributeRead, Call, Display, Fact
-from terra_refactor.facts.view import ContextView, has_trait
+from terra_refactor.facts.view import ContextView
 from terra_refactor.ir.ids import OpId
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
 from terra_refactor.tf_model.graph_traits import SEQUENTIAL, is_layer_class
+from terra_refactor.tf_model.registry import has_trait
 from terra_refactor.tf_model.spec import Trait
 
 _LISTS: Final = frozenset({"trainable_variables", "trainable_weights"})

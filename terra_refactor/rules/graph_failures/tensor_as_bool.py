@@ -9,10 +9,11 @@ from terra_refactor.analysis.facts import BranchKind
 from terra_refactor.domain.dtype import BOOL
 from terra_refactor.domain.value import PythonType, Scalar, TensorValue
 from terra_refactor.facts.records import Call, Choice, Container, Display, Operation, Region, RegionKind
-from terra_refactor.facts.view import ContextView, has_trait
+from terra_refactor.facts.view import ContextView
 from terra_refactor.ir.ids import OpId
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
 from terra_refactor.tf_model.graph_traits import BOOL_OF
+from terra_refactor.tf_model.registry import has_trait
 from terra_refactor.tf_model.spec import Trait
 
 

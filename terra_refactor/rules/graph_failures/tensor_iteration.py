@@ -7,10 +7,11 @@ from typing import Final
 
 from terra_refactor.domain.value import DatasetValue
 from terra_refactor.facts.records import Call, Display, Unpacked
-from terra_refactor.facts.view import ContextView, has_trait
+from terra_refactor.facts.view import ContextView
 from terra_refactor.ir.ids import OpId
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
 from terra_refactor.tf_model.graph_traits import RANGE, is_of_python
+from terra_refactor.tf_model.registry import has_trait
 from terra_refactor.tf_model.spec import Trait
 
 _ENDLESS: Final = "in a graph this never ends, because the end of the dataset is unknown while tracing"

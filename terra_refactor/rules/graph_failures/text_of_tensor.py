@@ -22,10 +22,11 @@ from terra_refactor.facts.records import (
     Raise,
     Text,
 )
-from terra_refactor.facts.view import ContextView, has_trait
+from terra_refactor.facts.view import ContextView
 from terra_refactor.ir.ids import OpId
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
 from terra_refactor.tf_model.graph_traits import FORMAT_METHOD
+from terra_refactor.tf_model.registry import has_trait
 from terra_refactor.tf_model.spec import Trait
 
 _SHOWN: Final = frozenset({EffectKind.PRINT, EffectKind.LOG, EffectKind.INPUT_OUTPUT})

@@ -8,9 +8,10 @@ from typing import Final
 from terra_refactor.analysis.facts import BranchKind
 from terra_refactor.domain.effect import EffectKind, RootKind
 from terra_refactor.facts.records import DECISIONS, Region, RegionKind
-from terra_refactor.facts.view import ContextView, has_trait
+from terra_refactor.facts.view import ContextView
 from terra_refactor.ir.ids import OpId
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
+from terra_refactor.tf_model.registry import has_trait
 from terra_refactor.tf_model.spec import Trait
 
 _LEAVES: Final = Trait.LEAVES_GRAPH

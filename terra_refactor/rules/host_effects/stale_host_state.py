@@ -10,11 +10,12 @@ from terra_refactor.domain.effect import EffectKind
 from terra_refactor.domain.value import FALSE
 from terra_refactor.facts.code import CodeFacts
 from terra_refactor.facts.records import AttributeRead, AttributeWrite, Call, Literal, NameRead
-from terra_refactor.facts.view import ContextView, has_trait, is_tensorflow_tensor
+from terra_refactor.facts.view import ContextView, is_tensorflow_tensor
 from terra_refactor.facts.whole_program import with_all_callers
 from terra_refactor.ir.ids import FunctionId, OpId
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
 from terra_refactor.tf_model.graph_traits import called_layer
+from terra_refactor.tf_model.registry import has_trait
 from terra_refactor.tf_model.spec import Trait
 
 _LISTS: Final = frozenset({"trainable_variables", "trainable_weights"})

@@ -9,9 +9,10 @@ from terra_refactor.analysis.facts import FunctionFacts
 from terra_refactor.domain.lattice import python_type
 from terra_refactor.domain.value import NONE, Constant, PythonType, Scalar, TensorValue, Value, members
 from terra_refactor.facts.records import Call, Operation
-from terra_refactor.facts.view import ContextView, has_trait, is_tensorflow_tensor
+from terra_refactor.facts.view import ContextView, is_tensorflow_tensor
 from terra_refactor.ir.ids import OpId
 from terra_refactor.rules.rule import CureHint, CureKind, LocalHazard, Retraces, Rule, RuleKind, Samples, Severity
+from terra_refactor.tf_model.registry import has_trait
 from terra_refactor.tf_model.spec import Trait
 
 MIN_VALUES: Final = 3

@@ -8,10 +8,11 @@ from typing import Final
 from terra_refactor.analysis.facts import ContextId
 from terra_refactor.domain.value import TRUE, Constant
 from terra_refactor.facts.records import Call
-from terra_refactor.facts.view import ContextView, has_trait
+from terra_refactor.facts.view import ContextView
 from terra_refactor.ir.ids import OpId
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
 from terra_refactor.tf_model.graph_traits import TENSOR_ARRAY
+from terra_refactor.tf_model.registry import has_trait
 from terra_refactor.tf_model.spec import Trait
 
 

@@ -7,9 +7,10 @@ from typing import Final
 
 from terra_refactor.analysis.facts import ContextFacts, ContextId
 from terra_refactor.domain.value import TRUE
-from terra_refactor.facts.view import ContextView, has_trait
+from terra_refactor.facts.view import ContextView
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
 from terra_refactor.tf_model.graph_traits import is_of_tensorflow
+from terra_refactor.tf_model.registry import has_trait
 from terra_refactor.tf_model.spec import Trait
 
 

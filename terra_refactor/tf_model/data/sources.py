@@ -101,7 +101,7 @@ def _count_yielded(call: BoundCall, declared: Value) -> Dim:
     if generator is None or not read.is_none(call.argument("args")):
         return None
     made = call.invoke(generator, [])
-    if not isinstance(made, SequenceValue):
+    if not isinstance(made, SequenceValue | FrozenList) or made.element is None:
         return None
     expected, yielded = read.leaves(declared), read.leaves(made.element)
     if expected is None or yielded is None or len(expected) != len(yielded):
