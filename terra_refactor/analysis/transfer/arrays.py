@@ -34,7 +34,6 @@ from terra_refactor.ir import ops
 from terra_refactor.ir.function import FunctionKind
 from terra_refactor.ir.ids import OpId
 from terra_refactor.ir.ops import Op
-from terra_refactor.ir.walk import walk
 from terra_refactor.tf_model.name_table import words
 from terra_refactor.tf_model.python_effects import MUTATING_FUNCTIONS
 
@@ -77,7 +76,7 @@ def array_changed(site: Site, holder: OpId, *, only_through_view: bool = False) 
     shown = _shown_by(site, holder)
     source = site.operation(shown)
     detail = _in_words(site, holder)
-    if isinstance(source, ops.LoadName) and _is_argument(frame, source):
+    if isinstance(source, ops.LoadName) and _is_argument(site, source):
         target = Target(RootKind.PARAMETER, source.name, ELEMENTS)
         frame.add_effect(Effect(EffectKind.STATE_WRITE, target, detail, site.place(), assumed=True))
         return True
@@ -125,9 +124,9 @@ def _in_words(site: Site, holder: OpId) -> str:
             return site.written(site.op)
 
 
-def _is_argument(frame: Frame, read: ops.LoadName) -> bool:
+def _is_argument(site: Site, read: ops.LoadName) -> bool:
     """Whether a variable is a parameter that is never bound again."""
-    return read.scope is ops.Scope.LOCAL and read.name in frame.parameters and not _stores(frame, read.name)
+    return read.scope is ops.Scope.LOCAL and read.name in site.frame.parameters and not _stores(site, read.name)
 
 
 def array_given_form(site: Site, holder: OpId, attribute: str, value: Value) -> None:
@@ -178,7 +177,7 @@ def _shown_by(site: Site, holder: OpId) -> OpId:
             case ops.LoadName(name=name, scope=scope) if scope is ops.Scope.LOCAL or (
                 scope is ops.Scope.GLOBAL and frame.function.kind is FunctionKind.MODULE
             ):
-                behind = _set_to(frame, name)
+                behind = _set_to(site, name)
             case _:
                 behind = None
         if isinstance(source, ops.LoadAttribute) or (
@@ -197,23 +196,22 @@ def _is_basic(index: Value) -> bool:
     return all(isinstance(part, Constant | Scalar | SliceValue) for part in parts)
 
 
-def _set_to(frame: Frame, name: str) -> OpId | None:
+def _set_to(site: Site, name: str) -> OpId | None:
     """The value of a variable with one assignment, apart from those that change an array where it is."""
-    if any(parameter.name == name for parameter in frame.function.parameters):
+    if any(parameter.name == name for parameter in site.frame.function.parameters):
         return None
-    stores = _stores(frame, name)
-    return stores[0].value if len(stores) == 1 else None
+    stores = _stores(site, name)
+    return stores[0] if len(stores) == 1 else None
 
 
-def _stores(frame: Frame, name: str) -> list[ops.StoreName]:
-    """The assignments to a variable, apart from those that change an array where it is."""
-    stores, in_place = [], set[OpId]()
-    for op in walk(frame.function.body):
-        if isinstance(op, ops.Binary) and op.in_place:
-            in_place.add(op.id)
-        elif isinstance(op, ops.StoreName) and op.name == name and op.value not in in_place:
-            stores.append(op)
-    return stores
+def _stores(site: Site, name: str) -> list[OpId]:
+    """The values that are assigned to a variable, apart from those that change an array where it is."""
+    stored = site.engine.code.stored_in(site.frame.function, name)
+    return [value for value in stored if not _is_in_place(site.operation(value))]
+
+
+def _is_in_place(op: Op | None) -> bool:
+    return isinstance(op, ops.Binary) and op.in_place
 
 
 def changed_by_call(site: Site, name: str) -> None:
