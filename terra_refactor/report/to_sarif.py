@@ -14,6 +14,7 @@ notification says so.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, metadata
 from pathlib import Path
@@ -36,6 +37,8 @@ FINGERPRINT: Final = "terraRefactor/v1"
 MAX_RESULTS: Final = 25_000
 MAX_LOCATIONS: Final = 1_000
 _BASE: Final = "SRCROOT"
+DOCUMENTATION_VARIABLE: Final = "TERRA_REFACTOR_DOCUMENTATION"
+"""The environment variable for the address of the documentation's site: a repository may not choose where its reports link to."""
 _LEVELS: Final[Mapping[Severity, str]] = {
     Severity.ERROR: "error",
     Severity.WARNING: "warning",
@@ -244,7 +247,10 @@ class _Run:
 
 
 def documentation_address() -> str:
-    """The site of the documentation, as the installed package's metadata names it (`project.urls`); empty if they do not."""
+    """The documentation's site: of the user's environment, else of the package's metadata (`project.urls`), else empty."""
+    chosen = os.environ.get(DOCUMENTATION_VARIABLE, "")
+    if chosen.startswith(("https://", "http://")):
+        return chosen.rstrip("/")
     try:
         addresses = metadata("terra-refactor").get_all("Project-URL") or []
     except PackageNotFoundError:

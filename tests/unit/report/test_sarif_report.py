@@ -76,6 +76,15 @@ def test_the_documentation_is_linked_where_the_package_names_it(project: Path, m
     assert driver["rules"][0]["helpUri"] == "https://example.org/manual/rules/TR101/"
 
 
+def test_a_site_of_ones_own_is_linked(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(module.DOCUMENTATION_VARIABLE, "https://docs.example.org/terra/")
+    driver = log_of(analyzed())["tool"]["driver"]
+    assert driver["informationUri"] == "https://docs.example.org/terra"
+    assert driver["rules"][0]["helpUri"] == "https://docs.example.org/terra/rules/TR101/"
+    monkeypatch.setenv(module.DOCUMENTATION_VARIABLE, "javascript:alert(1)")
+    assert "informationUri" not in log_of(analyzed())["tool"]["driver"]
+
+
 def test_paths_count_from_the_root_of_the_repository(project: Path) -> None:
     run = log_of(analyzed())
     (result,) = [result for result in of_rule(run, "TR101") if "cell" not in result.get("properties", {})]
