@@ -17,7 +17,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from corpus.messages import MessageProgram, message_programs
-from terra_refactor.rules.explain import KINDS
+from terra_refactor.rules.explain import kind_of
 from terra_refactor.rules.registry import all_rules, families
 from terra_refactor.rules.rule import Rule, RuleKind
 
@@ -87,11 +87,12 @@ def write_pages() -> list[str]:
 def _page(rule: Rule) -> str:
     parts = [
         f"# {rule.id}: {rule.name}",
-        f"Severity: **{rule.severity.value}**. {KINDS[rule.kind]}",
+        f"Severity: **{rule.severity.value}**. {kind_of(rule)}",
         rule.summary,
     ]
     if rule.samples.bad:
-        parts += ["## Before", f"Lines that end in `# {rule.id}` are reported.", _code(rule.samples.bad)]
+        shown = "make their function `unsafe`" if rule.only_decides else "are reported"
+        parts += ["## Before", f"Lines that end in `# {rule.id}` {shown}.", _code(rule.samples.bad)]
     about_tensorflow = rule.kind is not RuleKind.DECISION and not rule.id.startswith("TR9")  # those are about this tool
     parts += ["## What TensorFlow does" if about_tensorflow else "## Why", rule.explanation]
     if rule.cure or rule.samples.good:

@@ -243,7 +243,7 @@ def _about(decision: Decision, rule: Rule, place: Span, message: str) -> Finding
         rule.severity,
         decision.path,
         place,
-        message,
+        message.removesuffix(f" ({rule.id})"),
         fixable=True,
         function=decision.qualname,
     )

@@ -1,6 +1,6 @@
 """The text of a rule, from its declaration: for the manual, the editor and the command line.
 
-Computes: nothing but text (Markdown). Needs: the registry. Gives: `explain`, `KINDS`.
+Computes: nothing but text (Markdown). Needs: the registry. Gives: `explain`, `KINDS`, `kind_of`.
 """
 
 from __future__ import annotations
@@ -20,6 +20,15 @@ KINDS: Final[Mapping[RuleKind, str]] = {
     RuleKind.DECISION: "Decision: follows from the analysis of the whole function, and is reported at its definition.",
 }
 """Explanation of each kind of rule."""
+_ONLY_DECIDES: Final = (
+    "Hazard: makes an eager function that reaches it `unsafe` (`speculative` if it holds only under an assumption); `lint` does not "
+    "report it."
+)
+
+
+def kind_of(rule: Rule) -> str:
+    """What a finding of the rule means for a function, and where it is reported."""
+    return _ONLY_DECIDES if rule.only_decides else KINDS[rule.kind]
 
 
 def explain(rule_id: str) -> str:
@@ -48,7 +57,7 @@ def _text(rule: Rule) -> str:
     parts = [
         f"# {rule.id} {rule.name}",
         rule.summary,
-        f"Severity: {rule.severity.value}. {KINDS[rule.kind]}",
+        f"Severity: {rule.severity.value}. {kind_of(rule)}",
         rule.explanation,
     ]
     if rule.cure:

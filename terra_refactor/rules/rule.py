@@ -233,6 +233,8 @@ class Rule:
     """Whether it is about what a variable is on both sides of a branch, or before and after an iteration."""
     counts_if_used: bool = False
     """Whether it counts only if the operation's result is used."""
+    only_decides: bool = False
+    """Whether `lint` never reports it: it only says why a function cannot be judged."""
     keeps_tensor: bool = False
     """Whether it is about a tensor that outlives the trace."""
     effect_message: str = "`{done}` runs only while a graph is traced, not on every call"

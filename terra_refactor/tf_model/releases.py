@@ -148,7 +148,7 @@ OF_GRAPHS: Final = Behaviour(TENSORFLOW, "2.0")
 """Behaviour of functions that become graphs; releases before run most programs in sessions."""
 KERAS_LEAVES_CALL: Final = Behaviour(KERAS, "3", "Keras 2 has `call` and `train_step` converted")
 SEEDED_LAYERS_HAVE_VARIABLES: Final = Behaviour(KERAS, "3", "in Keras 2 these layers have no variables")
-OPTIMIZERS_HAVE_VARIABLES: Final = Behaviour(TENSORFLOW, "2.11", "the optimizers before take any variables")
+OPTIMIZERS_HAVE_VARIABLES: Final = Behaviour(TENSORFLOW, "2.11", "earlier optimizers take any variables")
 """Optimizers make their variables for those that they are given first."""
 MODELS_KEEP_SYMBOLS_OUT: Final = Behaviour(
     KERAS, "2.4", "Keras before takes such a tensor into the graph of the model", assumed=True

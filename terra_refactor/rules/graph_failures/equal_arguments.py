@@ -370,8 +370,9 @@ RULE: Final = Rule(
         "two calls with `2` and `2.0` (or `True` and `1`, members of two `IntEnum`s with one number, lists and dicts of such) gets the "
         "graph of the first, in which `isinstance(order, int)` was decided. So do objects of a class whose `__eq__` leaves fields "
         "out, of a frozen dataclass with `field(compare=False)`, and of a subclass of `int`, `float` or `str` with further "
-        "attributes. The object of a method is compared so, too. All variables of one shape and dtype share a graph: `variable.ref()`, "
-        "`variable.name`, `id(variable)` and `variable is other` are those of the first. Nothing raises."
+        "attributes. The object that a method is called on is compared in the same way. All variables of one "
+        "shape and dtype share a graph: `variable.ref()`, `variable.name`, `id(variable)` and `variable is other` "
+        "are those of the first. Nothing raises."
     ),
     samples=Samples(
         bad="""\

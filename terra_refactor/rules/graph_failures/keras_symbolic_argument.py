@@ -21,7 +21,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
             # one that is made during the trace is fine there
             yield LocalHazard(
                 read.op,
-                f"`{view.written(read.op)}` is a symbolic tensor of Keras: a model is built with it, which a traced function refuses",
+                f"`{view.written(read.op)}` is a KerasTensor (a model is built with it), which a traced function refuses",
                 parameter=parameter,
             )
             return

@@ -97,7 +97,7 @@ def _given(view: ContextView, call: Call, name: str) -> Iterator[LocalHazard]:
     given = [argument.value for argument in call.arguments]
     certain = [number for number in given if view.holds_symbolic(number) or _is_filled_with_tensors(view, number)]
     if certain:
-        message = f"`{written}` gets the tensor `{view.written(certain[0])}`: in a graph it cannot be an array"
+        message = f"`{written}` gets the tensor `{view.written(certain[0])}`, which NumPy cannot convert in a graph"
         yield LocalHazard(call.op, message, cure=_cure(view, call, name))
         return
     arguments = [found for number in given if (found := _arrays_given(view, number)) is not None]
@@ -110,7 +110,7 @@ def _given(view: ContextView, call: Call, name: str) -> Iterator[LocalHazard]:
         tensor = view.written(possible[0])
         yield LocalHazard(
             call.op,
-            f"`{written}` may get a tensor (`{tensor}`): in a graph it cannot be an array",
+            f"`{written}` may get a tensor (`{tensor}`), which NumPy cannot convert in a graph",
             f"`{tensor}` is no tensor where `{view.written(call.function)}` gets it",
         )
 

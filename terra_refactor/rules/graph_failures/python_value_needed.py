@@ -308,7 +308,7 @@ def _check_index(view: ContextView, at: OpId, container: OpId, index: OpId) -> I
     if view.all_of(container, lambda member: _is_indexed_by_python(view, member)):
         yield LocalHazard(
             at,
-            f"`{view.written(container)}` is no tensor, and `{view.written(symbolic)}` has no value in a graph: indexing it raises",
+            f"`{view.written(container)}` is not a tensor, and `{view.written(symbolic)}` has no value in a graph: indexing it raises",
             parameter=view.becomes_tensor(symbolic)[1],
         )
 

@@ -41,7 +41,8 @@ def _obstacle(view: ContextView, parameter: ParameterFacts) -> tuple[str, str | 
         kinds = kinds_of_keys(value)
         if len(kinds) > 1:
             return (
-                f"`{parameter.name}` has keys of several types ({', '.join(sorted(kinds))}): a traced function sorts them",
+                f"`{parameter.name}` has keys of several types ({', '.join(sorted(kinds))}): a traced function sorts keys, "
+                "which these do not allow",
                 None,
             )
         for outline in _classes_of(view, value):

@@ -17,8 +17,7 @@ RULE: Final = Rule(
         "The callee is neither code of the project nor a known library, and it gets an object that other code can see "
         "(`self`, a global, an unknown parameter). It may change that object, print, or read a file, and a graph would do "
         "each of these only once. If all its arguments are tensors, numbers and new objects, the function is speculative, "
-        "with the assumption that the callee is pure. This is part of the decision about eager functions; `lint` does not "
-        "report it."
+        "with the assumption that the callee is pure."
     ),
     samples=Samples(
         bad="""\
@@ -52,5 +51,6 @@ def step(x):
     ),
     cure="Declare the library as pure in the configuration, or call it outside of the function.",
     effects=frozenset({EffectKind.UNKNOWN_CALL}),
+    only_decides=True,
     effect_message="`{done}` cannot be resolved, so its side effects are unknown",
 )

@@ -12,9 +12,9 @@ from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Seve
 from terra_refactor.tf_model.decorators import Decoration, decoration
 
 _NOT_BELOW: Final[Mapping[Decoration, str]] = {
-    Decoration.PROPERTY: "is no function: `TypeError: <property object> is not a callable object`",
-    Decoration.CACHED_PROPERTY: "is no function: `TypeError: <functools.cached_property object> is not a callable object`",
-    Decoration.CLASS_METHOD: "is no function: `TypeError: <classmethod(...)> is not a callable object`",
+    Decoration.PROPERTY: "is not a function: `TypeError: <property object> is not a callable object`",
+    Decoration.CACHED_PROPERTY: "is not a function: `TypeError: <functools.cached_property object> is not a callable object`",
+    Decoration.CLASS_METHOD: "is not a function: `TypeError: <classmethod(...)> is not a callable object`",
     Decoration.CONTEXT_MANAGER: "gives a context manager, which no graph can return",
     Decoration.HYBRIDISES: "is a `tf.function` already: every call goes through two of them",
 }
@@ -29,7 +29,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
         if Decoration.HYBRIDISES in found:
             wrong = next((each for each in reversed(below.get(call.decorates, [])) if each in _NOT_BELOW), None)
             if wrong is not None:
-                yield LocalHazard(call.op, f"what is below this `tf.function` {_NOT_BELOW[wrong]}")
+                yield LocalHazard(call.op, f"the object below this `tf.function` {_NOT_BELOW[wrong]}")
         below.setdefault(call.decorates, []).extend(found)
 
 

@@ -48,7 +48,7 @@ def _difference(entry: SignatureEntry, tensors: list[TensorValue]) -> str | None
             continue
         for axis, (own, other) in enumerate(zip(shape, wanted, strict=True)):
             if own is None and isinstance(other, int):
-                return f"the `input_signature` fixes axis {axis} to {other}, and a call brings a size that is not fixed"
+                return f"the `input_signature` fixes axis {axis} to {other}, and a call passes a size that is not fixed"
     return None
 
 

@@ -56,7 +56,7 @@ RULE: Final = Rule(
     name="large-unrolled-loop",
     kind=RuleKind.DIAGNOSTIC,
     severity=Severity.INFORMATION,
-    summary="A Python `range` of many iterations inside of a graph is unrolled: the graph has a copy of the body for each.",
+    summary="A Python `range` loop inside a graph is unrolled: the graph has a copy of the body for each iteration.",
     explanation=(
         "AutoGraph converts loops over tensors only. A thousand iterations of a `range` make thousands of operations: tracing takes "
         "long and needs much memory. The unrolled graph can be the faster one at run time, so this finding is informational."
