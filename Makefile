@@ -1,8 +1,9 @@
 # Two commands do everything on a bare machine with Python 3.11: `make demo` and `make test`.
 # `make check` is the fast inner loop. Each makes the environment it needs and keeps it up to date.
 PYTHON ?= python3
-# Test processes at a time. Each may hold one TensorFlow, so allow 3 GB of memory for each.
-WORKERS ?= 2
+# Test processes at a time: one more than the two processors that the times are for, since tests wait for servers, limits and other
+# processes. Each may hold TensorFlow; allow 2 GB of memory for each.
+WORKERS ?= 3
 VENV := .venv
 DEMO_VENV := .venv-demo
 BIN := $(VENV)/bin

@@ -1,10 +1,11 @@
 """Programs of the tests as copies (`fork`) of a process that has imported everything they need and does nothing else.
 
 Importing the tool takes 0.6 to 1 s of processor time and TensorFlow 3 s, more than most commands, conversations and programs of the
-tests. `tool`, `server` and `with_tensorflow` give a command that stands in for `python -m terra_refactor`, `python -m lsp_server` and
-`python -c CODE`: it hands its arguments, streams, folder and environment to a copy, waits for it, and exits with its exit code. A copy
-ignores what Python and TensorFlow read from the environment at their start (`PYTHONUTF8`, `TF_USE_LEGACY_KERAS`), and signals reach the
-command, not the copy: tests of these start the program as a user does, and so does at least one test of each kind.
+tests; the tables that the tool makes when they are first used take another 0.1 s, so one small file is analysed before. `tool`, `server`
+and `with_tensorflow` give a command that stands in for `python -m terra_refactor`, `python -m lsp_server` and `python -c CODE`: it hands
+its arguments, streams, folder and environment to a copy, waits for it, and exits with its exit code. A copy ignores what Python and
+TensorFlow read from the environment at their start (`PYTHONUTF8`, `TF_USE_LEGACY_KERAS`), and signals reach the command, not the copy:
+tests of these start the program as a user does, and so does at least one test of each kind.
 
 As a script: `wait PROGRAM SOCKET` is the process that is copied, `connect SOCKET ARGUMENT ...` the command. Both use what is imported here;
 everything else is imported where it is used.
@@ -117,7 +118,8 @@ def wait(program: str, address: str) -> None:
         for each in pkgutil.walk_packages(terra_refactor.__path__, "terra_refactor."):
             if not each.name.startswith(OF_OTHER_PROCESSES) and not each.name.endswith("__main__"):
                 importlib.import_module(each.name)
-
+    if program != "tensorflow":
+        _make_tables(program)
     gc.freeze()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the copies
     with socket.socket(socket.AF_UNIX) as listener:
@@ -131,6 +133,34 @@ def wait(program: str, address: str) -> None:
                 signal.signal(signal.SIGCHLD, signal.SIG_DFL)
                 _serve(program, connection)
             connection.close()
+
+
+def _make_tables(program: str) -> None:
+    """Analyse a file, so that the tables of the tool, which depend on nothing but its code, are there; and run one command."""
+    import tempfile  # noqa: PLC0415
+
+    from terra_refactor.config import Config  # noqa: PLC0415
+    from terra_refactor.workspace import cache  # noqa: PLC0415
+    from terra_refactor.workspace.workspace import Options, analyze  # noqa: PLC0415
+
+    cache.generation()
+    cache.result_generation()
+    with tempfile.TemporaryDirectory() as folder, open(os.devnull, "w", encoding="utf-8") as nothing:
+        file = os.path.join(folder, "a.py")
+        with open(file, "w", encoding="utf-8") as stream:
+            stream.write(
+                "import tensorflow as tf\n\n\n@tf.function\ndef f(x):\n    print(x)\n    return tf.tanh(x)\n\n\nf(tf.ones([2]))\n"
+            )
+        analyze([file], Options(Config(jobs=1), use_cache=False))
+        if program == "terra_refactor":
+            streams = sys.stdout, sys.stderr
+            sys.stdout = sys.stderr = nothing
+            try:
+                _run(program, ["explain", "TR101"])
+            except SystemExit:
+                pass
+            finally:
+                sys.stdout, sys.stderr = streams
 
 
 def _serve(program: str, connection: socket.socket) -> None:

@@ -23,6 +23,7 @@ ASKING = (
     "tests/proof",
     "tests/property/test_paths.py",
     "tests/property/test_region_programs.py",
+    "tests/property/test_shown_results.py",
     "tests/property/test_usual_training.py",
     "tests/corpus/test_coexec_programs.py",
     "tests/corpus/test_programs.py",

@@ -27,7 +27,7 @@ RuleName = Annotated[
 
 @guarded
 def explain_command(rule: RuleName = None) -> int:
-    """Explain a rule, with a bad and a good example."""
+    """Explain a rule, with a bad and a good example, or list a family (TR2)."""
     if rule is None:
         print_rules(out(), all_rules().values())
         return DONE

@@ -18,12 +18,12 @@ from terra_refactor import __version__
 from terra_refactor.workspace.printable import printable
 
 _COMMANDS: Final = {
-    "analyze": ("analyze_command", "Classify every function."),
+    "analyze": ("analyze_command", "Show which functions should become graphs, and why."),
     "lint": ("lint_command", "Find code that fails, differs or is slow as a graph."),
     "fix": ("fix_command", "Make the changes, or show them."),
     "verify": ("verify_command", "Run the code before and after, and compare."),
     "record": ("record_command", "Run a program and record types, calls and traces for --evidence."),
-    "explain": ("explain_command", "Explain a rule."),
+    "explain": ("explain_command", "Explain a rule or a family of rules."),
     "rules": ("rules_command", None),
     "batch": ("batch_command", None),
     "cache": ("cache_app", None),

@@ -135,7 +135,7 @@ Verbose: TypeAlias = Annotated[
     bool, typer.Option("--verbose", "-v", help="Print every function, with types, assumptions, effects and hazards.")
 ]
 EveryFunction: TypeAlias = Annotated[
-    bool, typer.Option("--all", "-a", help="List every function, file by file, instead of the agenda.")
+    bool, typer.Option("--all", "-a", help="List every function, file by file, instead of what to do.")
 ]
 StdinFilename: TypeAlias = Annotated[
     str | None, typer.Option("--stdin-filename", metavar="NAME", help="The name of standard input in reports.")
@@ -163,10 +163,13 @@ Functions: TypeAlias = Annotated[
 ]
 Run: TypeAlias = Annotated[
     str | None,
-    typer.Option("--run", metavar="COMMAND", help='Record a run of a script: "python train.py --steps 3".'),
+    typer.Option(
+        "--run", metavar="COMMAND", help='Compare both versions on a run of a script: "python train.py --steps 3".'
+    ),
 ]
 Pytest: TypeAlias = Annotated[
-    str | None, typer.Option("--pytest", metavar="ARGUMENTS", help='Record a run of tests: "tests/ -k train".')
+    str | None,
+    typer.Option("--pytest", metavar="ARGUMENTS", help='Compare both versions on a run of tests: "tests/ -k train".'),
 ]
 Python: TypeAlias = Annotated[
     str | None,
@@ -175,7 +178,7 @@ Python: TypeAlias = Annotated[
 Timeout: TypeAlias = Annotated[
     float | None,
     typer.Option(
-        "--timeout", metavar="SECONDS", help="For a function (60), or with --run and --pytest for the run (900)."
+        "--timeout", metavar="SECONDS", help="Time limit per function (60), or per run with --run and --pytest (900)."
     ),
 ]
 Memory: TypeAlias = Annotated[

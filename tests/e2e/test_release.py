@@ -59,16 +59,17 @@ def test_the_version_is_one_everywhere() -> None:
 # --- what is built -----------------------------------------------------------------------------------------------------------------------
 
 
-def environment(folder: Path, *installed: str) -> Path:
-    """A new environment, empty but for what is to be installed; its Python."""
-    subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
+def environment(folder: Path, *installed: str, with_pip: bool = True) -> Path:
+    """A new environment, empty but for what is to be installed; its Python. Without a pip of its own, it takes 3 seconds less."""
+    subprocess.run([sys.executable, "-m", "venv", *([] if with_pip else ["--without-pip"]), str(folder)], check=True)
     python = folder / ("Scripts" if sys.platform == "win32" else "bin") / "python"
     return install(python, *installed) if installed else python
 
 
 def install(python: Path, *wanted: str) -> Path:
     """Install into the environment of a Python, which is returned."""
-    command = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *wanted]
+    pip = [sys.executable, "-m", "pip", "--python", str(python), "--quiet", "--disable-pip-version-check"]
+    command = [*pip, "install", *wanted]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if "Could not find a version" in done.stderr or "ConnectionError" in done.stderr:
         pytest.skip(f"pip has no index here: {done.stderr.splitlines()[-1]}")
@@ -154,7 +155,7 @@ def test_the_sdist_holds_what_the_wheel_is_made_from_and_nothing_big(built: dict
 @pytest.fixture(scope="module")
 def empty(built: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The Python of an environment with the wheel and what it needs."""
-    return environment(tmp_path_factory.mktemp("empty") / "venv", str(built["wheel"]))
+    return environment(tmp_path_factory.mktemp("empty") / "venv", str(built["wheel"]), with_pip=False)
 
 
 def report(output: str) -> dict[str, Any]:

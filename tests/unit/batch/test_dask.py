@@ -70,7 +70,7 @@ def entries(folder: Path, count: int) -> list[ManifestEntry]:
 
 def test_a_worker_is_killed(cluster: tuple[str, list[int]], tmp_path: Path) -> None:
     address, pids = cluster
-    wanted = entries(tmp_path, 12)
+    wanted = entries(tmp_path, 8)
     results: list[dict[str, Any]] = []
     for result in run_on_dask(wanted, RepositoryLimits(), address):
         results.append(result)

@@ -256,6 +256,7 @@ def test_a_script_that_prints_without_end_is_stopped(tmp_path: Path) -> None:
     assert verification.program is not None and "printing 1 MB" in (verification.program.difference or "")
 
 
+@pytest.mark.usefixtures("warm_children")
 def test_the_exit_code_and_the_output_are_compared(tmp_path: Path) -> None:
     text = (
         "import sys\n\nimport tensorflow as tf\n\nseen = []\n\n\n# refactored\ndef f(x):\n    seen.append(1)\n    return x * 2.0\n\n\n"
