@@ -17,7 +17,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from corpus.messages import MessageProgram, message_programs
-from terra_refactor.rules.explain import kind_of
+from terra_refactor.rules.explain import kind_in_words
 from terra_refactor.rules.registry import all_rules, families
 from terra_refactor.rules.rule import Rule, RuleKind
 
@@ -87,7 +87,7 @@ def write_pages() -> list[str]:
 def _page(rule: Rule) -> str:
     parts = [
         f"# {rule.id}: {rule.name}",
-        f"Severity: **{rule.severity.value}**. {kind_of(rule)}",
+        f"Severity: **{rule.severity.value}**. {kind_in_words(rule)}",
         rule.summary,
     ]
     if rule.samples.bad:

@@ -563,9 +563,7 @@ class _Decider:
             judgement.level = Level.SPECULATIVE
             judgement.covered_at_speculative = bool(wanted)
             judgement.rule = REDUNDANT_NESTING.id
-            judgement.reason = (
-                f"every caller in the project is a graph, and traces it as a part of its own ({judgement.rule})"
-            )
+            judgement.reason = f"every caller in the project is a graph, which traces it anyway ({judgement.rule})"
 
     def note_removed(self) -> None:
         """Which functions are no graphs any more, and what runs in graphs without them."""

@@ -1,6 +1,6 @@
 """The text of a rule, from its declaration: for the manual, the editor and the command line.
 
-Computes: nothing but text (Markdown). Needs: the registry. Gives: `explain`, `KINDS`, `kind_of`.
+Computes: nothing but text (Markdown). Needs: the registry. Gives: `explain`, `KINDS`, `kind_in_words`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _ONLY_DECIDES: Final = (
 )
 
 
-def kind_of(rule: Rule) -> str:
+def kind_in_words(rule: Rule) -> str:
     """What a finding of the rule means for a function, and where it is reported."""
     return _ONLY_DECIDES if rule.only_decides else KINDS[rule.kind]
 
@@ -57,7 +57,7 @@ def _text(rule: Rule) -> str:
     parts = [
         f"# {rule.id} {rule.name}",
         rule.summary,
-        f"Severity: {rule.severity.value}. {kind_of(rule)}",
+        f"Severity: {rule.severity.value}. {kind_in_words(rule)}",
         rule.explanation,
     ]
     if rule.cure:
