@@ -1,4 +1,4 @@
-"""What the server holds.
+"""The state of the server.
 
 Gives: `TerraServer`. The features are in modules of their own below `features/`, which `lsp_server.wiring` puts together; a handler
 decodes, asks `terra_refactor.ide` and encodes.

@@ -7,7 +7,7 @@ __version__ = "0.2.0"
 
 
 def load_ipython_extension(shell: object) -> None:
-    """What `%load_ext terra_refactor` calls: adds the magics `%terra` and `%%terra`."""
+    """Adds the magics `%terra` and `%%terra`; `%load_ext terra_refactor` calls it."""
     from terra_refactor.ide.ipython import register  # noqa: PLC0415 - no other importer pays for it
 
     register(shell)

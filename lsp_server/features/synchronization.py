@@ -1,4 +1,4 @@
-"""What the client tells: texts, notebooks, folders, settings, files."""
+"""Notifications of the client: texts, notebooks, folders, settings, files."""
 
 from __future__ import annotations
 

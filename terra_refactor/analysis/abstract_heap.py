@@ -123,7 +123,7 @@ class AbstractHeap:
 
 
 def _fields_about(state: State, number: ObjectId) -> list[tuple[HeapKey, Value]]:
-    """What one call sees of the fields of an object and of those whose value names it, in the order of `_visible`: of all fields, few."""
+    """The few fields of an object, and those whose value names it, that one call sees, in the order of `_visible`."""
     found: list[tuple[HeapKey, Value]] = []
     nearer: list[dict[HeapKey, Value]] = []
     level: State | None = state

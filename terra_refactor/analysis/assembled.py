@@ -39,7 +39,7 @@ class AssembledPart:
 
     @property
     def outward(self) -> tuple[object, ...]:
-        """What the reads of state in other contexts depend on, and which functions call themselves."""
+        """The dependencies of reads of state in other contexts, and the functions that call themselves."""
         summary = self.summary
         writes = tuple(effect for effect in summary.effects if effect.kind is EffectKind.STATE_WRITE)
         return summary.function.id, summary.stale_reads, writes, {target for target, _ in self.targets}

@@ -80,7 +80,7 @@ def _declared_in_body(prefix: str, body: list[ast.stmt], names: Mapping[str, str
 
 
 def _declared_by(names: Mapping[str, str]) -> Named:
-    """What names mean where these are bound, by full name."""
+    """The meaning of names where they are bound, by full name."""
 
     def named(name: str) -> Value:
         return library_named(names.get(name) or _unqualified(name))

@@ -69,7 +69,7 @@ HANDLERS = {
 
 
 _OF_THE_OBJECT: Final = frozenset({CLASS, EXISTS})
-"""What an object has of its own, whatever methods do with it."""
+"""Attributes that an object has of its own, whatever methods do with it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,7 +46,7 @@ class CallArguments:
     open_positional: Value | None = None
     open_keywords: Value | None = None
     open_mapping: Value | None = None
-    """What `open_keywords` are the items of, where that was loaded from a file and is all there is of them."""
+    """The loaded file whose items are all of `open_keywords`, if there is one."""
 
     def with_first(self, *values: Value) -> CallArguments:
         """The arguments with `values` before them."""

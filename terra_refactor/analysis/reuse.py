@@ -80,7 +80,7 @@ class SummaryStore:
         """Inputs of its facts."""
 
     def begin(self, program: Program, models: Mapping[str, ProjectModel], tf_version: str | None = None) -> Adoption:
-        """What of it holds for a program, and what users tell of it."""
+        """The part of it that is valid for a program and the declarations of its users."""
         modules = (tuple(program.modules), dict(program.stubs), dict(models), dict(program.recorded), tf_version)
         if modules != self.modules or (self.first_size and len(self.objects.facts) > MAX_GROWTH * self.first_size):
             self.__init__()  # type: ignore[misc]

@@ -281,7 +281,7 @@ class Provenance:
         return self._all(caller, given_to_library)
 
     def argument(self, caller: ContextFacts, call: CallFact, context: ContextFacts, name: str) -> OpId | None:
-        """What a call that reaches the function itself, through no library, passes for a parameter; None if that is not seen."""
+        """The argument that a call of the function itself, through no library, passes for a parameter; None if that is not seen."""
         made = self.code(caller).facts[call.op]
         if not isinstance(made, Call) or call.library:
             return None

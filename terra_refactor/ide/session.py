@@ -236,7 +236,7 @@ class Session:
             return snapshot
 
     def first(self, path: str, cancelled: Cancelled = lambda: False) -> Snapshot | None:
-        """What follows from a file and the nearest of the files that it imports, where `snapshot` would take long because nothing is known
+        """An analysis of a file and the nearest of the files that it imports, where `snapshot` would take long because nothing is known
         yet of the many files that imports connect with it; else None.
 
         Raises:

@@ -27,7 +27,7 @@ _ONLY_DECIDES: Final = (
 
 
 def kind_in_words(rule: Rule) -> str:
-    """What a finding of the rule means for a function, and where it is reported."""
+    """The meaning of a finding of the rule for a function, and where it is reported."""
     return _ONLY_DECIDES if rule.only_decides else KINDS[rule.kind]
 
 

@@ -322,7 +322,7 @@ def _with_placeholders(source: str, sign: str, kept: list[str]) -> str:
 
 
 def _placeholder(line: str) -> str | None:
-    """What stands for a first line of a statement that only IPython understands, or None when Python understands it."""
+    """The replacement of a statement's first line that only IPython understands; None if Python understands it."""
     help_line = _HELP.match(line)
     if help_line is not None:
         return f"{help_line['indent']}pass  "

@@ -97,7 +97,7 @@ class Normalising:
     weights: bool
     """Whether it makes weights that sum to 1; else rows of length 1."""
     outcome: str
-    """What is wrong with a sum along another axis."""
+    """The fault of a sum along another axis."""
 
 
 _WEIGHTS: Final = Normalising("softmax", weights=True, outcome="the weights of a sum do not sum to 1")

@@ -178,7 +178,7 @@ def call_library(
 
 _SUMMARY_OBJECTS: Final = frozenset({"tensorflow.summary.create_file_writer", "tensorflow.summary.create_noop_writer"})
 _LAYER_LISTS: Final = frozenset({"add_loss", "add_update"})
-"""What `add_metric` is given in a traced function, the metric's variables get in each call."""
+"""Without `add_metric`: in a traced function, its argument updates the metric's variables on each call."""
 
 
 def _set_floats(site: Site, arguments: CallArguments) -> None:

@@ -67,7 +67,7 @@ class RegionScope:
 
     @cached_property
     def host_code(self) -> HostCode:
-        """What the text of its module shows of lists, numbers and functions."""
+        """Facts about lists, numbers and functions that the text of its module shows."""
         module = self.outer[0] if self.outer else self.node
         assert isinstance(module, ast.Module)
         return host_code_of(module, self.self_name if self.is_method else "")

@@ -30,7 +30,7 @@ from terra_refactor.tf_model.spec import Trait
 CONVERTED: Final = '{}.astype("float32")'
 """The spelling of an array as an argument of the call."""
 _PYTHON: Final = frozenset({"abs", "float", "int", "len", "max", "min", "pow", "round", "sum"})
-"""What gives Python numbers of Python numbers."""
+"""Functions that return Python numbers for Python numbers."""
 _EXACT: Final = (ast.Add, ast.Sub, ast.Mult, ast.USub)
 """Operators that give the same of small whole numbers before and after their conversion."""
 

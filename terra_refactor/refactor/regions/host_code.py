@@ -22,7 +22,7 @@ _NUMBERS: Final = frozenset({"float", "int", "len", "round"})
 
 @dataclass(frozen=True, slots=True)
 class HostCode:
-    """What the text of a module shows, seen from one of its functions.
+    """Facts that the text of a module shows, seen from one of its functions.
 
     Attributes:
         owner: the name of the method's object; empty outside of methods.
@@ -100,7 +100,7 @@ NO_HOST_CODE: Final = HostCode()
 
 
 def host_code_of(module: ast.Module, owner: str) -> HostCode:
-    """What the text of a module shows, seen from a method with that name for its object, or from a function (empty)."""
+    """Facts that the text of a module shows, seen from a method with that name for its object, or from a function (empty)."""
     nodes = list(ast.walk(module))
     stored: dict[str, list[ast.expr | None]] = {}
     for node, value in _stores(nodes):

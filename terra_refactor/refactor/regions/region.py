@@ -32,7 +32,7 @@ class ExtractedFunction:
     start: int = field(repr=False)
     end: int = field(repr=False)
     call: str = field(repr=False)
-    """What takes the place of the text from `start` to `end`."""
+    """The replacement of the text from `start` to `end`."""
 
 
 def apply_regions(text: str, regions: Iterable[ExtractedFunction]) -> str:

@@ -88,7 +88,7 @@ class ResultDType(Enum):
     COMPUTE = "compute"
     """The compute dtype, whatever comes in."""
     INPUT = "input"
-    """That of the input, after the cast of floating ones."""
+    """The dtype of the input, after the cast of floating ones."""
     FLOATING = "floating"
     """The compute dtype for floating inputs, not known for others."""
 
