@@ -30,7 +30,7 @@ def written_form(lookup: Callable[[OpId], Op | None], number: OpId, depth: int =
             ops.Binary(operator=operator, left=left, right=right)
             | ops.Compare(operator=operator, left=left, right=right)
         ):
-            first, second = written_form(lookup, left, depth + 3), written_form(lookup, right, depth + 3)
+            first, second = _side(lookup, left, depth + 3), _side(lookup, right, depth + 3)
             return f"{first} {operator} {second}" if first != "..." or second != "..." else "..."
         case ops.Call(function=function):
             return f"{written_form(lookup, function, depth + 1)}(...)"
@@ -41,3 +41,9 @@ def written_form(lookup: Callable[[OpId], Op | None], number: OpId, depth: int =
             return module
         case _:
             return "..."
+
+
+def _side(lookup: Callable[[OpId], Op | None], number: OpId, depth: int) -> str:
+    """The text of an operand, in parentheses where it is an operation itself."""
+    text = written_form(lookup, number, depth)
+    return f"({text})" if text != "..." and isinstance(lookup(number), ops.Binary | ops.Compare) else text

@@ -53,6 +53,7 @@ from terra_refactor.analysis.freezing import freeze_in
 from terra_refactor.analysis.log import Called, Closure, ContextKey, Flags, Joined, Log
 from terra_refactor.analysis.notes import Notes
 from terra_refactor.analysis.recursion import Recursions, Running
+from terra_refactor.analysis.returned import returned
 from terra_refactor.analysis.reuse import Adoption
 from terra_refactor.analysis.sharing import Sharing
 from terra_refactor.analysis.signatures import as_signed
@@ -671,6 +672,7 @@ class Interpreter(AbstractHeap, Notes):
         frame.state = frame.root
         if frame.function.is_generator:
             return SequenceValue(frame.yields, "generator", count_of_yields(frame))
+        result = returned(frame, self.code.index(frame.function), result)
         if any(decorator.text.endswith(_ABSTRACT) for decorator in frame.function.decorators):
             return join(result, UnknownValue(reason=ABSTRACT))
         if frame.abstract and (type(result) is Bottom or frame.function.kind is FunctionKind.METHOD):

@@ -1,6 +1,6 @@
 """The keys of dicts that go into a graph or come out of one: TensorFlow sorts them.
 
-Computes: nothing. Gives: `kinds_of_keys`, `orders_of_keys`.
+Computes: nothing. Gives: `kinds_of_keys`, `orders_of_keys`, `may_be_in_other_orders`.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from terra_refactor.domain.value import Constant, FrozenDict, FrozenList, TupleValue, Value, members
+from terra_refactor.domain.value import BOTTOM, Constant, FrozenDict, FrozenList, TupleValue, Value, members
 
 _MAX_DEPTH: Final = 4
 
@@ -29,14 +29,23 @@ def orders_of_keys(values: Iterable[Value]) -> frozenset[tuple[Value, ...]]:
     return frozenset().union(*(orders for orders in by_keys.values() if len(orders) > 1))
 
 
+def may_be_in_other_orders(values: Iterable[Value]) -> bool:
+    """Whether the keys of a dict come in an order that is not known, as where one of several dicts is meant."""
+    return any(content.rest == BOTTOM for value in values for content in _structures(value, 0))
+
+
 def _dicts(value: Value, depth: int) -> Iterator[FrozenDict]:
-    """The dicts in an argument of which all keys are known."""
+    """The dicts in an argument of which all keys are known, and their order."""
+    return (content for content in _structures(value, depth) if content.rest is None)
+
+
+def _structures(value: Value, depth: int) -> Iterator[FrozenDict]:
+    """The dicts in an argument."""
     parts: tuple[Value, ...] = ()
     match value:
-        case FrozenDict(items, rest):
+        case FrozenDict(items):
             parts = tuple(item for _, item in items)
-            if rest is None:
-                yield value
+            yield value
         case FrozenList(elements, element):
             parts = elements if elements is not None else () if element is None else (element,)
         case TupleValue(elements):
@@ -44,4 +53,4 @@ def _dicts(value: Value, depth: int) -> Iterator[FrozenDict]:
     if depth < _MAX_DEPTH:
         for part in parts:
             for member in members(part):
-                yield from _dicts(member, depth + 1)
+                yield from _structures(member, depth + 1)

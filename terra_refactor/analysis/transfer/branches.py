@@ -21,6 +21,7 @@ from terra_refactor.analysis.transfer.staged import (
     variables_set,
 )
 from terra_refactor.analysis.truth import Answer, asked, truth_of
+from terra_refactor.domain.chosen import chosen_in_graph, symbolic
 from terra_refactor.domain.lattice import join, join_all
 from terra_refactor.domain.state import State
 from terra_refactor.domain.value import (
@@ -156,7 +157,8 @@ def if_expression(site: Site, op: Op) -> Value | Terminated:
     if not states:
         return TERMINATED
     frame.state.merge(states)
-    return join_all(values)
+    result = join_all(values)
+    return chosen_in_graph(symbolic(result)) if answer.kind is BranchKind.TENSOR and len(values) == 2 else result
 
 
 def short_circuit(site: Site, op: Op) -> Value | Terminated:

@@ -7,23 +7,18 @@ Computes: symbolic values, sizes that are open behind a staged branch or loop. N
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import Final
 
 from terra_refactor.analysis.facts import BranchFact, BranchKind
 from terra_refactor.analysis.frames import Frame
-from terra_refactor.domain.dim import Why, definitely_different
+from terra_refactor.domain.chosen import chosen_in_graph, symbolic, with_axis_open
+from terra_refactor.domain.dim import definitely_different
 from terra_refactor.domain.lattice import join_all
-from terra_refactor.domain.roots import EVERYWHERE
-from terra_refactor.domain.shape import open_axis
 from terra_refactor.domain.state import State
-from terra_refactor.domain.tensor import TensorType
-from terra_refactor.domain.traced import with_content_open
 from terra_refactor.domain.value import (
     UNBOUND,
     TensorValue,
     Value,
-    as_symbolic,
     members,
 )
 from terra_refactor.ir import ops
@@ -49,8 +44,7 @@ def make_symbolic(state: State, names: Iterable[str]) -> None:
     for name in names:
         value = state.locals.get(name)
         if value is not None:
-            merged = join_all(as_symbolic(member) for member in members(value))
-            state.locals[name] = with_content_open(merged, EVERYWHERE)
+            state.locals[name] = symbolic(value)
 
 
 def merge_in_graph(state: State, changed: Iterable[tuple[str, Value, Value]]) -> None:
@@ -73,27 +67,9 @@ def grow_in_graph(state: State, changed: Iterable[tuple[str, Value, Value]]) -> 
         grown = [axis for axis, pair in enumerate(zip(*sizes, strict=True)) if definitely_different(*pair)]
         for axis in grown:
             value = join_all(
-                _with_axis_open(member, axis) if isinstance(member, TensorValue) else member
-                for member in members(value)
+                with_axis_open(member, axis) if isinstance(member, TensorValue) else member for member in members(value)
             )
         state.locals[name] = value
-
-
-def chosen_in_graph(value: Value) -> Value:
-    """One of several values, chosen by a tensor."""
-    alternatives = members(value)
-    shapes = [member.type.shape for member in alternatives if isinstance(member, TensorValue) and member.type.shape]
-    if len(shapes) == len(alternatives) and len({len(shape) for shape in shapes}) == 1:
-        for axis, sizes in enumerate(zip(*shapes, strict=True)):
-            if any(definitely_different(sizes[0], size) for size in sizes[1:]):
-                alternatives = tuple(_with_axis_open(member, axis) for member in alternatives)
-    return join_all(alternatives)
-
-
-def _with_axis_open(value: Value, axis: int) -> Value:
-    assert isinstance(value, TensorValue)
-    shape = open_axis(value.type.shape, axis, EVERYWHERE, Why.CONTENT)
-    return replace(value, type=TensorType(value.type.dtype, shape))
 
 
 def note_branch(frame: Frame, fact: BranchFact) -> None:

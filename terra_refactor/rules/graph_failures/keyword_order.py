@@ -11,7 +11,7 @@ from terra_refactor.facts.view import ContextView
 from terra_refactor.ir.function import ParameterKind
 from terra_refactor.ir.ids import OpId
 from terra_refactor.rules.argument_uses import is_part_of, uses_of
-from terra_refactor.rules.dict_keys import orders_of_keys
+from terra_refactor.rules.dict_keys import may_be_in_other_orders, orders_of_keys
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
 from terra_refactor.tf_model.graph_traits import POPITEM
 from terra_refactor.tf_model.registry import has_trait
@@ -39,13 +39,17 @@ def _dicts(view: ContextView) -> Iterator[LocalHazard]:
     if view.context.in_graph and view.function_facts.hybrid is None:
         return
     for parameter in view.function_facts.parameters:
-        orders = orders_of_keys(member for value in parameter.values for member in members(value))
-        place = next(uses_of(view, parameter.name, _looks_at_order, is_part_of), None) if orders else None
+        given = [member for value in parameter.values for member in members(value)]
+        orders, is_open = orders_of_keys(given), may_be_in_other_orders(given)
+        place = next(uses_of(view, parameter.name, _looks_at_order, is_part_of), None) if orders or is_open else None
         if place is not None:
+            assumed = None if orders else f"all calls bring the keys of `{parameter.name}` in the same order"
             yield LocalHazard(
                 place,
-                f"`{view.written(place)}` follows the order of `{parameter.name}`, and calls bring the same keys in different orders: "
+                f"`{view.written(place)}` follows the order of `{parameter.name}`, and calls {'' if orders else 'may '}bring "
+                "the same keys in different orders: "
                 "a traced function has one graph for them",
+                assumed,
                 boundary=True,
             )
 

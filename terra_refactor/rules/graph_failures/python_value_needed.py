@@ -8,7 +8,7 @@ from string import Formatter
 from typing import Final
 
 from terra_refactor.analysis.facts import ContextId
-from terra_refactor.domain.dtype import FLOATING, INT64, INTEGER, DType
+from terra_refactor.domain.dtype import FLOAT32, FLOAT64, FLOATING, INT64, INTEGER, DType
 from terra_refactor.domain.lattice import python_type
 from terra_refactor.domain.value import (
     Constant,
@@ -23,6 +23,7 @@ from terra_refactor.domain.value import (
     TensorValue,
     TupleValue,
     Value,
+    is_double,
     is_symbolic_number,
     members,
 )
@@ -90,7 +91,8 @@ def _formatted(view: ContextView, at: OpId, given: Iterable[OpId], *, every: boo
 def _check_dtypes(view: ContextView, operation: Operation) -> Iterator[LocalHazard]:
     """Numbers that are tensors in a graph, in operations with tensors of another dtype or with Python floats."""
     for number, other in operation.pairs:
-        made, own = _made_of_number(view, number), _dtype(view, other)
+        made = _made_of_number(view, number) or _made_of_float(view, number)
+        own = _dtype(view, other)
         is_int = made is None and _is_int_in_graph(view, number)
         if made is not None and own is not None and own != made:
             yield LocalHazard(
@@ -186,6 +188,17 @@ def _made_of_number(view: ContextView, number: OpId) -> DType | None:
     made = made_by_autograph(view.library_of(call.op))
     is_tensor = _is_size_of_data_set(view, call) if made == INT64 else view.is_symbolic(given)
     return made if is_tensor else None
+
+
+def _made_of_float(view: ContextView, number: OpId) -> DType | None:
+    """The dtype of the tensor that a graph has for a float which a tensor's content decides; None for other values.
+
+    A quotient of two ints of which one is a tensor is a float64.
+    """
+    if not view.all_of(number, lambda each: is_symbolic_number(each) and python_type(each) is PythonType.FLOAT):
+        return None
+    doubles = {is_double(member) for member in members(view.value(number))}
+    return None if len(doubles) > 1 else FLOAT64 if doubles == {True} else FLOAT32
 
 
 def _behind_name(view: ContextView, number: OpId) -> OpId:

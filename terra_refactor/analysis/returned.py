@@ -1,0 +1,30 @@
+"""What a function returns where a tensor decides on which way.
+
+Computes: whether one does. Needs: the branches of a finished frame. Gives: `returned`.
+"""
+
+from __future__ import annotations
+
+from terra_refactor.analysis.facts import BranchKind
+from terra_refactor.analysis.frames import Frame
+from terra_refactor.domain.chosen import chosen_in_graph, symbolic
+from terra_refactor.domain.value import Value
+from terra_refactor.ir import ops
+from terra_refactor.ir.index import CodeIndex
+
+_IN_GRAPH = (BranchKind.TENSOR, BranchKind.DATASET)
+
+
+def returned(frame: Frame, index: CodeIndex, result: Value) -> Value:
+    """The result of a function: AutoGraph makes one tensor of Python values under conditions on tensors."""
+    staged = {number for number, fact in frame.branches.items() if fact.kind in _IN_GRAPH}
+    if staged and any(_is_within(op.id, staged, index) for op in index.of_kind(ops.Return)):
+        return chosen_in_graph(symbolic(result))
+    return result
+
+
+def _is_within(op: int, regions: set[int], index: CodeIndex) -> bool:
+    around = index.parents[op]
+    while around is not None and around not in regions:
+        around = index.parents[around]
+    return around is not None

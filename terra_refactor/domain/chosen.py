@@ -1,0 +1,39 @@
+"""Values that a tensor chooses: what AutoGraph makes of the Python values on the ways of a condition or loop on a tensor.
+
+Gives: `symbolic`, `chosen_in_graph`, `with_axis_open`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from terra_refactor.domain.dim import Why, definitely_different
+from terra_refactor.domain.lattice import join_all
+from terra_refactor.domain.roots import EVERYWHERE
+from terra_refactor.domain.shape import open_axis
+from terra_refactor.domain.tensor import TensorType
+from terra_refactor.domain.traced import with_content_open
+from terra_refactor.domain.value import TensorValue, Value, as_symbolic, members
+
+
+def symbolic(value: Value) -> Value:
+    """A value that a condition or loop on a tensor has set: in a graph AutoGraph makes tensors of Python numbers and texts."""
+    return with_content_open(join_all(as_symbolic(member) for member in members(value)), EVERYWHERE)
+
+
+def chosen_in_graph(value: Value) -> Value:
+    """One of several values, chosen by a tensor."""
+    alternatives = members(value)
+    shapes = [member.type.shape for member in alternatives if isinstance(member, TensorValue) and member.type.shape]
+    if len(shapes) == len(alternatives) and len({len(shape) for shape in shapes}) == 1:
+        for axis, sizes in enumerate(zip(*shapes, strict=True)):
+            if any(definitely_different(sizes[0], size) for size in sizes[1:]):
+                alternatives = tuple(with_axis_open(member, axis) for member in alternatives)
+    return join_all(alternatives)
+
+
+def with_axis_open(value: Value, axis: int) -> Value:
+    """A tensor of which a graph does not know the size of one axis."""
+    assert isinstance(value, TensorValue)
+    shape = open_axis(value.type.shape, axis, EVERYWHERE, Why.CONTENT)
+    return replace(value, type=TensorType(value.type.dtype, shape))
