@@ -84,7 +84,18 @@ GRAPH_TRAITS: Final[Mapping[Trait, str]] = {
         "builtins",
         "all any dict enumerate filter frozenset iter list map max min reversed set sorted sum tuple zip",
     )
-    + " itertools.*",
+    + " "
+    + within(
+        "itertools",
+        "accumulate chain chain.from_iterable combinations combinations_with_replacement compress cycle dropwhile "
+        "filterfalse groupby islice pairwise permutations product starmap takewhile tee zip_longest",
+    ),
+    Trait.ITERATES_FIRST: within("builtins", "all any dict enumerate frozenset iter list reversed set sorted sum tuple")
+    + " "
+    + within(
+        "itertools",
+        "accumulate chain.from_iterable combinations combinations_with_replacement cycle groupby islice pairwise permutations tee",
+    ),
     Trait.ITERATES_DATASETS: within("builtins", "all any enumerate filter iter map zip"),
     Trait.MAKES_ITERATOR: within("builtins", "map zip filter enumerate reversed iter")
     + " "

@@ -62,6 +62,8 @@ class Trait(Enum):
     """Applied to a function it gives a function that means the same to its callers (`functools.wraps(f)`, `functools.lru_cache`)."""
     ITERATES = "iterates"
     """Goes through its arguments in Python."""
+    ITERATES_FIRST = "iterates first"
+    """Of these, what goes through the first argument only: `sum(terms, start)`."""
     ITERATES_DATASETS = "iterates datasets"
     """Of these, what AutoGraph has a dataset's own function for."""
     MAKES_ITERATOR = "makes iterator"

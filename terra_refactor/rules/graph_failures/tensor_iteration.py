@@ -50,7 +50,8 @@ def _iterations(view: ContextView) -> Iterator[tuple[OpId, OpId, str, str]]:
     for call, name in view.calls_with(Trait.ITERATES):
         if len(call.positional) > 1 and has_trait(name, Trait.COMPARES_ARGUMENTS):
             continue  # see TR304
-        found = next((number for number in call.positional if _becomes_tensor(view, number)[0]), None)
+        given = call.positional[:1] if has_trait(name, Trait.ITERATES_FIRST) else call.positional
+        found = next((number for number in given if _becomes_tensor(view, number)[0]), None)
         if found is not None:
             yield call.op, found, f"`{view.written(call.op)}` iterates over ", ""
     for call in view.reached(Call):
