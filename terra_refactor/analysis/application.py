@@ -86,8 +86,8 @@ def apply_summary(site: Site, summary: Summary, bound: Mapping[str, Value], nami
     if summary.identity >= 0 and not frame.provoked:
         record = frame.call_record(site.op)
         record.callees[summary.identity] = None
-        if not frame.conditions and not engine.expecting_errors and not engine.one_of_several:
-            record.certain.add(summary.identity)
+        if not (frame.conditions or engine.expecting_errors or engine.one_of_several):
+            (record.chosen if frame.alternatives else record.certain).add(summary.identity)
     mapping: dict[ObjectId, ObjectId] = {}
     if summary.allocated:
         call = (frame.function.id, site.op, frame.iteration)

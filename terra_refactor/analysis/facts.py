@@ -66,6 +66,8 @@ class CallFact:
     """Those of the callees that are called under no condition on the function's parameters that is not known to hold."""
     open_size: OpenDim | None = None
     """A size that is open while a graph is traced, among the numbers of a list or tuple that a library function gets."""
+    chosen: tuple[ContextId, ...] = ()
+    """Callees as in `certain` of a call that has several functions to choose from: its arguments may be for another one."""
 
 
 @dataclass(frozen=True, slots=True)

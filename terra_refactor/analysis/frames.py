@@ -96,6 +96,8 @@ class CallRecord:
     callees: dict[int, None] = field(default_factory=dict)
     certain: set[int] = field(default_factory=set)
     """Those of the callees that were called without a condition on parameters that is not known to hold."""
+    chosen: set[int] = field(default_factory=set)
+    """The same, where the call has several functions to choose from: its arguments may be for another one."""
     library: dict[str, None] = field(default_factory=dict)
     unknown: str | None = None
     open_size: OpenDim | None = None
@@ -104,7 +106,8 @@ class CallRecord:
         """The result when the context has run."""
         callees = tuple(self.callees)
         certain = callees if len(self.certain) == len(callees) else tuple(sorted(self.certain))
-        return RecordedCall(callees, certain, tuple(self.library), self.unknown, self.open_size)
+        chosen = tuple(sorted(self.chosen - self.certain))
+        return RecordedCall(callees, certain, tuple(self.library), self.unknown, self.open_size, chosen)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +119,7 @@ class RecordedCall:
     library: tuple[str, ...]
     unknown: str | None
     open_size: OpenDim | None
+    chosen: tuple[int, ...] = ()
 
 
 @dataclass(slots=True)
@@ -170,6 +174,7 @@ class Frame:
         "abstract",
         "advanced",
         "allocated",
+        "alternatives",
         "arrays_changed",
         "arrivals",
         "branches",
@@ -266,6 +271,8 @@ class Frame:
         """In how many final blocks it is that ran before, on another way out."""
         self.exits = 0
         """The number of times that control left by `return`, `break` or `continue`, or was caught."""
+        self.alternatives = 0
+        """How many enclosing calls have several functions to choose from: what fails in one of them may not be called."""
         self.conditions = 0
         """How many branches are entered whose conditions speak of parameters and are not known to hold."""
         self.doubt = 0

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from terra_refactor.analysis.classes import class_of_instance, definitely_subclass, resolution_order
+from terra_refactor.analysis.classes import class_of_instance, definitely_subclass, find_in_class, resolution_order
 from terra_refactor.analysis.engine import Heap, Site
+from terra_refactor.analysis.frames import Frame
 from terra_refactor.domain.lattice import python_type
+from terra_refactor.domain.state import VIRTUAL
 from terra_refactor.domain.tensor import TensorType
 from terra_refactor.domain.value import (
     NONE,
@@ -93,6 +95,18 @@ def value_of_class(cls: Value) -> Value | None:
     return None
 
 
+def _has_other_instances(frame: Frame, cls: Reference) -> bool:
+    """Whether objects that do not derive from a class may count as its instances: `A.register(B)`, `__instancecheck__`."""
+    if frame.state.get((cls.object, VIRTUAL)) is not None or find_in_class(frame, cls, "__subclasshook__") is not None:
+        return True
+    metaclass = find_in_class(frame, cls, "__metaclass__")
+    return (
+        metaclass is not None
+        and isinstance(metaclass[0], Reference)
+        and find_in_class(frame, metaclass[0], "__instancecheck__") is not None
+    )
+
+
 def is_instance(site: Site, value: Value, cls: Value) -> bool | None:
     """`isinstance(value, cls)` for one alternative of the value; None if unknown."""
     frame = site.frame
@@ -132,6 +146,8 @@ def is_instance(site: Site, value: Value, cls: Value) -> bool | None:
     own = class_of_instance(frame, value)
     if own is not None:
         answers = [definitely_subclass(frame, candidate, cls) for candidate in members(own)]
+        if isinstance(cls, Reference) and True not in answers and _has_other_instances(frame, cls):
+            return None
         return answers[0] if len(set(answers)) == 1 else None
     if isinstance(cls, Reference):
         return (

@@ -11,6 +11,7 @@ from typing import Final
 
 from terra_refactor.analysis.facts import ContextFacts, ContextId, EntryKind, ProgramFacts
 from terra_refactor.classify.decision import Action, Classification, Decision, Level
+from terra_refactor.classify.expected import Expected
 from terra_refactor.classify.generation import tensorflow_1_modules
 from terra_refactor.classify.graph_contexts import run_eagerly_all_the_same
 from terra_refactor.classify.hazards import HazardMap, ReachedHazard
@@ -55,12 +56,12 @@ def find(hazards: HazardMap, decisions: tuple[Decision, ...]) -> tuple[Finding, 
     program, facts = hazards.whole_program, hazards.whole_facts
     found: dict[tuple[str, str, Span], Finding] = {}
     told: set[FunctionId] = set()
-    proof = Proof(hazards)
+    proof, expected = Proof(hazards), Expected(hazards)
     written = written_for(hazards)
     for each in (
-        *_in_graphs(program, facts, hazards, proof),
-        *_diagnostics(program, facts, hazards, told),
-        *failures(program, facts, hazards, proof),
+        *_in_graphs(program, facts, hazards, proof, expected),
+        *_diagnostics(program, facts, hazards, told, expected),
+        *failures(program, facts, hazards, proof, expected),
         *_decided(program, decisions),
         *_retraced(program, decisions, told),
     ):
@@ -77,7 +78,9 @@ def find(hazards: HazardMap, decisions: tuple[Decision, ...]) -> tuple[Finding, 
     )
 
 
-def _in_graphs(program: Program, facts: ProgramFacts, hazards: HazardMap, proof: Proof) -> Iterator[Finding]:
+def _in_graphs(
+    program: Program, facts: ProgramFacts, hazards: HazardMap, proof: Proof, expected: Expected
+) -> Iterator[Finding]:
     """Hazards that code reaches which is a graph already."""
     entered, eager = _entered_from_outside(facts), run_eagerly_all_the_same(facts)
     for context in facts.contexts:
@@ -108,7 +111,11 @@ def _in_graphs(program: Program, facts: ProgramFacts, hazards: HazardMap, proof:
             # an error needs proof; a warning tells of a trap, which is there whether or not somebody falls into it today
             if rule.severity is Severity.WARNING or (rule.severity is Severity.ERROR and hazard.assumption is None):
                 doubt = proof.doubt(context, hazard) if rule.severity is Severity.ERROR else None
-                if doubt is None and rule.family is Family.GRAPH_FAILURES and _only_fails_as_expected(hazards, context):
+                if (
+                    doubt is None
+                    and rule.family is Family.GRAPH_FAILURES
+                    and _is_expected(proof, expected, context, hazard)
+                ):
                     doubt = _EXPECTED
                 found = _finding(program, rule, hazard.site, hazard.message, _way(program, hazard), hazard.cure)
                 yield found if doubt is None else doubted(found, doubt)
@@ -128,17 +135,10 @@ def _is_set_by_compile(hazards: HazardMap, proof: Proof, context: ContextFacts, 
     )
 
 
-def _only_fails_as_expected(hazards: HazardMap, context: ContextFacts) -> bool:
-    """Whether each call that leads to a graph expects an exception: an example of what a graph cannot do."""
-    places = [
-        (caller, call)
-        for caller in hazards.whole_facts.functions[context.function].callers
-        for call in hazards.whole_facts.contexts[caller.context].calls
-        if call.op == caller.op and context.id in call.callees
-    ]
-    return bool(places) and all(
-        hazards.index(hazards.whole_facts.contexts[caller.context].function).expects_error(caller.op)
-        for caller, _ in places
+def _is_expected(proof: Proof, expected: Expected, context: ContextFacts, hazard: ReachedHazard) -> bool:
+    """Whether code around a hazard, or each call that leads to the graph, is there for the exception: an example of what fails."""
+    return expected.only_as_expected(context) or any(
+        expected.is_expected(inner, number, in_graph=True) for inner, number in proof.steps_to(context, hazard)
     )
 
 
@@ -166,9 +166,11 @@ def _entered_from_outside(facts: ProgramFacts) -> frozenset[ContextId]:
     )
 
 
-def _diagnostics(program: Program, facts: ProgramFacts, hazards: HazardMap, told: set[FunctionId]) -> Iterator[Finding]:
+def _diagnostics(
+    program: Program, facts: ProgramFacts, hazards: HazardMap, told: set[FunctionId], expected: Expected
+) -> Iterator[Finding]:
     """Findings of rules that do not concern safety. Adds to `told` the functions of which a finding says how often a run traced them."""
-    old, reached = tensorflow_1_modules(facts), definitely_reached(facts)
+    old, reached = tensorflow_1_modules(facts), definitely_reached(facts, expected)
     for context in facts.contexts:
         identity = context.function
         for rule, place in hazards.found(context):
@@ -191,7 +193,7 @@ def _diagnostics(program: Program, facts: ProgramFacts, hazards: HazardMap, told
                         told.add(callee.function)
                 found = _finding(program, rule, site, message, (), place.cure)
                 doubt = in_words(place.in_use)
-                if doubt is None and hazards.index(identity).expects_error(place.op):
+                if doubt is None and expected.is_expected(context, place.op, in_graph=True):
                     doubt = _EXPECTED
                 yield found if doubt is None or rule.severity is not Severity.ERROR else doubted(found, doubt)
 

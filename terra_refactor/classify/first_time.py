@@ -1,8 +1,9 @@
 """Code that runs only the first time: under a test for state that is missing until that code sets it.
 
 Computes: whether an operation is under `if self.x is None`, `if not made`, `if key not in self.cache`, `if not hasattr(self, "x")`,
-`if not self.built` or `if self.first_call`, and whether what is tested is set there. Needs: the code of the function, and what it writes
-through its calls. Gives: `runs_first_time`. Ignores: state that somebody takes away again, or that is set after the branch.
+`if not self.built` or `if self.first_call`, or in `self.x = self.x or ...`, and whether what is tested is set there. Needs: the code of
+the function, and what it writes through its calls. Gives: `runs_first_time`. Ignores: state that somebody takes away again, or that is
+set after the branch.
 """
 
 from __future__ import annotations
@@ -62,13 +63,18 @@ def runs_first_time(
     `written_through_calls` has what `written_through_call` gives for the effects of the function: what a call writes is set where it is.
     """
     for holder in code.around(number):
-        if holder.kind is not RegionKind.IF or holder.subject is None:
+        if holder.kind not in (RegionKind.IF, RegionKind.CHOICE, RegionKind.CONNECTIVE) or holder.subject is None:
             continue
         arm = next(part for part in holder.parts if part.start <= number < part.end)
         guarded = code.facts[arm.start : arm.end]
         truth = arm.arm is Arm.FIRST
+        made = code.facts[holder.op]
+        if isinstance(made, Choice) and made.symbol == "or":
+            truth = False
         tested = _missing(code, holder.subject, truth)
         if tested is not None and (tested is _FLAGS or _are_set(code, tested, arm, written_through_calls)):
+            return True
+        if tested is not None and isinstance(made, Choice) and _is_kept(code, tested, made):
             return True
         raised = _raised(code, holder.subject, truth)
         if any(_lowers(code, raised, fact) for fact in guarded):
@@ -186,6 +192,14 @@ def _are_set(
         return True
     fields = {text.rpartition(".")[2] for text in tested}
     return any(arm.start <= op < arm.end and field in fields for op, field in written_through_calls())
+
+
+def _is_kept(code: CodeFacts, tested: frozenset[str], choice: Choice) -> bool:
+    """Whether what is tested is set to the choice: `self.v = self.v or make()`."""
+    return any(
+        write.value == choice.op and not tested.isdisjoint(_set_by(code, write))
+        for write in code.of_kind(AttributeWrite, ItemWrite, NameWrite)
+    )
 
 
 def _set_by(code: CodeFacts, fact: Fact | None) -> frozenset[str]:

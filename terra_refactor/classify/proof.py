@@ -18,6 +18,7 @@ from typing import Final
 from terra_refactor.analysis.effects import own_field
 from terra_refactor.analysis.facts import BranchKind, ContextFacts, EntryKind, FailureFact
 from terra_refactor.classify.conversion import is_excluded, leaves_conversion, leaves_conversion_for_keras
+from terra_refactor.classify.graph_conditions import asks_what_tensors_are, open_conditions, runs_in_handler
 from terra_refactor.classify.hazards import MAX_CHAIN, HazardMap, ReachedHazard
 from terra_refactor.classify.onlookers import goes_nowhere, is_used_in_graph, reads_of_these, written_objects
 from terra_refactor.classify.provenance import Provenance, is_array
@@ -56,7 +57,9 @@ from terra_refactor.ir.ids import FunctionId, OpId
 from terra_refactor.rules.registry import all_rules
 from terra_refactor.rules.rule import Doubt, LocalHazard, Nature, in_words
 from terra_refactor.tf_model import releases
+from terra_refactor.tf_model.decorators import Decoration, decoration
 from terra_refactor.tf_model.graph_traits import makes_variables_late
+from terra_refactor.tf_model.packages import may_only_compute
 from terra_refactor.tf_model.registry import has_trait
 from terra_refactor.tf_model.spec import Trait
 from terra_refactor.tf_model.traits import SEEDED_LAYERS
@@ -89,6 +92,12 @@ class Proof:
             self.facts.functions[context.function].hybrid or ()
         ):
             return "if its input signature does not convert what it is given"
+        for inner, number in self.steps_to(context, hazard):
+            view = self.hazards.view(inner)
+            if view.is_within(number, Trait.LEAVES_GRAPH):
+                return "if what `tf.init_scope` runs eagerly has to do with the graph"
+            if any(asks_what_tensors_are(view, test) for test in open_conditions(view, number)):
+                return "if the condition on what the tensor is lets it run"
         if hazard.nature is Nature.UNCONVERTED and self._is_left_by_keras_only(context, hazard.via):
             return releases.KERAS_LEAVES_CALL
         doubts: list[Doubt] = []
@@ -226,15 +235,19 @@ class Proof:
                 return False
         return bool(uses) or not self.makings.is_proven(context, place)
 
-    def always_runs(self, context: ContextFacts, hazard: ReachedHazard) -> bool:
-        """Whether no condition of unknown truth, such as a flag for debugging, decides if a call of the graph gets to a hazard."""
+    def steps_to(self, context: ContextFacts, hazard: ReachedHazard) -> Iterator[tuple[ContextFacts, OpId]]:
+        """The operations on the way from a context to a hazard: the calls, and that of the hazard itself."""
         sites = (*hazard.via, hazard.site)
-        return not any(
-            self.is_optional(inner, site.op)
+        return (
+            (inner, site.op)
             for end, site in enumerate(sites)
             for inner in self._contexts_at(context, sites[:end])
             if inner.function == FunctionId(site.module, site.function)
         )
+
+    def always_runs(self, context: ContextFacts, hazard: ReachedHazard) -> bool:
+        """Whether no condition of unknown truth, such as a flag for debugging, decides if a call of the graph gets to a hazard."""
+        return not any(self.is_optional(inner, number) for inner, number in self.steps_to(context, hazard))
 
     def is_optional(self, context: ContextFacts, place: OpId) -> bool:
         """Whether a condition of unknown truth, within the function, decides if an operation runs."""
@@ -298,6 +311,8 @@ class Proof:
             for name in read
         ):
             return "if what it reads changes between the calls"
+        if read and all(map(may_only_compute, read)):
+            return "if it reads or writes something: it makes an object, or looks into one"
         if read and all(has_trait(name, Trait.KEEPS_SETTING) for name in read):
             places = self._contexts_at(context, hazard.via)
             if not any(self._is_given_value(each, hazard.site.op) for each in places if _is_at(each, hazard.site)):
@@ -360,6 +375,12 @@ class Proof:
             return releases.SEEDED_LAYERS_HAVE_VARIABLES
         if made and all(name.endswith(".__call__") for name in made):
             return "if the object has no variables yet, which it makes once"
+        for inner, number in self.steps_to(context, hazard):
+            view = self.hazards.view(inner)
+            if any(True for _ in open_conditions(view, number)) or runs_in_handler(view, number):
+                return "if it happens more than once, which a condition decides"
+            if any(decoration(name)[0] is Decoration.CACHED for name in self.facts.functions[inner.function].wrappers):
+                return "if it happens more than once: a cache keeps it"
         places = [each for each in self._contexts_at(context, hazard.via) if _is_at(each, hazard.site)]
         if made and all(map(makes_variables_late, made)) and not is_used_in_graph(self.hazards, places, hazard.site.op):
             return "once it is used there: by itself it makes none, but for optimizers of TensorFlow 2.11 and newer"

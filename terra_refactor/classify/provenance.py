@@ -47,7 +47,7 @@ from terra_refactor.facts.records import (
     Return,
     Unpacked,
 )
-from terra_refactor.ir.function import Function
+from terra_refactor.ir.function import Function, FunctionKind
 from terra_refactor.ir.ids import FunctionId, OpId
 from terra_refactor.tf_model.decorators import Decoration, decoration
 from terra_refactor.tf_model.graph_traits import LOSS, gives_integers, is_of_keras, makes_arrays
@@ -61,6 +61,7 @@ _MAX_DEPTH_OF_WHOLE: Final = 400
 _MOST_STEPS: Final = 5000
 """Maximum number of operations looked at behind an operation that fails."""
 _LOSSES: Final = frozenset({LOSS})
+_HOOKS: Final = frozenset({"__setattr__", "__getattribute__"})
 _HOLDERS: Final = (ObjectKind.LIST, ObjectKind.DICT, ObjectKind.SET)
 
 
@@ -170,18 +171,29 @@ class Provenance:
         return False
 
     def _of_attribute(self, context: ContextFacts, read: AttributeRead) -> bool:
-        owner = context.values[read.owner]
+        owner, owned = context.values[read.owner], context.values[read.op]
         if owner is not None and self.is_relevant(owner):
             return self.is_proven(context, read.owner)
         if owner is not None and not any(isinstance(member, Reference) for member in members(owner)):
             return True  # of a module or a library
-        setting = [
-            (setter, number)
-            for identity, number, _ in self.setters_of(read.name)
-            for setter in self.facts.contexts_of(identity)
-            if self.is_relevant(setter.values[number])
-        ]
+        if owner is not None and any(self._is_hooked(member) for member in members(owner)):
+            return False
+        setting: list[tuple[ContextFacts, OpId]] = []
+        for identity, number, target in self.setters_of(read.name):
+            for setter in self.facts.contexts_of(identity):
+                if self.whole and _may_be_anything(setter.values[target]) and setter.values[number] != owned:
+                    return False  # of this object, as far as is known
+                if self.is_relevant(setter.values[number]):
+                    setting.append((setter, number))
         return bool(setting) and all(self.is_proven(setter, number) for setter, number in setting)
+
+    def _is_hooked(self, value: Value) -> bool:
+        """Whether methods of the program decide what attributes of an object hold: `__setattr__`, `__getattribute__`."""
+        if not isinstance(value, Reference):
+            return False
+        name = self.facts.objects[value.object].name
+        codes = self.hazards.whole_codes
+        return any(name == hooked or codes.are_related(name, hooked) for hooked in codes.classes_with(_HOOKS))
 
     def setters_of(self, attribute: str) -> list[tuple[FunctionId, OpId, OpId]]:
         """The functions that set attributes of that name, with the value and the object of each."""
@@ -296,26 +308,48 @@ class Provenance:
 
     def decorator_behind(self, context: ContextFacts, numbers: Iterable[OpId]) -> str | None:
         """An unknown decorator of one of the functions that made these values, or the objects of libraries that they hold."""
+        for inner, number in self.behind(context, numbers):
+            if isinstance(self.code(inner).facts[number], Call):
+                for callee in self._callees(inner, number):
+                    decorator = self.unknown_decorator(callee.function)
+                    if decorator is not None:
+                        return decorator
+        return None
+
+    def behind(self, context: ContextFacts, numbers: Iterable[OpId]) -> Iterator[tuple[ContextFacts, OpId]]:
+        """These results and what they were made from, through variables and results of functions, as far as `_MOST_STEPS`."""
         pending, seen = [(context, number) for number in numbers], set[tuple[ContextId, OpId]]()
         while pending and len(seen) < _MOST_STEPS:
             inner, number = pending.pop()
             if (inner.id, number) in seen:
                 continue
             seen.add((inner.id, number))
+            yield inner, number
             code = self.code(inner)
             match code.facts[number]:
                 case NameRead(name=name):
                     pending += [(inner, write.value) for write in code.writes.get(name, ())]
-                case Call(op=op, owner=owner):
+                case Call(owner=owner):
                     pending += [] if owner is None else [(inner, owner)]
-                    for callee in next((each.callees for each in inner.calls if each.op == op), ()):
-                        found = self.facts.contexts[callee]
-                        decorator = self.unknown_decorator(found.function)
-                        if decorator is not None:
-                            return decorator
-                        pending += [(found, each) for each in self._returns(found)]
+                    pending += [
+                        (callee, each) for callee in self._callees(inner, number) for each in self._returns(callee)
+                    ]
             pending += [(inner, each) for each in code.inputs(number)]
-        return None
+
+    def rests_on_arguments(self, context: ContextFacts, number: OpId) -> bool:
+        """Whether a result is made from what the function is given, the object of a method apart."""
+        code = self.code(context).function
+        own = code.parameters[0].name if code.kind is FunctionKind.METHOD and code.parameters else None
+        for inner, each in self.behind(context, [number]):
+            read = self.code(inner).facts[each]
+            if inner is context and isinstance(read, NameRead) and read.name != own:
+                if self.code(context).has_parameter(read.name) and read.is_local:
+                    return True
+        return False
+
+    def _callees(self, context: ContextFacts, number: OpId) -> list[ContextFacts]:
+        callees = next((each.callees for each in context.calls if each.op == number), ())
+        return [self.facts.contexts[each] for each in callees]
 
     # --- looking -------------------------------------------------------------------------------------------------------------------
 

@@ -12,9 +12,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from terra_refactor.analysis.facts import ContextFacts, ContextId, EntryKind, FailureFact, ProgramFacts
+from terra_refactor.classify.expected import Expected
 from terra_refactor.classify.generation import tensorflow_1_modules
 from terra_refactor.classify.hazards import HazardMap
 from terra_refactor.classify.proof import Proof
+from terra_refactor.classify.replaced import Replaced
 from terra_refactor.domain.value import TensorValue, members
 from terra_refactor.facts.records import Call, Fact, ItemRead, Operation
 from terra_refactor.facts.view import ContextView
@@ -26,10 +28,14 @@ from terra_refactor.rules.rule import Doubt, Finding, RelatedPlace, Severity
 from terra_refactor.tf_model.releases import behaviour_of
 
 
-def failures(program: Program, facts: ProgramFacts, hazards: HazardMap, proof: Proof) -> Iterator[Finding]:
+def failures(
+    program: Program, facts: ProgramFacts, hazards: HazardMap, proof: Proof, expected: Expected
+) -> Iterator[Finding]:
     """Operations that certainly fail, in the contexts of definite calls."""
     old = tensorflow_1_modules(facts)
-    reached = definitely_reached(facts)
+    certain, replaced = definitely_reached(facts, expected), Replaced(hazards, proof.makings)
+    reached = dict(certain)
+    _follow(facts, expected, reached, by_choice=True)
     for context in facts.contexts:
         code = program.function(context.function)
         if context.problem is not None or code.kind is FunctionKind.CLASS_BODY or context.id not in reached:
@@ -37,6 +43,10 @@ def failures(program: Program, facts: ProgramFacts, hazards: HazardMap, proof: P
         for failure in context.failures:
             if failure.operation in ("==", "!=") and context.function.module in old:
                 # identity of tensors
+                continue
+            if not expected.holds(context, failure.op) or replaced.may_be_behind(context, failure):
+                continue
+            if context.id not in certain and proof.makings.rests_on_arguments(context, failure.op):
                 continue
             rule = rules_by_failure().get(failure.kind)
             if rule is not None:
@@ -59,7 +69,7 @@ def failures(program: Program, facts: ProgramFacts, hazards: HazardMap, proof: P
                     release=failure.only or behaviour_of(failure.operation),
                 )
                 doubt = proof.doubt_of_failure(context, failure) or _doubt_of_way(
-                    facts, reached, proof, context, failure
+                    facts, reached, proof, expected, context, failure
                 )
                 yield found if doubt is None else doubted(found, doubt)
 
@@ -71,20 +81,38 @@ def doubted(finding: Finding, doubt: Doubt) -> Finding:
     return replace(finding, severity=Severity.WARNING, message=f"{finding.message} ({doubt.condition})", release=doubt)
 
 
-def definitely_reached(facts: ProgramFacts) -> dict[ContextId, tuple[ContextId, OpId] | None]:
-    """The contexts that the program comes to without a condition that may exclude them, each with the call by which; None for entries."""
+def definitely_reached(facts: ProgramFacts, expected: Expected) -> dict[ContextId, tuple[ContextId, OpId] | None]:
+    """The contexts that the program comes to without a condition that may exclude them, each with the call by which; None for entries.
+
+    A call whose exceptions are expected leads to none.
+    """
     found: dict[ContextId, tuple[ContextId, OpId] | None] = {
-        context.id: None for context in facts.contexts if context.entry is not EntryKind.CALLED
+        context.id: None
+        for context in facts.contexts
+        if context.entry is not EntryKind.CALLED and expected.starts(context)
     }
+    _follow(facts, expected, found, by_choice=False)
+    return found
+
+
+def _follow(
+    facts: ProgramFacts,
+    expected: Expected,
+    found: dict[ContextId, tuple[ContextId, OpId] | None],
+    *,
+    by_choice: bool,
+) -> None:
+    """Adds what the found contexts call; with `by_choice` also where a call has several functions to choose from."""
     pending = deque(found)
     while pending:
         context = facts.contexts[pending.popleft()]
         for call in context.calls:
-            for callee in call.certain:
+            callees = (*call.certain, *call.chosen) if by_choice else call.certain
+            new = [callee for callee in callees if callee not in found]
+            for callee in new if new and expected.holds(context, call.op) else ():
                 if callee not in found:
                     found[callee] = (context.id, call.op)
                     pending.append(callee)
-    return found
 
 
 def _way(
@@ -107,6 +135,7 @@ def _doubt_of_way(
     facts: ProgramFacts,
     reached: dict[ContextId, tuple[ContextId, OpId] | None],
     proof: Proof,
+    expected: Expected,
     context: ContextFacts,
     failure: FailureFact,
 ) -> Doubt | None:
@@ -116,6 +145,8 @@ def _doubt_of_way(
         missing = proof.missing_before(*at)
         if missing is not None:
             return f"if `{missing}`, which is used before, is defined: nothing here does that"
+        if expected.is_behind_end(*at):
+            return "if the program does not end before"
         if failure.by_default and proof.is_optional(*at):
             return "if a run that comes here leaves these options as they are by default"
         step = reached[at[0].id]

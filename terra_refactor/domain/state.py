@@ -24,6 +24,8 @@ EXISTS = "@"
 """Field that every object has from its allocation: `TRUE` while it stands for one object, `FALSE` once it may stand for several, `UNBOUND`
 while it stands for none, since what it stood for has another name now."""
 CLASS = "__class__"
+VIRTUAL = "@virtual"
+"""Of a class: others may count as derived from it."""
 ITEMS = "[]"
 DEFAULT_FACTORY = "default_factory"
 """Content of a list, dict or set, as `FrozenList`, `FrozenDict` or `SequenceValue`."""

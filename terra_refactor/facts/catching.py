@@ -15,11 +15,12 @@ from terra_refactor.domain.value import Constant, LibraryValue, TupleValue, Valu
 from terra_refactor.facts.records import Arm, AttributeRead, Call, Handler, NameRead, Region, RegionKind, Suspension
 from terra_refactor.facts.view import ContextView
 from terra_refactor.ir.ids import OpId
-from terra_refactor.tf_model.expected_errors import IGNORING, SUPPRESSING
-from terra_refactor.tf_model.graph_traits import catches_everything, is_error_of_operation
+from terra_refactor.tf_model.expected_errors import IGNORING, suppresses
+from terra_refactor.tf_model.graph_traits import EXIT_STACK, catches_everything, is_error_of_operation
 
 _LEAVE = "__exit__"
 _ENTER_CONTEXT = "enter_context"
+_PUSH = "push"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +60,12 @@ def catches_of(view: ContextView, region: Region) -> Iterator[Catch]:
             # `stack.enter_context(suppress(...))`
             if call.method == _ENTER_CONTEXT and region.holds(call.op, Arm.FIRST) and call.first is not None:
                 yield from _of_manager(view, call.first, call.op)
+            elif (
+                call.method == _PUSH
+                and region.holds(call.op, Arm.FIRST)
+                and EXIT_STACK in view.library_of(region.subject)
+            ):
+                yield Catch(everything=True, is_handler=False)
 
 
 def caught_around(view: ContextView, number: OpId) -> Iterator[tuple[Region, Catch]]:
@@ -98,7 +105,7 @@ def _classes(value: Value) -> tuple[Value, ...]:
 
 def _of_manager(view: ContextView, manager: OpId, entered: OpId) -> Iterator[Catch]:
     made = view.origin(manager)
-    if isinstance(made, Call) and made.method in SUPPRESSING:
+    if isinstance(made, Call) and suppresses(made.method):
         given = made.positional if made.method in IGNORING else made.positional[:1]
         yield Catch(tuple(cls for each in given for cls in _classes(view.value(each))), is_handler=False)
         return

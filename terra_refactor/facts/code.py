@@ -50,7 +50,6 @@ from terra_refactor.ir.function import Function
 from terra_refactor.ir.ids import FunctionId, OpId
 from terra_refactor.ir.ops import Op
 from terra_refactor.ir.walk import HAS_BLOCKS, block_results, blocks, operands, walk
-from terra_refactor.tf_model.expected_errors import OTHER_ERRORS, SUPPRESSING
 
 FactType = TypeVar("FactType", bound=Fact)
 
@@ -119,27 +118,16 @@ class CodeFacts:
             yield self.regions[parent]
             parent = self.parents[parent]
 
-    def expects_error(self, number: OpId) -> bool:
-        """Whether an exception there is what a handler around is for, or a context manager, as tests have them."""
-        return any(
-            region.holds(number, Arm.FIRST)
-            and (
-                any(not each.raises and self._may_catch(each) for each in region.handlers)
-                or (region.kind is RegionKind.WITH and self._ends_errors(region))
-            )
-            for region in self.around(number)
-        )
+    def is_for_errors(self, region: Region, others: frozenset[str]) -> bool:
+        """Whether a handler of a `try` ends exceptions, those of the names in `others` apart."""
+        return any(not each.raises and self._may_catch(each, others) for each in region.handlers)
 
-    def _may_catch(self, handler: Handler) -> bool:
+    def _may_catch(self, handler: Handler, others: frozenset[str]) -> bool:
         if handler.caught is None:
             return True
         caught = self.facts[handler.caught]
         kinds = [self.facts[item.value] for item in caught.items] if isinstance(caught, Display) else [caught]
-        return not all(isinstance(kind, NameRead | AttributeRead) and kind.name in OTHER_ERRORS for kind in kinds)
-
-    def _ends_errors(self, region: Region) -> bool:
-        manager = None if region.subject is None else self.facts[region.subject]
-        return isinstance(manager, Call) and manager.method in SUPPRESSING
+        return not all(isinstance(kind, NameRead | AttributeRead) and kind.name in others for kind in kinds)
 
     def loops_around(self, number: OpId) -> Iterator[Region]:
         """The loops that repeat an operation, innermost first."""

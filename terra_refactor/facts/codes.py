@@ -18,7 +18,9 @@ from terra_refactor.ir.control import Flow, flow_of
 from terra_refactor.ir.dataflow import NameSet, live_names
 from terra_refactor.ir.function import Function, FunctionKind
 from terra_refactor.ir.ids import FunctionId, OpId
+from terra_refactor.ir.ops import StoreName
 from terra_refactor.ir.program import Program
+from terra_refactor.ir.walk import walk
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +72,8 @@ class ClassOutline:
     """As they are written."""
     methods: frozenset[str]
     """The functions that are defined in its body, classes and lambdas among them."""
+    fields: frozenset[str] = frozenset()
+    """The names that its body sets in another way."""
 
 
 def _reads(nested: Iterable[Function]) -> tuple[tuple[FunctionKind, tuple[str, ...]], ...]:
@@ -177,6 +181,15 @@ class Codes:
             self._outlines = _outlines(self.program)
         return self._outlines.get(name, ())
 
+    def classes_with(self, methods: frozenset[str]) -> tuple[str, ...]:
+        """The names of the classes of the program that define one of these methods."""
+        self.classes_named("")
+        return tuple(
+            name
+            for name, outlines in (self._outlines or {}).items()
+            if any(not outline.methods.isdisjoint(methods) for outline in outlines)
+        )
+
     def class_made_of(self, parent: FunctionId, body: FunctionId) -> ClassMade | None:
         """Where `parent` makes the class with that body; None if there is none."""
         code = self.of(parent)
@@ -242,6 +255,7 @@ def _outlines(program: Program) -> dict[str, tuple[ClassOutline, ...]]:
         for code in module.functions:
             if code.kind is FunctionKind.CLASS_BODY:
                 decorators = tuple(decorator.text for decorator in code.decorators)
-                outline = ClassOutline(code.id, decorators, frozenset(methods.get(code.id, ())))
+                fields = frozenset(op.name for op in walk(code.body) if isinstance(op, StoreName))
+                outline = ClassOutline(code.id, decorators, frozenset(methods.get(code.id, ())), fields)
                 found.setdefault(code.name, []).append(outline)
     return {name: tuple(outlines) for name, outlines in found.items()}

@@ -1,6 +1,7 @@
 """Code that expects an exception: handlers that are for other ones, and context managers that end one.
 
-Computes: nothing. Gives: `IGNORING`, `SUPPRESSING`, `OTHER_ERRORS`, `RAISED_AS_THEMSELVES`, `python_bases`.
+Computes: nothing. Gives: `IGNORING`, `expects`, `suppresses`, `OTHER_ERRORS`, `OTHER_ERRORS_OF_GRAPHS`, `LEFT_OUT`, `REPLACING`,
+`REPLACING_FIXTURES`, `RAISED_AS_THEMSELVES`, `python_bases`.
 """
 
 from __future__ import annotations
@@ -10,19 +11,17 @@ from typing import Final
 
 IGNORING: Final = frozenset({"suppress"})
 """Context managers that ignore exceptions, and do not want them."""
-SUPPRESSING: Final = frozenset(
+LEFT_OUT: Final = frozenset(
     {
-        "suppress",
-        "raises",
-        "assertRaises",
-        "assertRaisesRegex",
-        "assertRaisesRegexp",
-        "assertRaisesOpError",
-        "assertRaisesWithPredicateMatch",
-        "assertRaisesWithLiteralMatch",
+        *("unittest.expectedFailure", "unittest.skip", "unittest.skipIf", "unittest.skipUnless"),
+        *("pytest.mark.skip", "pytest.mark.skipif", "pytest.mark.xfail"),
     }
 )
-"""Last parts of the names of functions that make context managers after which control goes on although the body raised."""
+"""Decorators of tests that do not run, may not run, or are expected to fail."""
+REPLACING: Final = ("unittest.mock.patch", "mock.patch")
+"""First parts of the names of decorators and context managers that replace functions, attributes and items while the code runs."""
+REPLACING_FIXTURES: Final = frozenset({"monkeypatch", "mocker"})
+"""Fixtures of pytest with which tests do the same."""
 OTHER_ERRORS: Final = frozenset(
     {
         *(
@@ -48,6 +47,8 @@ OTHER_ERRORS: Final = frozenset(
     }
 )
 """Exceptions that operations on tensors and arrays do not raise for their shapes or dtypes."""
+OTHER_ERRORS_OF_GRAPHS: Final = OTHER_ERRORS - {"AttributeError", "NameError", "OSError", "IOError"}
+"""Those that code does not raise because a graph is traced: symbolic tensors have no `numpy`, and no source may be found."""
 RAISED_AS_THEMSELVES: Final = frozenset(
     f"builtins.{name}"
     for name in (
@@ -59,6 +60,19 @@ RAISED_AS_THEMSELVES: Final = frozenset(
 
 Those of TensorFlow's operations keep theirs, and a program's classes that derive from `Exception` alone without an own `__init__`.
 """
+
+
+def expects(name: str) -> bool:
+    """Whether a function of that name (without its owner) expects an exception of what it calls, or of the body of its `with`.
+
+    `pytest.raises`, and all of `assertRaises...` of unittest, absl and TensorFlow.
+    """
+    return name == "raises" or name.startswith("assertRaises")
+
+
+def suppresses(name: str) -> bool:
+    """Whether a function of that name makes context managers after which control goes on although the body raised."""
+    return name in IGNORING or expects(name)
 
 
 def python_bases(name: str) -> tuple[str, ...] | None:

@@ -132,7 +132,10 @@ GRAPH_TRAITS: Final[Mapping[Trait, str]] = {
     Trait.FILLS_LIST: within("builtins.list", "append extend insert"),
     Trait.NEEDS_NUMBER: within("builtins", "int float range abs round"),
     Trait.OPENS_FILE: "builtins.open codecs.open gzip.open bz2.open lzma.open tensorflow.io.gfile.GFile",
-    Trait.ENDS_PROGRAM: "sys.exit os.abort builtins.exit builtins.quit argparse.ArgumentParser.exit argparse.ArgumentParser.error",
+    Trait.ENDS_PROGRAM: """
+        sys.exit os.abort builtins.exit builtins.quit argparse.ArgumentParser.exit argparse.ArgumentParser.error
+        unittest.TestCase.skipTest unittest.TestCase.fail pytest.skip pytest.xfail pytest.exit pytest.fail
+    """,
     Trait.KEEPS_SETTING: "tensorflow.summary.experimental.set_step tensorflow.random.set_global_generator",
     Trait.READS_KEPT: " ".join(
         (
@@ -238,6 +241,9 @@ LIST: Final = "builtins.list"
 LOSS: Final = "keras.losses.Loss"
 NEXT: Final = "builtins.next"
 RANGE: Final = "builtins.range"
+EXIT_STACK: Final = "contextlib.ExitStack"
+RUN_TEXT: Final = frozenset({"builtins.exec", "builtins.execfile"})
+"""Functions that run a text, which may set any name of its module."""
 POPITEM: Final = "builtins.dict.popitem"
 PRINT: Final = "builtins.print"
 RANK: Final = "tensorflow.rank"

@@ -1,7 +1,7 @@
 """Well-known packages that are not catalogued name by name: what calls into them do.
 
 Computes: nothing. Gives: `PACKAGES` (which packages are known at all, so that any name below them is a library
-entity), `PACKAGE_EFFECTS`, and `PACKAGE_TRAITS`. A name of a known package without a row in `PACKAGE_EFFECTS` is
+entity), `PACKAGE_EFFECTS`, `PACKAGE_TRAITS` and `may_only_compute`. A name of a known package without a row in `PACKAGE_EFFECTS` is
 taken to change nothing outside the objects it is given. Ignores: signatures and results.
 """
 
@@ -55,29 +55,35 @@ _ARRAYS: Final = (
 
 _ASSIGNMENTS: Final = within("tensorflow_probability.util.TransformedVariable", "assign assign_add assign_sub")
 
+_MOSTLY_INPUT_OUTPUT: Final = words(
+    "pylab seaborn plotly h5py imageio requests git docker redis psycopg2 pymongo sqlalchemy zmq ray boto3 botocore gspread psutil pynvml "
+    "pygame pybullet gym gymnasium transformers tifffile keras_tuner optuna hydra flask fastapi"
+)
+"""Packages of which most functions read or write something, and some only compute."""
+
 PACKAGE_EFFECTS: Final[NameTable[EffectKind]] = name_table(
     {
         EffectKind.PRINT: "tqdm.* progressbar.* rich.print rich.console.Console.* click.echo click.secho "
         "typer.echo termcolor.cprint IPython.display.*",
         EffectKind.LOG: "absl.logging.* loguru.* tensorboardX.* wandb.* mlflow.* comet_ml.* neptune.* sacred.* "
         "tensorboard.*",
-        EffectKind.INPUT_OUTPUT: "cv2.imread cv2.imwrite cv2.imshow cv2.waitKey cv2.VideoCapture "
+        EffectKind.INPUT_OUTPUT: " ".join(f"{package}.*" for package in sorted(_MOSTLY_INPUT_OUTPUT))
+        + " "
+        + "cv2.imread cv2.imwrite cv2.imshow cv2.waitKey cv2.VideoCapture "
         "cv2.VideoCapture.* cv2.VideoWriter cv2.VideoWriter.* "
-        "cv2.destroyAllWindows cv2.namedWindow PIL.Image.open PIL.Image.Image.save PIL.Image.Image.show imageio.* "
+        "cv2.destroyAllWindows cv2.namedWindow PIL.Image.open PIL.Image.Image.save PIL.Image.Image.show "
         "matplotlib.pyplot.* matplotlib.use "
-        "matplotlib.figure.Figure.savefig pylab.* seaborn.* plotly.* h5py.* joblib.dump joblib.load yaml.dump "
+        "matplotlib.figure.Figure.savefig joblib.dump joblib.load yaml.dump "
         "yaml.load yaml.safe_load yaml.safe_dump "
         "pandas.read_csv pandas.read_table pandas.read_excel pandas.read_json pandas.read_pickle pandas.read_hdf "
         "pandas.read_parquet pandas.read_sql "
         "pandas.DataFrame.to_csv pandas.DataFrame.to_excel pandas.DataFrame.to_json pandas.DataFrame.to_pickle "
         "pandas.DataFrame.to_hdf "
         "scipy.io.* scipy.misc.imread scipy.misc.imsave skimage.io.* sklearn.datasets.* soundfile.* librosa.load "
-        "librosa.output.* requests.* git.* docker.* "
-        "redis.* psycopg2.* pymongo.* sqlalchemy.* zmq.* ray.* boto3.* botocore.* gspread.* psutil.* pynvml.* "
-        "pygame.* pybullet.* gym.* gymnasium.* "
+        "librosa.output.* "
         "nltk.download tensorflow_datasets.load tensorflow_datasets.builder tensorflow_hub.load "
         "tensorflow_hub.KerasLayer tensorflow_hub.resolve "
-        "transformers.* keras_hub.models.* keras_nlp.models.* nibabel.load nibabel.save tifffile.* "
+        "keras_hub.models.* keras_nlp.models.* nibabel.load nibabel.save "
         "sentencepiece.SentencePieceProcessor.Load "
         "cloudpickle.dump cloudpickle.load dill.dump dill.load absl.app.run absl.flags.DEFINE_bool "
         "absl.flags.DEFINE_boolean absl.flags.DEFINE_string "
@@ -85,8 +91,7 @@ PACKAGE_EFFECTS: Final[NameTable[EffectKind]] = name_table(
         "absl.flags.DEFINE_multi_string "
         "gin.parse_config gin.parse_config_file gin.parse_config_files_and_bindings gin.bind_parameter "
         "gin.clear_config fire.Fire "
-        "wandb.* mlflow.* comet_ml.* neptune.* tensorboardX.* tensorboard.* keras_tuner.* optuna.* hydra.* flask.* "
-        "fastapi.*",
+        "wandb.* mlflow.* comet_ml.* neptune.* tensorboardX.* tensorboard.*",
         EffectKind.RANDOM: "scipy.stats.rvs sklearn.utils.shuffle sklearn.model_selection.train_test_split "
         "imgaug.* albumentations.* "
         "torch.rand torch.randn torch.randint torch.manual_seed",
@@ -116,3 +121,12 @@ PACKAGE_TRAITS: Final[NameTable[Trait]] = name_table(
     }
 )
 """Traits of names of these packages."""
+
+
+def may_only_compute(name: str) -> bool:
+    """Whether a library function is taken to read or write something for no other reason than that most of its package do.
+
+    It makes an object (`gym.spaces.Box(...)`) or looks into one (`spaces["camera"]`).
+    """
+    last = name.rpartition(".")[2]
+    return name.partition(".")[0] in _MOSTLY_INPUT_OUTPUT and (last.startswith("__") or last[:1].isupper())

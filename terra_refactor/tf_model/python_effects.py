@@ -149,11 +149,14 @@ MUTATING_FUNCTIONS: Final[Mapping[str, str]] = {
     "numpy.put": "a",
     "numpy.put_along_axis": "arr",
     "numpy.putmask": "a",
+    "numpy.random.Generator.shuffle": "x",
+    "numpy.random.RandomState.shuffle": "x",
     "numpy.random.shuffle": "x",
     "numpy.ufunc.at": "a",
     "operator.delitem": "a",
     "operator.iadd": "a",
     "operator.setitem": "a",
+    "random.Random.shuffle": "x",
     "random.shuffle": "x",
 }
 """Functions that change one of their arguments: the name of that parameter."""

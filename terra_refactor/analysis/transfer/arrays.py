@@ -40,6 +40,7 @@ from terra_refactor.tf_model.python_effects import MUTATING_FUNCTIONS
 _METHODS: Final = frozenset(
     f"numpy.ndarray.{name}" for name in ("fill", "sort", "put", "resize", "itemset", "partition", "setfield")
 )
+_RESIZES: Final = "numpy.ndarray.resize"
 
 _VIEWS: Final = ["ravel", "reshape", "squeeze", "swapaxes", "transpose", "view"]
 _GIVE_VIEWS: Final = frozenset(
@@ -223,6 +224,8 @@ def changed_by_call(site: Site, name: str) -> None:
         method = site.operation(call.function)
         if isinstance(method, ops.LoadAttribute):
             array_changed(site, method.object)
+            if name == _RESIZES:
+                array_given_form(site, method.object, "strides", UNKNOWN)
     elif name in MUTATING_FUNCTIONS and call.arguments:
         array_changed(site, call.arguments[0].value)
     elif name.startswith("numpy."):

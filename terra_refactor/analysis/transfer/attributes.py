@@ -28,7 +28,12 @@ from terra_refactor.analysis.transfer.command_line import flag_value
 from terra_refactor.analysis.transfer.dispatch import is_dispatcher, register_of
 from terra_refactor.analysis.transfer.iteration import static_size_value
 from terra_refactor.analysis.transfer.kept_tensors import holds_new_tensor
-from terra_refactor.analysis.transfer.layer_weights import layer_setting, trainable_weights, weight_attribute
+from terra_refactor.analysis.transfer.layer_weights import (
+    layer_setting,
+    setting_given_later,
+    trainable_weights,
+    weight_attribute,
+)
 from terra_refactor.analysis.transfer.loaded_numbers import (
     attribute_of_loaded,
     attribute_set_from_loaded,
@@ -37,11 +42,12 @@ from terra_refactor.analysis.transfer.loaded_numbers import (
 )
 from terra_refactor.domain.effect import Effect, EffectKind, RootKind, Target
 from terra_refactor.domain.lattice import filter_members, join, join_all
-from terra_refactor.domain.state import ANY_NAME, CLASS, may_be_named, written_to_any
+from terra_refactor.domain.state import ANY_NAME, CLASS, VIRTUAL, may_be_named, written_to_any
 from terra_refactor.domain.value import (
     BOTTOM,
     NONE,
     OBJECT_DICT,
+    TRUE,
     UNBOUND,
     UNKNOWN,
     UNKNOWN_STR,
@@ -207,6 +213,8 @@ def _is_made_here(frame: Frame, value: FunctionValue) -> bool:
 def _function_attribute(value: FunctionValue, name: str) -> Value:
     if name in ("__name__", "__qualname__", "__doc__", "__module__"):
         return UNKNOWN_STR
+    if name == "__wrapped__" and value.hybrid is None and not value.wrappers:
+        return UNKNOWN  # that of `functools.wraps` is another function
     if name in ("python_function", "__wrapped__"):
         return FunctionValue(value.function, value.closure, value.defaults, value.annotations, None, value.wrappers)
     if value.hybrid is not None and name in (
@@ -397,6 +405,10 @@ def _class_attribute(site: Site, value: Reference, name: str) -> Value:
     if name == "__name__":
         return Constant(site.engine.objects.facts[value.object].name)
     found = find_in_class(site.frame, value, name)
+    if found is None or isinstance(found[0], LibraryValue):
+        if name == "register":
+            # of an abstract class: others may count as derived from it
+            site.frame.state.set((value.object, VIRTUAL), TRUE)
     if found is None:
         return UnknownValue(reason=f"no attribute {name}")
     _note_class_read(site, found, name)
@@ -445,13 +457,15 @@ def set_attribute(site: Site, target: Value, name: str, value: Value) -> None:
                 if setter is not None:
                     site.call(setter, CallArguments((member, value)))
                     continue
+                is_hooked = _call_hook(site, member, cls, name, value)
                 key = (member.object, name)
                 engine.unsettle(key)
-                if len(alternatives) > 1:
+                if len(alternatives) > 1 or is_hooked:
                     known = frame.state.get(key)
                     frame.state.set(key, value if known is None else join(known, value))
                 else:
                     engine.write(frame, key, value)
+                setting_given_later(frame, member, name)
                 kept = member.object not in frame.allocated and holds_new_tensor(site, value)
                 write_effect(site, member.object, f".{name}", f".{name} = ...", keeps_tensor=kept)
             case ModuleValue():
@@ -485,6 +499,17 @@ def set_attribute(site: Site, target: Value, name: str, value: Value) -> None:
             case _:
                 # a setter of a library object (a tensor, an optimizer's learning rate): its own business
                 continue
+
+
+def _call_hook(site: Site, target: Reference, cls: Value | None, name: str, value: Value) -> bool:
+    """Runs the program's own `__setattr__` of an object; False if its class has none."""
+    is_hooked = False
+    for candidate in () if cls is None else members(cls):
+        hook = find_in_class(site.frame, candidate, "__setattr__")
+        if hook is not None and isinstance(hook[0], FunctionValue):
+            site.call(bind(site, hook[0], target, candidate), CallArguments((Constant(name), value)))
+            is_hooked = True
+    return is_hooked
 
 
 def delete_attribute(site: Site, op: Op) -> None:

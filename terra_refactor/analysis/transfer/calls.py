@@ -178,12 +178,14 @@ def call_value(site: Site, callee: Value, arguments: CallArguments, graph: bool)
     for alternative in alternatives:
         frame.state = outer.fork()
         frame.failures.pop(site.op, None)
+        frame.alternatives += 1
         try:
             result = _call_one(site, alternative, arguments, graph)
             if result != BOTTOM:
                 results.append(result)
                 states.append(frame.state)
         finally:
+            frame.alternatives -= 1
             frame.state = outer
         if site.op in frame.failures:
             failures.append(frame.failures.pop(site.op))

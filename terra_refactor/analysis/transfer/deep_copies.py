@@ -1,7 +1,8 @@
 """Deep copies of variables and tensors by `copy.deepcopy`.
 
-Computes: whether the copied object holds variables or tensors of the call; their `__deepcopy__`, which works eagerly only, is recorded as
-called. Needs: the heap. Gives: `copy_deeply`. Source: `copy.deepcopy` of each kind in TensorFlow 2.21, eagerly and traced.
+Computes: the copy, whose containers are its own; and whether the copied object holds variables or tensors of the call: their
+`__deepcopy__`, which works eagerly only, is recorded as called. Needs: the heap. Gives: `copy_deeply`. Source: `copy.deepcopy` of each
+kind in TensorFlow 2.21, eagerly and traced.
 """
 
 from __future__ import annotations
@@ -9,25 +10,32 @@ from __future__ import annotations
 from typing import Final
 
 from terra_refactor.analysis.engine import Site
+from terra_refactor.analysis.facts import ObjectKind
 from terra_refactor.analysis.frames import CallArguments
+from terra_refactor.analysis.transfer.allocation import new_list
 from terra_refactor.analysis.transfer.container_methods import copy_container
 from terra_refactor.analysis.transfer.kept_tensors import has_new_tensor, has_tensor
-from terra_refactor.domain.lattice import references
+from terra_refactor.analysis.transfer.mappings import new_dict
+from terra_refactor.domain.lattice import join_all, references
 from terra_refactor.domain.state import CLASS, ITEMS
 from terra_refactor.domain.value import (
     FrozenDict,
     FrozenList,
     LibraryValue,
     ObjectId,
+    Reference,
     TensorKind,
     TensorValue,
     TupleValue,
+    UnionValue,
+    UnknownValue,
     Value,
     members,
 )
 from terra_refactor.tf_model.graph_traits import COPY_OF_TENSOR, COPY_OF_VARIABLE, makes_variables_late
 
 _MOST_OBJECTS: Final = 64
+_DEEPEST: Final = 6
 
 
 def copy_deeply(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
@@ -47,7 +55,54 @@ def copy_deeply(site: Site, arguments: CallArguments, receiver: Value | None) ->
                 held = list(site.engine.fields_here(frame, number).values())
                 held += [known for name in (ITEMS, CLASS) if (known := frame.state.get((number, name))) is not None]
                 pending.extend((each, is_argument or number in arrived) for each in held)
-    return copy_container(site, arguments, receiver)
+    copied = copy_container(site, arguments, receiver)
+    if isinstance(copied, Reference):
+        content = frame.state.get((copied.object, ITEMS))
+        if content is not None:
+            frame.state.set((copied.object, ITEMS), _contents_copied(site, content, ("deep",)))
+    return copied
+
+
+def _contents_copied(site: Site, content: Value, tag: tuple[object, ...]) -> Value:
+    """The contents of a container, with copies of the containers in them; what objects of classes hold is not copied."""
+    match content:
+        case FrozenList(elements=elements, element=element, length=length):
+            return FrozenList(
+                None
+                if elements is None
+                else tuple(_copied(site, each, (*tag, number)) for number, each in enumerate(elements)),
+                None if element is None else _copied(site, element, (*tag, "*")),
+                length,
+            )
+        case FrozenDict(items=items, rest=rest):
+            return FrozenDict(
+                tuple((key, _copied(site, item, (*tag, str(key)))) for key, item in items),
+                None if rest is None else _copied(site, rest, (*tag, "**")),
+            )
+        case _:
+            return content
+
+
+def _copied(site: Site, value: Value, tag: tuple[object, ...]) -> Value:
+    match value:
+        case Reference():
+            content = site.frame.state.get((value.object, ITEMS))
+            if len(tag) > _DEEPEST or not isinstance(content, FrozenList | FrozenDict):
+                is_instance = site.engine.objects.facts[value.object].kind is ObjectKind.INSTANCE
+                return UnknownValue(reason="a copy") if is_instance or content is not None else value
+            name = site.engine.objects.facts[value.object].name
+            inner = _contents_copied(site, content, tag)
+            if isinstance(inner, FrozenList):
+                return new_list(site, inner, tag, name=name)
+            assert isinstance(inner, FrozenDict)
+            return new_dict(site, inner, tag, name=name)
+        case TupleValue(elements=elements):
+            copies = tuple(_copied(site, each, (*tag, number)) for number, each in enumerate(elements))
+            return TupleValue(copies, value.name, value.fields, value.cls)
+        case UnionValue(members=alternatives):
+            return join_all(_copied(site, each, (*tag, number)) for number, each in enumerate(alternatives))
+        case _:
+            return value
 
 
 def _has_weights(value: Value) -> bool:

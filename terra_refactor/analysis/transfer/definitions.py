@@ -36,7 +36,9 @@ from terra_refactor.domain.value import (
     members,
 )
 from terra_refactor.ir import ops
+from terra_refactor.ir.ids import FunctionId
 from terra_refactor.ir.ops import Op
+from terra_refactor.ir.walk import walk
 
 OBJECT = LibraryValue("builtins.object")
 _NAMED_TUPLE = LibraryValue("typing.NamedTuple")
@@ -136,10 +138,41 @@ def instantiate(site: Site, cls: Reference, arguments: CallArguments) -> Value:
     if _NAMED_TUPLE in libraries:
         return _record(site, cls, facts.name, arguments)
     metaclass = find_in_class(frame, cls, "__metaclass__")
+    hook = None
     if metaclass is not None and isinstance(metaclass[0], Reference):
         hook = find_in_class(frame, metaclass[0], "__call__")
-        if hook is not None and isinstance(hook[0], FunctionValue):
-            site.call(hook[0], arguments.with_first(cls))
+    if hook is None or not isinstance(hook[0], FunctionValue):
+        return _construct(site, cls, libraries, order, arguments)
+    site.call(hook[0], arguments.with_first(cls))
+    instance = _construct(site, cls, libraries, order, arguments)
+    if isinstance(instance, Reference) and _sets_attributes(site, FunctionId(*hook[0].function)):
+        site.engine.write_any_name(frame, instance.object, "", UNKNOWN)
+    return instance
+
+
+def _sets_attributes(site: Site, hook: FunctionId) -> bool:
+    """Whether the `__call__` of a metaclass sets attributes of an object that it holds in a local variable."""
+    code = site.engine.program.function(hook)
+    local = {
+        op.id
+        for op in walk(code.body)
+        if isinstance(op, ops.LoadName)
+        and op.scope is ops.Scope.LOCAL
+        and all(parameter.name != op.name for parameter in code.parameters)
+    }
+    return any(isinstance(op, ops.StoreAttribute) and op.object in local for op in walk(code.body))
+
+
+def _construct(
+    site: Site,
+    cls: Reference,
+    libraries: list[LibraryValue],
+    order: tuple[Value, ...],
+    arguments: CallArguments,
+) -> Value:
+    """The object that the constructors of a class make."""
+    frame = site.frame
+    facts = site.engine.objects.facts[cls.object]
     if any(candidate.name.startswith("enum.") for candidate in libraries):
         return UnknownValue(may_be_tensor=False)
     number = site.allocate(ObjectKind.INSTANCE, facts.name, tag=("instance", cls.object))

@@ -34,7 +34,7 @@ from terra_refactor.ir import ops
 from terra_refactor.ir.function import FunctionKind
 from terra_refactor.ir.ops import Block, Op
 from terra_refactor.ir.walk import walk
-from terra_refactor.tf_model.expected_errors import IGNORING, OTHER_ERRORS, SUPPRESSING
+from terra_refactor.tf_model.expected_errors import IGNORING, OTHER_ERRORS, suppresses
 from terra_refactor.tf_model.numpy_api.files import LOADED
 
 # --- ways out ------------------------------------------------------------------------------------------------------------------
@@ -284,9 +284,10 @@ def with_statement(site: Site, op: Op) -> Terminated | None:
         and (method := find_method(site, member, "__exit__")) is not None
         and not is_library_function(method)
     ]
-    suppresses = _surely_suppresses(site, op.manager)
-    provokes = suppresses and not _surely_suppresses(site, op.manager, IGNORING)
-    if not methods and not suppresses:
+    ends = _managers(site, op.manager)
+    suppressing = any(map(suppresses, ends))
+    provokes = suppressing and IGNORING.isdisjoint(ends)
+    if not methods and not suppressing:
         # the usual case: nothing of the program runs on the way out
         return None if engine.run_block(frame, op.body) else TERMINATED
     answers: list[Value] = []
@@ -294,14 +295,14 @@ def with_statement(site: Site, op: Op) -> Terminated | None:
     def run(escaping: list[State]) -> State | None:
         outer = frame.state
         body = outer.fork()
-        engine.expecting_errors += suppresses
+        engine.expecting_errors += suppressing
         frame.provoked += provokes
         try:
             reached, raised = _run_guarded(site, body, op.body)
         finally:
-            engine.expecting_errors -= suppresses
+            engine.expecting_errors -= suppressing
             frame.provoked -= provokes
-        if suppresses:
+        if suppressing:
             return merged(outer, [outer.fork(), *raised, body])
         escaping.extend([*raised, outer.fork()] if reached else [*raised, outer.fork(), _copy(body, outer)])
         return body if reached else None
@@ -317,13 +318,13 @@ def with_statement(site: Site, op: Op) -> Terminated | None:
     return _run_and_finish(site, run, finish, swallows)
 
 
-def _surely_suppresses(site: Site, manager: int, how: frozenset[str] = SUPPRESSING) -> bool:
-    """Whether an exception of the body ends at the context manager: `suppress`, or what expects one in a test."""
+def _managers(site: Site, manager: int) -> tuple[str, ...]:
+    """The last parts of the names of the library functions that gave a context manager."""
     record = site.frame.calls.get(manager)
     if record is None:
-        return False
+        return ()
     names = record.library if record.unknown is None else (*record.library, record.unknown)
-    return any(name.rpartition(".")[2] in how for name in names)
+    return tuple(name.rpartition(".")[2] for name in names)
 
 
 def _entered(site: Site, manager: Value) -> Value:

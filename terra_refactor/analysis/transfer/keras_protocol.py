@@ -20,6 +20,7 @@ from terra_refactor.analysis.transfer.iteration import iterate
 from terra_refactor.analysis.transfer.keras_shapes import (
     add_to_sequential,
     call_sequential,
+    forget_output,
 )
 from terra_refactor.domain.dtype import FLOATING, DType
 from terra_refactor.domain.lattice import join_all
@@ -233,6 +234,16 @@ def add_layer(site: Site, name: str, arguments: CallArguments, receiver: Value) 
     return NONE
 
 
+def take_layer(site: Site, name: str, arguments: CallArguments, receiver: Value) -> Value | None:
+    """`model.pop()` of a `keras.Sequential`: what is left of its layers is not followed."""
+    is_model = registry.is_library_subclass(name.rpartition(".")[0], "keras.Sequential")
+    if not isinstance(receiver, Reference) or not is_model:
+        return None
+    configure(site.frame, receiver, "layers", UNKNOWN)
+    forget_output(site.frame, receiver)
+    return UNKNOWN
+
+
 def initialize_layer(site: Site, name: str, arguments: CallArguments, receiver: Value) -> Value | None:
     """`super().__init__(dtype=...)` of a layer or model of the program: the dtype is part of its configuration."""
     if not isinstance(receiver, Reference) or not registry.is_library_subclass(
@@ -258,4 +269,5 @@ KERAS_PROTOCOL: Final[dict[str, Protocol]] = {
     "__init__": initialize_layer,
     "__call__": call_loss,
     "add": add_layer,
+    "pop": take_layer,
 }

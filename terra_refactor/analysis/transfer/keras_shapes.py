@@ -97,6 +97,11 @@ def add_to_sequential(site: Site, model: Reference, layer: Value) -> None:
     frame.state.set((model.object, _OUTPUT), output)
 
 
+def forget_output(frame: Frame, model: Reference) -> None:
+    """Forgets what the layers of a sequential model give."""
+    frame.state.set((model.object, _OUTPUT), UNKNOWN)
+
+
 def _declared_by(frame: Frame, layer: Value) -> TensorValue | None:
     """The input that a first layer declares with `input_shape=`."""
     given = configuration_of(frame, layer).get("input_shape")

@@ -19,6 +19,7 @@ from terra_refactor.domain.state import CLASS
 from terra_refactor.domain.tensor import TensorType
 from terra_refactor.domain.value import (
     NONE,
+    UNKNOWN,
     Constant,
     FrozenList,
     LibraryValue,
@@ -107,6 +108,13 @@ def layer_setting(frame: Frame, instance: Reference, name: str) -> Value | None:
     if name not in _KEPT or not cls.name.startswith("keras.layers."):
         return None
     return frame.state.get((instance.object, CONFIGURATION + name))
+
+
+def setting_given_later(frame: Frame, instance: Reference, name: str) -> None:
+    """`layer.units = 3`: the constructor's argument says nothing any more; whether the layer has its weights is not followed."""
+    key = (instance.object, CONFIGURATION + name)
+    if frame.state.get(key) is not None:
+        frame.state.set(key, UNKNOWN)
 
 
 _KEPT: Final = words(

@@ -372,6 +372,12 @@ def _get_environment(site: Site, arguments: CallArguments, receiver: Value | Non
     return None if key is None else environment_variable(site, key, second)
 
 
+def _set_environment(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
+    """What changes a variable, or, if it is not known which, any."""
+    note_environment_changed(site, arguments.positional[0] if arguments.positional else UNKNOWN)
+    return None
+
+
 def _same_items(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
     """An object whose attributes or items are those of a loaded mapping. What is written into one is taken to be written into both."""
     given = arguments.positional[0] if len(arguments.positional) == 1 else arguments.open_mapping
@@ -465,6 +471,9 @@ _NAMESPACES: Final = (
     "ml_collections.ConfigDict ml_collections.config_dict.ConfigDict ml_collections.FrozenConfigDict omegaconf.OmegaConf.create "
     "omegaconf.OmegaConf.to_container"
 )
+_SET_ENVIRONMENT: Final = words(
+    "os.environ.setdefault os.environ.update os.environ.pop os.environ.clear os.putenv os.unsetenv"
+)
 _PARSER: Final = "configparser.RawConfigParser"
 LOADED_NUMBERS: Final = {
     **dict.fromkeys(_FILES.split(), _load),
@@ -473,6 +482,7 @@ LOADED_NUMBERS: Final = {
     "json.loads": _load_text(json.loads),
     "os.environ.get": _get_environment,
     "os.getenv": _get_environment,
+    **dict.fromkeys(_SET_ENVIRONMENT, _set_environment),
     f"{_PARSER}.read": _read_ini,
     f"{_PARSER}.read_file": _read_ini,
     f"{_PARSER}.read_string": _read_ini_text,

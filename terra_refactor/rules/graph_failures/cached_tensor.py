@@ -29,13 +29,20 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
         return
     for place in view.code.of_kind(Return):
         if place.value is not None and (
-            view.holds_symbolic(place.value) or _holds_made(view, place.value) or _is_object_with_tensor(view)
+            (view.holds_symbolic(place.value) and not _is_variable(view.value(place.value)))
+            or _holds_made(view, place.value)
+            or _is_object_with_tensor(view)
         ):
             yield LocalHazard(
                 place.op,
                 f"`{view.function.name}` is cached: the tensor of the first trace is given to later ones, where it has no value",
             )
             return
+
+
+def _is_variable(value: Value) -> bool:
+    """Whether it is a variable, which has a value in later traces, too."""
+    return all(isinstance(member, TensorValue) and member.kind is TensorKind.VARIABLE for member in members(value))
 
 
 def _holds_made(view: ContextView, number: OpId) -> bool:

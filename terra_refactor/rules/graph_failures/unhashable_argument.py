@@ -71,7 +71,7 @@ def _unhashable(view: ContextView, value: Value) -> str | None:
 
 
 def _has_no_hash(outline: ClassOutline) -> bool:
-    if not outline.methods.isdisjoint(_OWN_TYPE):
+    if not outline.methods.isdisjoint(_OWN_TYPE) or not outline.fields.isdisjoint(_OWN_TYPE):
         return False
     if "__eq__" in outline.methods:
         return True

@@ -59,6 +59,7 @@ from terra_refactor.tf_model.arguments import (
 )
 from terra_refactor.tf_model.ops.conversion import CONTENT_LIMIT, convert_rule, operand, size_value
 from terra_refactor.tf_model.ops.results import argument, normal_axis, primary, result, table
+from terra_refactor.tf_model.releases import TENSORFLOW, Behaviour
 from terra_refactor.tf_model.shape_rules.broadcasting import broadcast_shapes
 from terra_refactor.tf_model.spec import BoundCall, ErrorKind, OperationError, OperationRule
 
@@ -106,6 +107,10 @@ def _convert(call: BoundCall) -> Value:
     return converted
 
 
+_OF_GRAPHS: Final = "compat.v1"
+_FILLS: Final = Behaviour(TENSORFLOW, "2.0", "the last value fills the rest in a graph", assumed=True)
+
+
 def _constant(call: BoundCall) -> Value:
     value = call.argument("value")
     wanted = call.argument("dtype")
@@ -126,10 +131,14 @@ def _constant(call: BoundCall) -> Value:
     if source is not None and target is not None:
         count, wanted_count = element_count(source), element_count(target)
         if definitely_different(count, wanted_count) and definitely_different(count, 1):
+            are_too_many = isinstance(count, int) and isinstance(wanted_count, int) and count > wanted_count
+            if _OF_GRAPHS in call.name and not are_too_many:
+                return result(made.type.dtype, target)
             raise OperationError(
                 ErrorKind.SHAPE,
                 f"constant: {format_dim(count)} values (shape {format_shape(source)}) do not fill shape {format_shape(target)}",
                 ("value", "shape"),
+                None if are_too_many else _FILLS,
             )
     return result(made.type.dtype, target)
 

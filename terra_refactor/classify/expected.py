@@ -1,0 +1,196 @@
+"""What the code around an operation makes of its failure: it may be there for the exception, or may never come that far.
+
+A failure is certain only if nothing on the way to it ends its exception (a handler, a context manager, an assertion of a test, a test that
+is expected to fail) and nothing before it ends the program (`sys.exit`, `self.skipTest`) or replaces what it rests on (`mock.patch`).
+
+Computes: whether that holds of an operation, and of all calls that lead to its function. Needs: facts. Gives: `Expected`. Ignores:
+handlers that raise in the end, and `sys.exit` under conditions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from terra_refactor.analysis.facts import CallFact, ContextFacts, EntryKind
+from terra_refactor.classify.hazards import HazardMap
+from terra_refactor.domain.value import BoundMethod, FunctionValue, LibraryValue, Value, members
+from terra_refactor.facts.catching import Catch, catches_of
+from terra_refactor.facts.code import CodeFacts
+from terra_refactor.facts.records import Arm, Call, Region, RegionKind, Return
+from terra_refactor.ir.function import FunctionKind
+from terra_refactor.ir.ids import FunctionId, OpId
+from terra_refactor.tf_model.expected_errors import (
+    LEFT_OUT,
+    OTHER_ERRORS,
+    OTHER_ERRORS_OF_GRAPHS,
+    REPLACING,
+    REPLACING_FIXTURES,
+    expects,
+)
+from terra_refactor.tf_model.registry import has_trait
+from terra_refactor.tf_model.spec import Trait
+
+_MAX_DEPTH: Final = 4
+"""Maximum number of calls that are followed to one that ends the program."""
+
+
+class Expected:
+    """Answers about the operations of a program, computed on demand."""
+
+    def __init__(self, hazards: HazardMap) -> None:
+        self.hazards = hazards
+        self.facts = hazards.whole_facts
+        self._given: frozenset[FunctionId] | None = None
+
+    def holds(self, context: ContextFacts, number: OpId, *, in_graph: bool = False) -> bool:
+        """Whether a failure of the operation leaves its function, and nothing before it in the function ends the program.
+
+        A module is read to its end: what ends it may be there for today only (`is_behind_end`).
+
+        `in_graph`: it fails because a graph is traced, with exceptions that eager code does not raise.
+        """
+        is_module = self.hazards.index(context.function).function.kind is FunctionKind.MODULE
+        return not self.is_expected(context, number, in_graph=in_graph) and (
+            is_module or not self.is_behind_end(context, number)
+        )
+
+    def is_expected(self, context: ContextFacts, number: OpId, *, in_graph: bool = False) -> bool:
+        """Whether code around the operation, in its function, is for an exception there, or replaces what the operation rests on."""
+        if self._is_left_out(context.function):
+            return True
+        view = self.hazards.view(context)
+        others = OTHER_ERRORS_OF_GRAPHS if in_graph else OTHER_ERRORS
+        return any(
+            self._ends_by_return(view.code, region)
+            or (region.kind is RegionKind.TRY and view.code.is_for_errors(region, others))
+            or (
+                region.kind is RegionKind.WITH
+                and (
+                    any(_is_for(catch, others) for catch in catches_of(view, region))
+                    or any(name.startswith(REPLACING) for name in view.library_of(region.subject))
+                )
+            )
+            for region in view.enclosing(number)
+            if region.holds(number, Arm.FIRST)
+        )
+
+    def only_as_expected(self, context: ContextFacts) -> bool:
+        """Whether each way to the context leads through code that expects an exception."""
+        return self._only_as_expected(context, {context.id})
+
+    def _only_as_expected(self, context: ContextFacts, seen: set[int]) -> bool:
+        is_given = context.function in self._given_to_expecting()
+        calls = list(self._calls_of(context))
+        if self._is_left_out(context.function):
+            return True
+        if not calls or (context.entry is not EntryKind.CALLED and not is_given):
+            return is_given
+        for calling, call in calls:
+            if self.is_expected(calling, call.op, in_graph=True) or calling.id in seen:
+                continue
+            seen.add(calling.id)
+            if not self._only_as_expected(calling, seen):
+                return False
+        return True
+
+    def starts(self, context: ContextFacts) -> bool:
+        """Whether a context that nothing calls runs where its exception counts: no test that is left out, or that expects to fail."""
+        return not self._is_left_out(context.function) and context.function not in self._given_to_expecting()
+
+    # --- where exceptions end ------------------------------------------------------------------------------------------------------
+
+    @staticmethod
+    def _ends_by_return(code: CodeFacts, region: Region) -> bool:
+        """Whether a `finally` ends exceptions: it returns."""
+        finals = [part for part in region.parts if part.arm is Arm.FINAL]
+        return bool(finals) and any(
+            part.start <= fact.op < part.end and next(code.around(fact.op)) is region
+            for part in finals
+            for fact in code.of_kind(Return)
+        )
+
+    def _calls_of(self, context: ContextFacts) -> Iterator[tuple[ContextFacts, CallFact]]:
+        for caller in self.facts.functions[context.function].callers:
+            calling = self.facts.contexts[caller.context]
+            for call in calling.calls:
+                if call.op == caller.op and context.id in call.callees:
+                    yield calling, call
+
+    def _given_to_expecting(self) -> frozenset[FunctionId]:
+        """The functions that are given to what calls them and expects an exception: `self.assertRaises(ValueError, function, x)`."""
+        if self._given is None:
+            self._given = frozenset(
+                FunctionId(*function.function)
+                for context in self.facts.contexts
+                for call in self.hazards.index(context.function).of_kind(Call)
+                if expects(call.method)
+                for argument in call.arguments
+                for function in _functions(context.values[argument.value])
+            )
+        return self._given
+
+    def _is_left_out(self, function: FunctionId) -> bool:
+        """Whether a test runner is told that the function fails or does not run, or a decorator replaces what it rests on."""
+        code = self.hazards.index(function).function
+        if any(name in LEFT_OUT or name.startswith(REPLACING) for name in self.facts.functions[function].wrappers):
+            return True
+        if any(parameter.name in REPLACING_FIXTURES for parameter in code.parameters) and code.name.startswith("test"):
+            return True
+        outer = code.parent
+        if outer is None:
+            return False
+        owner = self.hazards.index(outer).function
+        if owner.kind is not FunctionKind.CLASS_BODY:
+            return False
+        last = {name.rpartition(".")[2] for name in LEFT_OUT}
+        return any(each.text.partition("(")[0].rpartition(".")[2] in last for each in owner.decorators)
+
+    # --- what ends before ----------------------------------------------------------------------------------------------------------
+
+    def is_behind_end(self, context: ContextFacts, number: OpId, depth: int = 0) -> bool:
+        """Whether a call before the operation certainly ends the program, or the test."""
+        code = self.hazards.index(context.function)
+        around = {region.op for region in code.around(number)}
+        return any(
+            call.op < number
+            and {region.op for region in code.around(call.op)} <= around
+            and all(region.holds(call.op, *_arms_of(region, number)) for region in code.around(call.op))
+            and self._ends(call, depth)
+            for call in context.calls
+        )
+
+    def _ends(self, call: CallFact, depth: int) -> bool:
+        if call.library and not call.callees:
+            return all(has_trait(name, Trait.ENDS_PROGRAM) for name in call.library)
+        if call.library or not call.callees or depth >= _MAX_DEPTH or call.unknown is not None:
+            return False
+        return all(
+            any(
+                not any(True for _ in self.hazards.index(callee.function).around(inner.op))
+                and self._ends(inner, depth + 1)
+                for inner in callee.calls
+            )
+            and not any(True for _ in self.hazards.index(callee.function).of_kind(Return))
+            for callee in (self.facts.contexts[each] for each in call.callees)
+        )
+
+
+def _arms_of(region: Region, number: OpId) -> tuple[Arm, ...]:
+    return tuple(part.arm for part in region.parts if part.start <= number < part.end)
+
+
+def _is_for(catch: Catch, others: frozenset[str]) -> bool:
+    """Whether a context manager ends more than exceptions that have nothing to do with tensors; a `try` is asked by its text."""
+    if catch.is_handler and not catch.classes:
+        return catch.everything
+    return catch.everything or any(
+        not isinstance(cls, LibraryValue) or cls.name.rpartition(".")[2] not in others for cls in catch.classes
+    )
+
+
+def _functions(value: Value | None) -> Iterator[FunctionValue]:
+    for member in () if value is None else members(value):
+        inner = member.function if isinstance(member, BoundMethod) else member
+        if isinstance(inner, FunctionValue):
+            yield inner
