@@ -20,11 +20,13 @@ from terra_refactor.domain.lattice import TOO_MANY
 from terra_refactor.domain.value import (
     BoundMethod,
     Constant,
+    FrozenList,
     FunctionValue,
     PartialValue,
     Reference,
     Scalar,
     SequenceValue,
+    TupleValue,
     UnknownValue,
     Value,
     members,
@@ -126,7 +128,8 @@ def _freshness_of(view: ContextView, call: OpId, number: OpId, depth: int, ask: 
     alternatives = members(view.value(number))
     match made:
         case Display(is_comprehension=False, items=items):
-            elements = (_freshness_of_element(view, call, item.value, depth, ask) for item in items)
+            held = (*(item.value for item in items), *_objects_put_into(view, made.op))
+            elements = (_freshness_of_element(view, call, each, depth, ask) for each in held)
             return max((*elements, _is_resized(view, call, alternatives)), default=Freshness.NEVER)
         case Display(kind=Container.GENERATOR, op=op):
             return _related(view, call, op, Freshness.ALWAYS)
@@ -141,6 +144,11 @@ def _freshness_of(view: ContextView, call: OpId, number: OpId, depth: int, ask: 
                 return Freshness.REFUSED
             if _is_iterator(view, made) or any(map(_is_one_of_many, alternatives)):
                 return _related(view, call, op, Freshness.ALWAYS)
+        case NameRead(name=name, is_local=True) if view.code.has_parameter(name) and any(
+            map(_may_be_view, alternatives)
+        ):
+            if ask((view.function.id, name, depth + 1)).how is Freshness.REFUSED:
+                return Freshness.REFUSED
         case _:
             pass
     if any(_is_told_by_identity(view, member) for member in alternatives):
@@ -208,6 +216,11 @@ def _is_view_of_dict(view: ContextView, call: Call) -> bool:
     return is_view and call.owner is not None and view.is_object(call.owner, ObjectKind.DICT)
 
 
+def _may_be_view(value: Value) -> bool:
+    """Whether a value may be a view of a dict that a caller hands on: one of known items is a sequence like any other."""
+    return isinstance(value, TupleValue | FrozenList | SequenceValue)
+
+
 def _is_iterator(view: ContextView, call: Call) -> bool:
     """Whether the call makes an iterator, also one of which every element is known."""
     return any(has_trait(name, Trait.MAKES_ITERATOR) for name in view.library_of(call.op))
@@ -244,12 +257,19 @@ def _is_list_of_objects(view: ContextView, value: Value) -> bool:
         return False
     for context in view.facts.contexts_of(made.function):
         maker = view if context.id == view.context.id else ContextView(view.codes, view.facts, context)
-        for call, _ in maker.calls_with(Trait.FILLS_LIST):
-            if call.owner is None or not call.arguments or not _is_made_at(maker, call.owner, made.op):
-                continue
-            if maker.any_of(call.arguments[-1].value, lambda each: _is_told_by_identity(view, each)):
-                return True
+        if any(True for _ in _objects_put_into(maker, made.op)):
+            return True
     return False
+
+
+def _objects_put_into(view: ContextView, place: OpId) -> Iterator[OpId]:
+    """The objects that the function puts into a list that it makes at a place."""
+    for call, _ in view.calls_with(Trait.FILLS_LIST):
+        if call.owner is None or not call.arguments or not _is_made_at(view, call.owner, place):
+            continue
+        put = call.arguments[-1].value
+        if view.any_of(put, lambda each: _is_told_by_identity(view, each)):
+            yield put
 
 
 def _is_given_list(view: ContextView, value: Value) -> bool:

@@ -46,9 +46,7 @@ MAX_HAZARDS = 60
 MAX_CHAIN = 10
 _OWN = frozenset({RootKind.PARAMETER, RootKind.CLOSURE, RootKind.FRESH})
 """The object that an inner function changes there may belong to its definer and be created in the same call."""
-_NOT_CONVERTED: Final = (
-    f"a tensor decides here, in code that AutoGraph does not convert (see {AS_BOOL.id}): in a graph this raises"
-)
+_NOT_CONVERTED: Final = "a tensor decides here, in code that AutoGraph does not convert: in a graph this raises"
 
 
 @dataclass(frozen=True, slots=True)
