@@ -10,7 +10,7 @@ from terra_refactor.domain.dim import OpenDim, Why, eager
 from terra_refactor.domain.dtype import DType
 from terra_refactor.domain.lattice import references, rename
 from terra_refactor.domain.tensor import TensorType
-from terra_refactor.domain.traced import with_content_open, with_marks_of
+from terra_refactor.domain.traced import content_roots, content_with_marks, with_content_open, with_marks_of
 from terra_refactor.domain.value import (
     Constant,
     DatasetValue,
@@ -41,6 +41,8 @@ OPEN = OpenDim(None, 1, next(iter(Why)))
         (FrozenDict(((ONE, TWO),), THREE), {1, 2, 3}),
         (TupleValue((ONE, SequenceValue(TWO))), {1, 2}),
         (DatasetValue(ONE, last=TWO, lead=(THREE, 5)), {1, 2, 3}),
+        (TensorValue(TensorType(FLOAT32, (2,)), TensorKind.VARIABLE, variable=4), {4}),
+        (TupleValue((TensorValue(TensorType(FLOAT32, ()), TensorKind.VARIABLE, variable=2), ONE)), {1, 2}),
     ],
 )
 def test_references_of_every_part_are_found_and_renamed(value: Value, expected: set[int]) -> None:
@@ -106,3 +108,16 @@ def test_contents_are_opened_for_more_graphs_and_never_closed() -> None:
     )
     variable = TensorValue(TensorType(FLOAT32, (2,)), TensorKind.VARIABLE)
     assert with_content_open(variable, 1) == variable, "it is captured, and no placeholder"
+    for one_of_many in (FrozenList(None, tensor), FrozenDict((), tensor), FrozenDict(((Constant("a"), tensor),), None)):
+        opened = with_content_open(one_of_many, 1)
+        assert content_roots(opened) == 1 and content_roots(one_of_many) == 0
+    empty = FrozenList(None, None)
+    assert with_content_open(empty, 1) == empty
+
+
+def test_a_content_without_roots_stays_as_it_is() -> None:
+    size = Scalar("int")
+    for content in (None, Constant(2), size, TupleValue((Constant(2), size))):
+        assert content_with_marks(content, 0) == content
+    marked = content_with_marks(Constant(2), 1)
+    assert isinstance(marked, Scalar) and isinstance(marked.dim, OpenDim)
