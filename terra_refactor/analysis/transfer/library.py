@@ -46,6 +46,7 @@ from terra_refactor.analysis.transfer.deferred_tensors import DEFERRED_TENSORS, 
 from terra_refactor.analysis.transfer.execution_mode import EXECUTION_MODE
 from terra_refactor.analysis.transfer.host_callbacks import HOST_CALLBACKS
 from terra_refactor.analysis.transfer.keras_protocol import KERAS_PROTOCOL
+from terra_refactor.analysis.transfer.keras_settings import KERAS_SETTINGS
 from terra_refactor.analysis.transfer.keras_shapes import build_sequential
 from terra_refactor.analysis.transfer.keras_training import KERAS_TRAINING
 from terra_refactor.analysis.transfer.layer_weights import note_input
@@ -53,7 +54,7 @@ from terra_refactor.analysis.transfer.loaded_numbers import LOADED_NUMBERS
 from terra_refactor.analysis.transfer.replicas import REPLICA_FUNCTIONS
 from terra_refactor.analysis.transfer.tensor_arrays import TENSOR_ARRAYS
 from terra_refactor.analysis.transfer.weight_functions import call_weight_functions
-from terra_refactor.domain.dtype import FLOAT32, DType, dtype_named
+from terra_refactor.domain.dtype import DType, dtype_named
 from terra_refactor.domain.effect import Effect, EffectKind, RootKind, Target
 from terra_refactor.domain.lattice import join, join_all, join_tensors, list_element, references
 from terra_refactor.domain.state import CLASS, ITEMS
@@ -99,14 +100,9 @@ _FLOAT_SETTINGS: Final = frozenset(
 )
 
 
-def _floatx(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
-    """`keras.config.floatx()`, in a program that leaves it as it is."""
-    return Constant(str(FLOAT32)) if site.engine.floats == FLOAT32 else None
-
-
 _SPECIAL: Final = {
-    "keras.config.floatx": _floatx,
     **EXECUTION_MODE,
+    **KERAS_SETTINGS,
     **PYTEST_MARKS,
     **TENSOR_ARRAYS,
     **COMMAND_LINE,
