@@ -246,7 +246,13 @@ class StateChanges:
     def _keys(self, summary: Summary, key: HeapKey) -> Iterable[FieldKey]:
         if key[1] != ITEMS:
             return (_field_key(self._engine, key),)
-        return tuple((kind, cls, f"{name}[]") for kind, cls, name in summary.holders.get(key[0], ()))
+        held = tuple((kind, cls, f"{name}[]") for kind, cls, name in summary.holders.get(key[0], ()))
+        made = self._engine.objects.facts[key[0]]
+        kind = None if made.function is None else self._engine.code_of(made.function).kind
+        if kind in (FunctionKind.MODULE, FunctionKind.CLASS_BODY):
+            # of what a module makes once there is one, whatever holds it
+            return (*held, (made.kind, f"{made.function} {made.op}", ITEMS))
+        return held
 
 
 def _given(engine: Heap, summary: Summary) -> frozenset[ObjectId]:

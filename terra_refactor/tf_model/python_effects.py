@@ -57,7 +57,7 @@ PYTHON_EFFECTS: Final[NameTable[EffectKind]] = name_table(
                 "io.BufferedWriter.* !io.StringIO !io.BytesIO",
                 "io.TextIOBase.* io.BufferedIOBase.* io.RawIOBase.*",
                 "subprocess.* !subprocess.list2cmdline shutil.* !shutil.which socket.* !socket.gethostname select.* signal.* sqlite3.* "
-                "multiprocessing.* !multiprocessing.cpu_count !multiprocessing.current_process ctypes.* queue.Queue.*",
+                "multiprocessing.* !multiprocessing.cpu_count !multiprocessing.current_process ctypes.* queue.Queue.* queue.SimpleQueue.*",
                 "threading.* !threading.local !threading.get_ident !threading.current_thread concurrent.futures.* "
                 "http.* urllib.request.* urllib.error.* ftplib.*",
                 "tempfile.* glob.* tarfile.* zipfile.* gzip.* !gzip.compress !gzip.decompress bz2.* lzma.* shelve.* "
@@ -114,6 +114,15 @@ MUTATING_METHODS: Final[Mapping[str, frozenset[str]]] = {
     "collections.Counter": words("clear pop popitem setdefault update subtract __setitem__ __delitem__"),
     "collections.ChainMap": words("clear pop popitem setdefault update __setitem__ __delitem__"),
     "collections.UserDict": words("clear pop popitem setdefault update __setitem__ __delitem__"),
+    "collections.UserList": words(
+        "append extend insert remove pop clear sort reverse __setitem__ __delitem__ __iadd__ __imul__"
+    ),
+    "weakref.WeakKeyDictionary": words("clear pop popitem setdefault update __setitem__ __delitem__ __ior__"),
+    "weakref.WeakValueDictionary": words("clear pop popitem setdefault update __setitem__ __delitem__ __ior__"),
+    "weakref.WeakSet": words(
+        "add clear discard pop remove update difference_update intersection_update __ior__ __isub__"
+    ),
+    "contextlib.ExitStack": words("callback close enter_context pop_all push"),
     "contextvars.ContextVar": words("set reset"),
     "array.array": words(
         "append extend insert remove pop byteswap fromlist frombytes fromfile reverse __setitem__ __delitem__"

@@ -90,6 +90,7 @@ def array_changed(site: Site, holder: OpId, *, only_through_view: bool = False) 
             frame.note_write(site.op, (frame.module_object, name), site.place())
             frame.state.set((frame.module_object, name), _without_content(frame.value(shown)))
             if frame.function.kind is not FunctionKind.MODULE:
+                site.engine.unsettle((frame.module_object, name))
                 write_effect(site, frame.module_object, f".{name}", detail)
         case ops.LoadName(name=name, scope=ops.Scope.CELL | ops.Scope.FREE as scope):
             bind_name(site, name, scope, _without_content(frame.value(shown)))

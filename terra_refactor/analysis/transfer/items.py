@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from terra_refactor.analysis.classes import find_in_class, find_method, owner_of_attributes
+from terra_refactor.analysis.classes import find_in_class, find_method, is_library_function, owner_of_attributes
 from terra_refactor.analysis.effects import external_effect, unknown_target, write_effect
 from terra_refactor.analysis.engine import Site
 from terra_refactor.analysis.facts import ObjectKind
@@ -219,7 +219,14 @@ def _object_item(site: Site, container: Reference, index: Value) -> Value:
     if section is not None:
         return section
     method = find_method(site, container, "__getitem__")
-    return UNKNOWN if method is None else site.call(method, CallArguments((index,)))
+    if method is None:
+        return UNKNOWN
+    result = site.call(method, CallArguments((index,)))
+    missing = find_method(site, container, "__missing__") if is_library_function(method) else None
+    if missing is None or is_library_function(missing):
+        return result
+    # a class of the program that is a dict: it asks this method for what it does not have
+    return join(result, site.call(missing, CallArguments((index,))))
 
 
 def _made_item(site: Site, container: Reference, index: Value, factory: Value) -> Value:
@@ -250,7 +257,11 @@ def store_item(site: Site, op: Op) -> None:
         elif isinstance(member, UnknownValue):
             note_changed(site, member, index)
             effect = Effect(
-                EffectKind.STATE_WRITE, unknown_target(member), "an item is assigned", site.place(), assumed=True
+                EffectKind.STATE_WRITE,
+                unknown_target(member),
+                f"{site.written(op.object)}[...] = ...",
+                site.place(),
+                assumed=True,
             )
             frame.add_effect(effect)
         elif isinstance(member, TensorValue) and member.kind is TensorKind.NDARRAY:
@@ -306,7 +317,7 @@ def _store_into(site: Site, container: Reference, index: Value, value: Value, *,
         write_effect(site, container.object, ITEMS, "[...] = ...", keeps_tensor=kept)
         return
     method = find_method(site, container, "__setitem__")
-    if method is not None:
+    if method is not None and not is_library_function(method):
         site.call(method, CallArguments((index, value)))
     else:
         note_ini_changed(site, container)
@@ -333,7 +344,7 @@ def delete_item(site: Site, op: Op) -> None:
                 Effect(
                     EffectKind.STATE_WRITE,
                     unknown_target(member),
-                    "an item is deleted",
+                    f"del {site.written(op.object)}[...]",
                     site.place(),
                     assumed=True,
                 )
