@@ -17,8 +17,10 @@ from terra_refactor.domain.value import (
     LibraryValue,
     ModuleValue,
     PartialValue,
+    RangeValue,
     Reference,
     Scalar,
+    SequenceValue,
     ShapeValue,
     SpecValue,
     TensorKind,
@@ -240,6 +242,10 @@ def _problem(view: ContextView, value: Value, depth: int) -> tuple[str, bool] | 
             return ("a set", False) if facts.kind is ObjectKind.SET else None
         case FunctionValue() | BoundMethod() | LibraryValue() | ModuleValue() | PartialValue():
             return "a function or class", False
+        case SequenceValue(element, "tuple"):
+            return next(filter(None, (_problem(view, each, depth + 1) for each in members(element))), None)
+        case RangeValue():
+            return "a range", False
         case DatasetValue():
             return "a dataset", False
         case ShapeValue():
