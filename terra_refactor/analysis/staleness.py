@@ -2,7 +2,8 @@
 
 Computes: for each context, what holds the containers that it reads or changes, and the reads of callees after which the same state is
 written again; for each function, the reads of state that other code changes. Needs: finished frames, then the summaries of the last round.
-Gives: `holders_of`, `reads_before_writes`, `StateChanges`. Objects are distinguished by class only, a container by the field that holds it.
+Gives: `holders_of`, `reads_before_writes`, `StateChanges`. Objects are distinguished by class only, where a class counts as those that it
+derives from and that derive from it; a container by the field that holds it.
 Ignores: what constructors write, and functions that only constructors call.
 """
 
@@ -12,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from terra_refactor.analysis.boundary import is_restored
+from terra_refactor.analysis.classes import BASES
 from terra_refactor.analysis.effects import MAX_VIA, own_field
 from terra_refactor.analysis.engine import Calls, Code, Engine, Heap
 from terra_refactor.analysis.facts import ObjectKind
@@ -19,7 +21,7 @@ from terra_refactor.analysis.frames import FieldKey, Frame, StaleRead, Summary
 from terra_refactor.domain.effect import Effect, EffectKind, EffectSite, RootKind, Target
 from terra_refactor.domain.lattice import references
 from terra_refactor.domain.state import CELL, CLASS, EXISTS, ITEMS, HeapKey
-from terra_refactor.domain.value import ObjectId
+from terra_refactor.domain.value import ObjectId, Reference, TupleValue
 from terra_refactor.ir.function import Function, FunctionKind
 from terra_refactor.ir.ids import FunctionId, OpId
 
@@ -30,6 +32,8 @@ _CONSTRUCTORS = frozenset(
     {"__init__", "__new__", "__post_init__", "build", "__setstate__", "__init_subclass__", "setUp", "setup_method"}
 )
 """Methods that run before, not between, the calls of others: what they write is not changed behind anybody's back."""
+
+_OF_CLASSES = (ObjectKind.INSTANCE, ObjectKind.CLASS)
 
 
 # --- of one context ---------------------------------------------------------------------------------------------------------------
@@ -174,6 +178,7 @@ class StateChanges:
 
     def __init__(self, engine: Engine, live: Sequence[Summary]) -> None:
         self._engine = engine
+        self._relatives = _relatives(engine)
         # a test that tries one setting after another is no program that changes it between calls: there it stays an assumption
         self._certain: dict[tuple[EffectSite, str], set[FunctionId]] = {}
         for summary in live:
@@ -223,7 +228,7 @@ class StateChanges:
 
     def forget(self) -> None:
         """Lets go of the run: only `of` can be asked now."""
-        del self._engine
+        del self._engine, self._relatives
 
     def effects_of(self, summary: Summary) -> tuple[Effect, ...]:
         """Reads of state that other functions change between calls; assumed unless the analysis has seen the change come after a call."""
@@ -235,8 +240,9 @@ class StateChanges:
             certain = summary.function.id in self._certain.get((site, key[1]), ())
             if not certain:
                 writers: set[FunctionId] = set()
-                for field in self._keys(summary, key):
-                    writers |= self._writers.get(field, set())
+                for kind, cls, field in self._keys(summary, key):
+                    for related in self._relatives.get(cls, (cls,)) if kind in _OF_CLASSES else (cls,):
+                        writers |= self._writers.get((kind, related, field), set())
                 if writers <= {summary.function.id, FunctionId(site.module, site.function)}:
                     continue
             target = _target_of(self._engine, summary, key)
@@ -285,6 +291,29 @@ def _constructing(engine: Calls, live: Sequence[Summary]) -> frozenset[FunctionI
         found |= more
         grown = bool(more)
     return frozenset(found)
+
+
+def _relatives(engine: Heap) -> Mapping[str, frozenset[str]]:
+    """By name of a class, itself with the classes that it derives from and those that derive from it: one object may be of all of these."""
+    bases: dict[str, set[str]] = {}
+    for number, facts in enumerate(engine.objects.facts):
+        given = engine.world.get((number, BASES)) if facts.kind is ObjectKind.CLASS else None
+        for base in given.elements if isinstance(given, TupleValue) else ():
+            if isinstance(base, Reference):
+                bases.setdefault(facts.name, set()).add(engine.objects.facts[base.object].name)
+    found: dict[str, set[str]] = {}
+    for name in bases:
+        pending = [name]
+        above: set[str] = set()
+        while pending:
+            current = pending.pop()
+            if current not in above:
+                above.add(current)
+                pending.extend(bases.get(current, ()))
+        for each in above:
+            found.setdefault(each, {each}).add(name)
+        found.setdefault(name, {name}).update(above)
+    return {name: frozenset(related) for name, related in found.items()}
 
 
 def _field_key(engine: Heap, key: HeapKey) -> FieldKey:
