@@ -80,6 +80,12 @@ def outward(value: Value, naming: Naming, mapping: Mapping[ObjectId, ObjectId]) 
     return rename(value, renamed)
 
 
+def _is_up_to_iteration(frame: Frame) -> bool:
+    """Whether a condition of unknown truth in a loop decides what runs: in this iteration another branch may be for these arguments."""
+    outside = frame.loops[-1].doubt if frame.loops else 0
+    return bool(frame.iteration and frame.doubt) or (bool(frame.loops) and frame.doubt > outside)
+
+
 def apply_summary(site: Site, summary: Summary, bound: Mapping[str, Value], naming: Naming) -> Value:
     """Makes a summary's effects and writes those of the caller; its result, with new objects named by this call."""
     engine, frame = site.engine, site.frame
@@ -87,7 +93,8 @@ def apply_summary(site: Site, summary: Summary, bound: Mapping[str, Value], nami
         record = frame.call_record(site.op)
         record.callees[summary.identity] = None
         if not (frame.conditions or engine.expecting_errors or engine.one_of_several):
-            (record.chosen if frame.alternatives else record.certain).add(summary.identity)
+            is_choice = frame.alternatives or _is_up_to_iteration(frame)
+            (record.chosen if is_choice else record.certain).add(summary.identity)
     mapping: dict[ObjectId, ObjectId] = {}
     if summary.allocated:
         call = (frame.function.id, site.op, frame.iteration)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from terra_refactor.analysis.facts import CallFact, ContextFacts, EntryKind
+from terra_refactor.analysis.facts import CallFact, ContextFacts, ContextId, EntryKind
 from terra_refactor.classify.hazards import HazardMap
 from terra_refactor.domain.value import BoundMethod, FunctionValue, LibraryValue, Value, members
 from terra_refactor.facts.catching import Catch, catches_of
@@ -42,6 +42,7 @@ class Expected:
         self.hazards = hazards
         self.facts = hazards.whole_facts
         self._given: frozenset[FunctionId] | None = None
+        self._ending: dict[ContextId, tuple[OpId, ...]] = {}
 
     def holds(self, context: ContextFacts, number: OpId, *, in_graph: bool = False) -> bool:
         """Whether a failure of the operation leaves its function, and nothing before it in the function ends the program.
@@ -148,16 +149,19 @@ class Expected:
 
     # --- what ends before ----------------------------------------------------------------------------------------------------------
 
-    def is_behind_end(self, context: ContextFacts, number: OpId, depth: int = 0) -> bool:
+    def is_behind_end(self, context: ContextFacts, number: OpId) -> bool:
         """Whether a call before the operation certainly ends the program, or the test."""
+        ending = self._ending.get(context.id)
+        if ending is None:
+            ending = self._ending[context.id] = tuple(call.op for call in context.calls if self._ends(call, 0))
+        if not ending or ending[0] > number:
+            return False
         code = self.hazards.index(context.function)
         around = {region.op for region in code.around(number)}
         return any(
-            call.op < number
-            and {region.op for region in code.around(call.op)} <= around
-            and all(region.holds(call.op, *_arms_of(region, number)) for region in code.around(call.op))
-            and self._ends(call, depth)
-            for call in context.calls
+            op < number
+            and all(region.op in around and region.holds(op, *_arms_of(region, number)) for region in code.around(op))
+            for op in ending
         )
 
     def _ends(self, call: CallFact, depth: int) -> bool:

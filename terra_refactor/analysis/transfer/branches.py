@@ -31,6 +31,7 @@ from terra_refactor.domain.value import (
     members,
 )
 from terra_refactor.ir import ops
+from terra_refactor.ir.ids import OpId
 from terra_refactor.ir.ops import Block, Op
 from terra_refactor.tf_model.environment import TYPE_CHECKING
 
@@ -83,11 +84,8 @@ def _two_ways(
         frame.uncertainty += 1
         frame.doubt += 1
     # which way a tensor's value decides has nothing to do with shapes; code for another release may fail with this one
-    selects = (
-        answer.value is None
-        and answer.kind is not BranchKind.TENSOR
-        and (answer.release or engine.code.is_about_parameters(frame.function, op.test))
-    )
+    selects = answer.value is None and answer.kind is not BranchKind.TENSOR
+    selects = selects and (answer.release or _is_about_parameters(site, answer, op.test))
     frame.conditions += selects
     exits = frame.exits
     taken = answer.value is not False, answer.value is not True
@@ -138,6 +136,13 @@ def _two_ways(
     return None
 
 
+def _is_about_parameters(site: Site, answer: Answer, test: OpId) -> bool:
+    """Whether a condition of unknown truth, not up to a tensor's content, tells arguments apart."""
+    if answer.value is not None or answer.kind is BranchKind.TENSOR:
+        return False
+    return site.engine.code.is_about_parameters(site.frame.function, test)
+
+
 def if_expression(site: Site, op: Op) -> Value | Terminated:
     assert isinstance(op, ops.IfExpression)
     frame = site.frame
@@ -145,14 +150,17 @@ def if_expression(site: Site, op: Op) -> Value | Terminated:
     values: list[Value] = []
     taken = answer.value is not False, answer.value is not True
     states: list[State] = []
-    frame.conditions += answer.release
+    selects = answer.release or _is_about_parameters(site, answer, op.test)
+    frame.conditions += selects
+    frame.doubt += answer.value is None
     for truth, block, number in ((True, op.then_block, op.then_value), (False, op.else_block, op.else_value)):
         if taken[0 if truth else 1]:
             end = site.engine.run_branch(frame, block, partial(refine, site, op.test, truth))
             if end is not None:
                 states.append(end)
                 values.append(frame.value(number))
-    frame.conditions -= answer.release
+    frame.conditions -= selects
+    frame.doubt -= answer.value is None
     note_branch(frame, BranchFact(op.id, answer.kind, taken, taken))
     if not states:
         return TERMINATED
@@ -170,13 +178,16 @@ def short_circuit(site: Site, op: Op) -> Value | Terminated:
     note_branch(frame, BranchFact(op.id, answer.kind, (answer.value is not (not wanted), True), (True, True)))
     if answer.value is (not wanted):
         return left
+    selects = answer.release or _is_about_parameters(site, answer, op.left)
+    frame.conditions += selects
     if answer.value is None:
         frame.uncertainty += 1
-    frame.conditions += answer.release
+        frame.doubt += 1
     end = site.engine.run_branch(frame, op.block, lambda: refine(site, op.left, wanted))
-    frame.conditions -= answer.release
+    frame.conditions -= selects
     if answer.value is None:
         frame.uncertainty -= 1
+        frame.doubt -= 1
     if end is None:
         return TERMINATED if answer.value is wanted else _kept_left(site, left, wanted)
     right = frame.value(op.value)

@@ -291,6 +291,28 @@ run(sorted([use, cut], key=lambda step: step.__name__))
 while steps:
     A = steps.pop(0)[1](A)
 """,
+    "functions that a condition chooses in each iteration": """
+def use(x):
+    return tf.matmul(x, B)
+
+
+def cut(x):
+    return x[:, :3]
+
+
+done = set()
+for _ in range(2):
+    A = use(A) if "cut" in done else cut(A)
+    done.add("cut")
+A, done = tf.ones((2, 5)), set()
+while len(done) < 2:
+    if "cut" in done:
+        A = use(A)
+        done.add("use")
+    else:
+        A = cut(A)
+        done.add("cut")
+""",
     "functions that are shuffled": """
 import random
 
@@ -686,6 +708,25 @@ def cut(x):
 x = A
 for step in (cut, use):
     x = step(x)
+""",
+    "an option under which a call fails": """
+def use(x):
+    return tf.matmul(x, B)  # error
+
+
+if "--wide" in sys.argv:
+    use(A)
+""",
+    "a function that fails for all arguments, under a condition in a loop": """
+def use(x):
+    return tf.matmul(A, B)  # error
+
+
+done = set()
+for _ in range(2):
+    if "use" in done:
+        use(A)
+    done.add("use")
 """,
     "a flag for debugging": """
 class Part:
