@@ -17,6 +17,7 @@ from terra_refactor.classify.decision import ParameterDecision, ParameterValueKi
 from terra_refactor.classify.fresh_arguments import AskFresh, Freshness, freshness
 from terra_refactor.classify.hazards import ReachedHazard
 from terra_refactor.classify.recorded import assumption_of
+from terra_refactor.classify.steady_arguments import is_steady
 from terra_refactor.classify.weak_references import lacks_weak_references
 from terra_refactor.domain.evidence import Evidence
 from terra_refactor.domain.value import (
@@ -97,6 +98,9 @@ def _converted(codes: Codes, facts: ProgramFacts, found: FunctionFacts) -> dict[
     return names
 
 
+_NUMBERS: Final = (PythonType.INT, PythonType.FLOAT)
+
+
 def _is_any_number(code: Function, parameter: ParameterFacts) -> bool:
     """Whether only an annotation says that it is a number, and so nothing which ones. One that has a default is a setting as a rule."""
     written = next(each for each in code.parameters if each.name == parameter.name)
@@ -104,10 +108,19 @@ def _is_any_number(code: Function, parameter: ParameterFacts) -> bool:
         parameter.evidence is Evidence.ANNOTATION
         and not written.has_default
         and any(
-            isinstance(member, Scalar) and member.type in (PythonType.INT, PythonType.FLOAT) and not member.symbolic
+            isinstance(member, Scalar) and member.type in _NUMBERS and not member.symbolic
             for value in parameter.values
             for member in members(value)
         )
+    )
+
+
+def _is_computed_number(parameter: ParameterFacts) -> bool:
+    """Whether calls bring a number, or a string, that nothing tells."""
+    return parameter.evidence is Evidence.DATAFLOW and any(
+        isinstance(member, Scalar) and member.type in (*_NUMBERS, PythonType.STR) and not member.symbolic
+        for value in parameter.values
+        for member in members(value)
     )
 
 
@@ -262,7 +275,10 @@ def gather_assumptions(
             ] = None
         elif parameter.kind is ParameterValueKind.OBJECT and _holds_instance(facts, found.parameters[position]):
             sentences[f"`{parameter.name}` is the same object in most calls: each new one is traced"] = None
-        elif parameter.kind is ParameterValueKind.PRIMITIVE and _is_any_number(code, found.parameters[position]):
+        elif parameter.kind is ParameterValueKind.PRIMITIVE and (
+            _is_any_number(code, found.parameters[position])
+            or (_is_computed_number(found.parameters[position]) and is_steady(codes, facts, code.id, parameter.name))
+        ):
             sentences[f"`{parameter.name}` takes few values: each new one is traced"] = None
         elif parameter.kind is ParameterValueKind.UNKNOWN:
             if kinds[parameter.name] in (ParameterKind.VAR_POSITIONAL, ParameterKind.VAR_KEYWORD):

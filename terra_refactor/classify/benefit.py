@@ -252,6 +252,19 @@ def _is_open(view: ContextView, loop: Region) -> bool:
     return is_range and known_length(view.value(loop.iterated)) is None
 
 
+def tapes_open_loops(hazards: HazardMap, contexts: Iterable[ContextFacts]) -> bool:
+    """Whether a Python loop whose length is unknown repeats operations under a tape: each call may do others, as episodes do."""
+    for context in contexts:
+        view = hazards.view(context)
+        for number in view.calls:
+            for loop in view.code.loops_around(number) if view.is_taped(number) else ():
+                if view.kind_of(loop) in (BranchKind.TENSOR, BranchKind.DATASET):
+                    continue
+                if loop.iterated is None or known_length(view.value(loop.iterated)) is None:
+                    return True
+    return False
+
+
 def _iterations(view: ContextView, loop: Region) -> int:
     if loop.iterated is None or view.kind_of(loop) is BranchKind.DATASET:
         return UNKNOWN_ITERATIONS

@@ -12,6 +12,7 @@ from terra_refactor.analysis.facts import FunctionFacts, ProgramFacts
 from terra_refactor.analysis.testing import is_in_test_file
 from terra_refactor.classify.decision import ParameterDecision, ParameterValueKind
 from terra_refactor.classify.fresh_arguments import AskFresh, Freshness, freshness
+from terra_refactor.classify.steady_arguments import is_steady
 from terra_refactor.domain.evidence import Evidence
 from terra_refactor.domain.lattice import python_type
 from terra_refactor.domain.value import (
@@ -119,7 +120,7 @@ def why_not_a_candidate(
     fresh = freshness(code, ask)
     if fresh.how is Freshness.ALWAYS:
         return f"each call passes a new `{fresh.written}`: each would be traced ({IDENTITY_KEYED.id})"
-    return varying_python_value(code, found, parameters)
+    return varying_python_value(codes, facts, code, found, parameters)
 
 
 def _has_odd_default(codes: Codes, code: Function) -> bool:
@@ -271,7 +272,13 @@ def class_body_of(codes: Codes, facts: ProgramFacts, value: Value) -> FunctionId
     return fact.body if isinstance(fact, ClassMade) else None
 
 
-def varying_python_value(code: Function, found: FunctionFacts, parameters: tuple[ParameterDecision, ...]) -> str | None:
+def varying_python_value(
+    codes: Codes,
+    facts: ProgramFacts,
+    code: Function,
+    found: FunctionFacts,
+    parameters: tuple[ParameterDecision, ...],
+) -> str | None:
     """A parameter that takes many Python numbers: each value would be a trace of its own."""
     kinds = {parameter.name: parameter.kind for parameter in code.parameters}
     for parameter, decided in zip(found.parameters, parameters, strict=True):
@@ -297,7 +304,7 @@ def varying_python_value(code: Function, found: FunctionFacts, parameters: tuple
             value for value in values if python_type(value) in (PythonType.INT, PythonType.FLOAT, PythonType.STR)
         ]
         unknown = [value for value in numbers if not isinstance(value, Constant)]
-        if unknown or len(numbers) > MAX_PYTHON_VALUES:
+        if len(numbers) > MAX_PYTHON_VALUES or (unknown and not is_steady(codes, facts, code.id, parameter.name)):
             return f"`{parameter.name}` gets Python values that vary: each would be traced ({PYTHON_SCALAR.id})"
     return None
 

@@ -28,6 +28,7 @@ from terra_refactor.classify.assumptions import are_too_many
 from terra_refactor.classify.benefit import DEFAULT_MIN_OPS
 from terra_refactor.classify.calls import BOMB, BOMB_CALLS, MARGIN, OFTEN, CallCount, calls_until_paid, cost_of
 from terra_refactor.classify.candidates import varying_python_value
+from terra_refactor.classify.co_execution import called_by, does_equal_steps, is_kept_eager
 from terra_refactor.classify.coverage import Coverage
 from terra_refactor.classify.decision import (
     Action,
@@ -528,7 +529,9 @@ class _Decider:
             for parameter in judgement.parameters
         )
         options = dict(judgement.found.hybrid or ())
-        varying = varying_python_value(judgement.code, judgement.found, judgement.parameters)
+        varying = varying_python_value(
+            self.hazards.codes, self.facts, judgement.code, judgement.found, judgement.parameters
+        )
         if primitive and varying is not None and "input_signature" not in options and self.is_internal(judgement):
             judgement.action = Action.REMOVE_TF_FUNCTION
             judgement.rule = NO_TENSOR_INPUT.id
@@ -576,29 +579,27 @@ class _Decider:
     def consider_co_execution(self, judgement: Judgement, wanted: Mapping[FunctionId, Judgement]) -> None:
         """A function that cannot be a graph, but whose tensor work would pay, may run under the shim."""
         module = judgement.code.id.module
-        if not self.would_pay(judgement) or module in self.of_sessions or judgement.code.id in self.piped:
+        # a training step is worth it whatever it is given, if it does the same operations in each call
+        is_step = does_equal_steps(self.hazards, judgement)
+        is_kept = is_step and judgement.code.id.module not in self.old and is_kept_eager(self.hazards, judgement)
+        if not (self.would_pay(judgement) or (is_kept and judgement.count.executed >= max(self.min_ops, 1))):
+            return
+        if module in self.of_sessions or judgement.code.id in self.piped:
             return
         if judgement.code.kind is FunctionKind.NESTED or any(context.in_graph for context in judgement.contexts):
             return
-        if not any(
-            hazard.assumption is None and all_rules()[hazard.rule].cured_by_shim for hazard in judgement.hazards
-        ):
+        certain = [all_rules()[hazard.rule] for hazard in judgement.hazards if hazard.assumption is None]
+        if not any(rule.cured_by_shim for rule in certain) and (certain or not is_step):
             return
-        if not takes_tensors(judgement.parameters):
+        if not takes_tensors(judgement.parameters) and not is_step:
             return
         calls = self.calls.of(judgement.code.id, lambda _: False)
         if calls is not None and calls <= 1:
             return
-        inner = [
-            self.facts.contexts[callee].function
-            for context in judgement.contexts
-            for call in context.calls
-            for callee in call.callees
-        ]
         if any(
             (identity in wanted and not wanted[identity].covered)
             or (self.hazards.is_hybrid(identity) and identity not in self.removed)
-            for identity in inner
+            for identity in called_by(self.facts, judgement)
         ):
             # its tensor work is (mostly) in functions that are, or become, graphs themselves
             return

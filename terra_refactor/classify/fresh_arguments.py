@@ -130,7 +130,7 @@ def _freshness_of(view: ContextView, call: OpId, number: OpId, depth: int, ask: 
         case Display(is_comprehension=False, items=items):
             held = (*(item.value for item in items), *_objects_put_into(view, made.op))
             elements = (_freshness_of_element(view, call, each, depth, ask) for each in held)
-            return max((*elements, _is_resized(view, call, alternatives)), default=Freshness.NEVER)
+            return max((*elements, _is_resized(view, call, alternatives, made.op)), default=Freshness.NEVER)
         case Display(kind=Container.GENERATOR, op=op):
             return _related(view, call, op, Freshness.ALWAYS)
         case Display(op=op):
@@ -329,19 +329,24 @@ def _loops_around(codes: Codes, identity: FunctionId, op: OpId) -> frozenset[OpI
     return frozenset(loop.op for loop in codes.of(identity).loops_around(op))
 
 
-def _is_resized(view: ContextView, call: OpId, given: tuple[Value, ...]) -> Freshness:
-    """Whether a list or dict gets another length between the calls of a loop."""
+def _is_resized(view: ContextView, call: OpId, given: tuple[Value, ...], display: OpId | None = None) -> Freshness:
+    """Whether a list or dict gets another length between the calls of a loop.
+
+    Of the many objects that one display makes in nested loops only the place is known.
+    """
     containers = {
         member.object
         for member in given
         if isinstance(member, Reference) and view.facts.objects[member.object].container_class is not None
     }
+    place = display if any(map(_is_one_of_many, given)) else None
     around = _loops_around(view.codes, view.function.id, call)
-    for other, resized in _resizings(view) if containers and around else ():
+    for other, resized in _resizings(view) if (containers or place is not None) and around else ():
         same = any(isinstance(each, Reference) and each.object in containers for each in members(view.value(resized)))
+        same = same or (place is not None and getattr(view.origin(resized), "op", None) == place)
         # a list that is made in the loop is filled in it, too
         objects = [view.facts.objects[number] for number in containers]
-        made = {each.op for each in objects if each.function == view.function.id}
+        made = {each.op for each in objects if each.function == view.function.id} | ({place} - {None})
         inside = any(op is not None and _loops_around(view.codes, view.function.id, op) & around for op in made)
         filling = _loops_around(view.codes, view.function.id, other)
         if same and not inside and filling & around:

@@ -31,7 +31,7 @@ from terra_refactor.syntax.source import Source
 from terra_refactor.workspace.cache import LoweringCache, ResultCache
 from terra_refactor.workspace.component_result import ComponentResult
 from terra_refactor.workspace.evidence import NO_EVIDENCE, RunEvidence
-from terra_refactor.workspace.found_region import FoundRegion, may_have_regions, region_findings
+from terra_refactor.workspace.found_region import FoundRegion, may_have_regions, region_findings, without_shim
 from terra_refactor.workspace.import_graph import components, imported_files, loaded_with, scan_imports
 from terra_refactor.workspace.judging import judge_program, judged_by
 from terra_refactor.workspace.loading import LoadedProgram, ReadProject, load_programs
@@ -251,7 +251,7 @@ def _judged(
         cache = None if keeper is None else keeper.modules
         regions = _regions(program, sources, decisions, config, repeated, cache, ProcessLimits.of(lines))
     return ComponentResult(
-        decisions=decisions,
+        decisions=without_shim(decisions, regions),
         judged=findings,
         findings=(*confirm_cures(findings, sources), *region_findings(regions)),
         regions=regions,

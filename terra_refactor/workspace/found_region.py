@@ -1,7 +1,7 @@
 """Regions as results: what is decided about each, the finding that tells it, and the text in which it is a function.
 
-Gives: `FoundRegion`, `may_have_regions`, `chosen_regions`, `region_findings`, `rewritten`. A run that finds every result in the cache
-needs no more than this.
+Gives: `FoundRegion`, `may_have_regions`, `chosen_regions`, `without_shim`, `region_findings`, `rewritten`. A run that finds every
+result in the cache needs no more than this.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from typing import TypeAlias
 
-from terra_refactor.classify.decision import Level
+from terra_refactor.classify.assessment import takes_tensors
+from terra_refactor.classify.decision import Action, Decision, Level
 from terra_refactor.classify.region import RegionDecision
 from terra_refactor.refactor.regions.region import ExtractedFunction, apply_regions
 from terra_refactor.rules.no_benefit.missed_extraction import RULE as MISSED_EXTRACTION
@@ -50,6 +51,22 @@ def chosen_regions(
         and (found.decision.level is Level.SAFE or level is not Level.SAFE)
         and (not only or found.decision.qualname in only)
         and (found.decision.path, found.decision.line, found.decision.qualname) not in left_out
+    )
+
+
+def without_shim(decisions: Iterable[Decision], regions: Iterable[FoundRegion]) -> tuple[Decision, ...]:
+    """The decisions without co-execution of a function whose step becomes a graph; one that is given tensors keeps it.
+
+    In a function without them, the step is all of the tensor work as a rule, and a graph of it is faster than the shim.
+    """
+    extracted = {(each.decision.path, each.decision.inside) for each in regions if each.decision.extract}
+    return tuple(
+        replace(each, action=Action.NONE, level=Level.SAFE)
+        if each.action is Action.CO_EXECUTE
+        and (each.path, each.qualname) in extracted
+        and not takes_tensors(each.parameters)
+        else each
+        for each in decisions
     )
 
 

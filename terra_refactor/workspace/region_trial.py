@@ -142,20 +142,23 @@ def convertible(trial: Trial, decision: Decision) -> dict[str, str]:
     lines = conflicts(trial, decision)
     if not lines:
         return {}
+    messages = [each.message for each in decision.hazards if each.rule == CONFLICTING_COERCION.id]
+    # of an array of which nothing else is known, the hazard says that it is one
+    arrays = {name for message in messages for name in _ARRAY.findall(message)}
     return {
         parameter.name: CONVERTED.format(trial.given(parameter.name))
         for parameter in decision.parameters
-        if parameter.kind is ParameterValueKind.NDARRAY
+        if (parameter.kind is ParameterValueKind.NDARRAY or parameter.name in arrays)
         and parameter.name in trial.region.inputs
         and parameter.types
-        and all(each.dtype is not None for each in parameter.types)
         and used_as_operand(
             trial.statements,
             parameter.name,
             tensors(decision),
             lines,
             frozenset(trial.region.outputs),
-            whole=not any(each.dtype in FLOATING for each in parameter.types),
+            # of one that may hold fractions NumPy computes in its own dtype before the tensor is met
+            whole=all(each.dtype is not None and each.dtype not in FLOATING for each in parameter.types),
         )
     }
 

@@ -318,11 +318,13 @@ class Outliner:
         target = f"{', '.join(outputs)} = " if outputs else ""
         given = [texts.get(each, each) for each in inputs]
         call = self._wrapped(f"{indent_of_run}{target}{callee}(", given, ")", unit, newline)
-        if last == len(self.lines) and not self.lines[-1].endswith(("\n", "\r")):
-            call = call[: -len(newline)]
-        call += "".join(self._shifted(line, left[line], indent_of_run) for line in sorted(left))
+        for line in sorted(left):
+            text = self._shifted(line, left[line], indent_of_run)
+            call += text if text.endswith(("\n", "\r")) else text + newline
         ended = self._still_deleted(candidate, outputs)
         call += f"{indent_of_run}del {', '.join(ended)}{newline}" if ended else ""
+        if last == len(self.lines) and not self.lines[-1].endswith(("\n", "\r")):
+            call = call[: -len(newline)]  # the file ends without one
         return ExtractedFunction(
             inside=candidate.scope.qualname or "<module>",
             line=candidate.statements[0].lineno,

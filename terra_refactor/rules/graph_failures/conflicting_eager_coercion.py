@@ -1,4 +1,8 @@
-"""TR310: an array argument that eager operations convert to the dtype of the other operand."""
+"""TR310: an array argument whose dtype NumPy or eager operations change, as a graph does not.
+
+Operators of arrays and numbers follow NumPy's rules eagerly (`1 - done` of booleans are integers); a traced function has a tensor in
+the place of an array argument, whose dtype nothing changes. Measured: `tests/proof/test_arithmetic_of_array_arguments.py`.
+"""
 
 from __future__ import annotations
 
@@ -6,40 +10,118 @@ from collections.abc import Iterator
 from itertools import combinations
 from typing import Final
 
-from terra_refactor.domain.dtype import DType
-from terra_refactor.domain.value import TensorValue, Value, members
+from terra_refactor.domain.dtype import BOOL, FLOATING, INTEGER, DType
+from terra_refactor.domain.evidence import Evidence
+from terra_refactor.domain.lattice import python_type
+from terra_refactor.domain.value import BOTTOM, PythonType, TensorValue, Value, members
 from terra_refactor.facts.records import Call, Display, Fact, Operation
 from terra_refactor.facts.view import ContextView, is_tensorflow_tensor
 from terra_refactor.ir.ids import OpId
-from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
+from terra_refactor.rules.rule import LocalHazard, Nature, Rule, RuleKind, Samples, Severity
 from terra_refactor.tf_model.registry import has_trait
 from terra_refactor.tf_model.spec import Trait
 
 _OPERATORS: Final = frozenset(["+", "-", "*", "/", "//", "%", "**", "@", "<", "<=", ">", ">="])
+OF_ARRAYS: Final = _OPERATORS | {"==", "!="}
+"""Operators of two arrays, or of an array and a number, that a graph refuses, or computes otherwise, where the dtypes differ."""
 
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
     for fact in (*view.code.of_kind(Operation), *view.code.of_kind(Call)):
-        for array, tensor in _meetings(view, fact):
+        for array, other in _meetings(view, fact):
             name = view.argument_behind(array)
-            if name is None or not view.all_of(tensor, is_tensorflow_tensor) or view.argument_behind(tensor):
+            if name is None:
                 continue
-            own, other = _dtypes(view.value(array)), _dtypes(view.value(tensor))
-            if own.isdisjoint(other) and None not in own | other:
-                found = " or ".join(sorted(str(dtype) for dtype in own))
-                wanted = " or ".join(sorted(str(dtype) for dtype in other))
-                message = (
-                    f"`{view.written(fact.op)}` makes {wanted} of the {found} array `{name}` eagerly; a traced function gets it as a "
-                    f"{found} tensor, which does not fit"
-                )
-                yield LocalHazard(fact.op, message, parameter=name)
+            own = _own_dtypes(view, array, name)
+            if view.all_of(other, is_tensorflow_tensor) and not view.argument_behind(other):
+                if isinstance(fact, Operation) and fact.symbol not in _OPERATORS:
+                    continue
+                found = _with_tensor(view, fact, name, own, _dtypes(view.value(other)))
+            elif isinstance(fact, Operation):
+                found = _of_numpy(view, fact, name, own, other)
+            else:
+                continue
+            if found is not None:
+                yield found
                 break
+
+
+def _with_tensor(
+    view: ContextView, fact: Fact, name: str, own: frozenset[DType | None], other: frozenset[DType | None]
+) -> LocalHazard | None:
+    """An array argument meets a tensor."""
+    if None in other or not own.isdisjoint(other):
+        return None
+    wanted = " or ".join(sorted(str(dtype) for dtype in other))
+    if None in own:
+        return _not_known(view, fact, name, f"makes {wanted} of the array `{name}` eagerly")
+    found = " or ".join(sorted(str(dtype) for dtype in own))
+    message = (
+        f"`{view.written(fact.op)}` makes {wanted} of the {found} array `{name}` eagerly; a traced function gets it as a "
+        f"{found} tensor, which does not fit"
+    )
+    return LocalHazard(fact.op, message, parameter=name)
+
+
+def _of_numpy(
+    view: ContextView, fact: Operation, name: str, own: frozenset[DType | None], other: OpId
+) -> LocalHazard | None:
+    """NumPy computes with an array argument: as the author wrote it the dtypes need not fit."""
+    written = view.written(fact.op)
+    types = {python_type(member) for member in members(view.value(other))}
+    if types and types <= {PythonType.INT, PythonType.FLOAT} and fact.symbol in OF_ARRAYS:
+        is_float = PythonType.FLOAT in types
+        refused, number = refused_beside_number(is_float=is_float), "a float" if is_float else "a number"
+        if own <= refused:
+            message = f"`{written}` computes {number} and the {_listed(own)} array `{name}` by NumPy's rules"
+            return LocalHazard(
+                fact.op, f"{message}; a traced function gets a tensor, which does not fit", parameter=name
+            )
+        if None in own:
+            return _not_known(view, fact, name, f"computes {number} and the array `{name}` by NumPy's rules")
+        return None
+    second = view.argument_behind(other) if fact.symbol in OF_ARRAYS else None
+    if second is None or second == name:
+        return None
+    dtypes = _own_dtypes(view, other, second)
+    if None in own | dtypes:
+        return _not_known(view, fact, name, f"computes the arrays `{name}` and `{second}` by NumPy's rules")
+    if own.isdisjoint(dtypes):
+        message = f"`{written}` computes the {_listed(own)} array `{name}` and the {_listed(dtypes)} array `{second}` by NumPy's rules"
+        return LocalHazard(fact.op, f"{message}; a traced function gets tensors, which do not fit", parameter=name)
+    return None
+
+
+def refused_beside_number(*, is_float: bool) -> frozenset[DType]:
+    """The dtypes of tensors with which an operator and a Python number make none, or another result than NumPy."""
+    return INTEGER | {BOOL} if is_float else frozenset({BOOL})
+
+
+def _listed(dtypes: frozenset[DType | None]) -> str:
+    return " or ".join(sorted(str(dtype) for dtype in dtypes))
+
+
+def _not_known(view: ContextView, fact: Fact, name: str, what: str) -> LocalHazard:
+    """The dtype of an array argument is unknown: the array may be one of another dtype, as NumPy's float64 usually is.
+
+    Arrays that the program itself passes are rarely of the dtype of what they meet by chance; an annotation says less.
+    """
+    facts = view.facts.functions.get(view.function.id)
+    given = next((each for each in (() if facts is None else facts.parameters) if each.name == name), None)
+    is_passed = given is not None and given.evidence is Evidence.DATAFLOW
+    return LocalHazard(
+        fact.op,
+        f"`{view.written(fact.op)}` {what}, whose dtype is unknown; a traced function gets a tensor, which has to fit",
+        f"the array `{name}` has the dtype of what it meets: a graph does not convert it",
+        parameter=name,
+        nature=Nature.UNKNOWABLE if is_passed else Nature.FOUND,
+    )
 
 
 def _meetings(view: ContextView, fact: Fact) -> Iterator[tuple[OpId, OpId]]:
     """Pairs of operands that have to agree, each way round."""
     match fact:
-        case Operation(symbol=symbol, pairs=pairs) if symbol in _OPERATORS:
+        case Operation(symbol=symbol, pairs=pairs) if symbol in OF_ARRAYS:
             yield from pairs
         case Call(positional=given):
             library = view.library_of(fact.op)
@@ -57,6 +139,16 @@ def _meetings(view: ContextView, fact: Fact) -> Iterator[tuple[OpId, OpId]]:
                 yield second, first
         case _:
             return
+
+
+def _own_dtypes(view: ContextView, array: OpId, name: str) -> frozenset[DType | None]:
+    """The dtypes of what an array argument is, or is computed from: one of floats keeps its dtype in the arithmetic of a graph."""
+    found = _dtypes(view.value(array))
+    if None in found:
+        given = _dtypes(view.context.parameters.get(name, BOTTOM))
+        if given and given <= FLOATING:
+            return given
+    return found
 
 
 def _dtypes(value: Value) -> frozenset[DType | None]:

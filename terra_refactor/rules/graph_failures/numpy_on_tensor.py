@@ -184,7 +184,7 @@ def _conversion(view: ContextView, call: Call, name: str) -> Iterator[LocalHazar
         message = f"`{written}` converts the array `{parameter}` to another dtype"
         message += ": the tensor that a traced function gets in its place cannot be"
         yield LocalHazard(call.op, message, parameter=parameter)
-    if after and view.any_of(given, lambda each: isinstance(each, UnknownValue)):
+    if after and view.any_of(given, _is_of_unknown_dtype):
         # nothing shows what it is; an array of another dtype works eagerly only
         part = view.parameter_around(given)
         if part is not None:
@@ -194,6 +194,12 @@ def _conversion(view: ContextView, call: Call, name: str) -> Iterator[LocalHazar
             yield LocalHazard(
                 call.op, message, f"`{part}` {ARRAY_IS_CONVERTED}", parameter=part, nature=Nature.UNKNOWABLE
             )
+
+
+def _is_of_unknown_dtype(value: Value) -> bool:
+    return isinstance(value, UnknownValue) or (
+        isinstance(value, TensorValue) and value.kind is TensorKind.NDARRAY and value.type.dtype is None
+    )
 
 
 def _is_list_of_places(view: ContextView, index: OpId) -> bool:

@@ -1,0 +1,43 @@
+"""Training steps that the shim may run although no graph can be made of them.
+
+Computes: whether a function is a training step that does the same operations in each call, and whether only Python values that vary, or
+what the analysis cannot tell, keep it from being a graph. Needs: the judgement about it. Gives: `does_equal_steps`, `is_kept_eager`,
+`called_by`. Ignores: hazards that are certain, which `decide` looks at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from terra_refactor.analysis.facts import ProgramFacts
+from terra_refactor.classify.assessment import structural_reason
+from terra_refactor.classify.benefit import tapes_open_loops
+from terra_refactor.classify.candidates import varying_python_value
+from terra_refactor.classify.hazards import HazardMap
+from terra_refactor.classify.judgement import Judgement
+from terra_refactor.ir.ids import FunctionId
+from terra_refactor.rules.rule import Nature
+
+
+def does_equal_steps(hazards: HazardMap, judgement: Judgement) -> bool:
+    """Whether it updates variables by a gradient, without Python loops that make each call one of other operations."""
+    trains = judgement.count.differentiated and judgement.updates_variables
+    return trains and not judgement.count.open_loops and not tapes_open_loops(hazards, judgement.contexts)
+
+
+def is_kept_eager(hazards: HazardMap, judgement: Judgement) -> bool:
+    """Whether it could be a graph, were it not for Python values that vary, or for arguments of which the analysis knows too little."""
+    reason = structural_reason(hazards, judgement.code.id)
+    if judgement.found.problem is not None:
+        return False
+    if reason is None:
+        return any(hazard.nature is Nature.UNKNOWABLE for hazard in judgement.hazards)
+    values = (hazards.codes, hazards.facts, judgement.code, judgement.found, judgement.parameters)
+    return reason == varying_python_value(*values)
+
+
+def called_by(facts: ProgramFacts, judgement: Judgement) -> Iterator[FunctionId]:
+    """The functions that it calls itself."""
+    for context in judgement.contexts:
+        for call in context.calls:
+            yield from (facts.contexts[callee].function for callee in call.callees)
