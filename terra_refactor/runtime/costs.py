@@ -47,6 +47,12 @@ SLOW_TRIES: Final = 4
 """After so many calls that took twice the time, a new try ends: recording and compiling take two."""
 PASSED_OVER: Final = 6
 """So many timed calls of a measurement that recorded or compiled something are not counted: later ones will not do that again."""
+LONGEST_LEARNING: Final = 512
+INVESTMENT: Final = 60.0
+"""So many calls, and seconds in all, may go into compiling paths that come again, before the function has to win: lengths of an
+epoch come back in the next one."""
+FORGETS: Final = 0.9
+"""What the share of new paths among recent calls keeps of itself at each call."""
 UNSETTLED: Final = 12
 """So many of the last calls on unknown paths are a reason to measure again."""
 
@@ -89,6 +95,8 @@ class Costs:
         self.timed: list[float] = []
         self.eager: list[float] = []
         self.passed_over = 0
+        self.new_share = 0.0  # of the recent calls, those that took a path which had not been seen
+        self.invested = 0.0  # seconds
         self.operations = 0
         self.shim_seconds: float | None = None
         self.eager_seconds: float | None = None
@@ -107,15 +115,30 @@ class Costs:
             return Way.RESTS
         return Way.FREE if self.until_measured else self.turn
 
-    def ran(self, way: Way, seconds: float, operations: int, missed: bool) -> None:
-        """A call has run that way; `operations`: how many it deferred or ran at once; `missed`: it found a new path."""
+    def ran(self, way: Way, seconds: float, operations: int, missed: bool, new: bool | None = None) -> None:
+        """A call has run that way.
+
+        Args:
+            way: as `way` said.
+            seconds: what it took.
+            operations: how many it deferred or ran at once.
+            missed: it recorded or compiled something, or ran operations one by one which will be compiled when they come again.
+            new: it took a path that had not been seen; `missed` if not given.
+        """
+        new = missed if new is None else new
         self.trying += 1
         self.spent += seconds
         if way is Way.EAGER:
             if self.turn is way:
                 self._in_turn(self.eager, seconds)
             return
-        if self.slow_tries is not None and self.eager_seconds is not None and seconds > 2 * self.eager_seconds:
+        self.new_share = FORGETS * self.new_share + (1.0 - FORGETS) * new
+        if missed:
+            self.invested += seconds
+        learns = missed and not new and self._learns()
+        slow = self.slow_tries is not None and self.eager_seconds is not None and seconds > 2 * self.eager_seconds
+        if slow and not learns:
+            assert self.slow_tries is not None
             self.slow_tries += 1
             if self.slow_tries >= SLOW_TRIES:
                 self._lost()
@@ -123,8 +146,8 @@ class Costs:
         self.in_a_row = 0 if missed else self.in_a_row + 1
         if way is Way.TIMED:
             self.operations = max(self.operations, operations)
-            if missed and self.passed_over < PASSED_OVER:
-                self.passed_over += 1
+            if learns or (missed and self.passed_over < PASSED_OVER):
+                self.passed_over += not learns
             elif self.turn is way:
                 self._in_turn(self.timed, seconds)
         elif self.until_measured:
@@ -133,11 +156,15 @@ class Costs:
     def _warm_up(self, missed: bool) -> None:
         self.warmed_up += 1
         self.until_measured -= 1
-        if not self.until_measured and self.in_a_row < SETTLED and self.warmed_up < LONGEST_WARM_UP:
+        if not self.until_measured and self.in_a_row < SETTLED and (self.warmed_up < LONGEST_WARM_UP or self._learns()):
             self.until_measured = 1
         self.missed = self.missed + 1 if missed else max(0, self.missed - 1)
         if self.missed >= UNSETTLED and self.shim_seconds is not None and self.slow_tries is None:
             self.until_measured = self.missed = 0
+
+    def _learns(self) -> bool:
+        """Whether what recent calls compiled is worth it: most of them took a path that had been seen, and will be fast on it."""
+        return self.new_share < 0.5 and self.warmed_up < LONGEST_LEARNING and self.invested < INVESTMENT
 
     def _in_turn(self, times: list[float], seconds: float) -> None:
         """A call of the present turn of the measurement."""

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from terra_refactor.runtime.executor import shape_of
 from terra_refactor.runtime.lazy_tensor import LazyTensor
 from terra_refactor.runtime.tf_internals import (
     EagerTensor,
@@ -221,14 +222,14 @@ class Encoder:
                     value._real()  # a call that gives its argument back, as convert_to_tensor does, gives what hangs on it, too
                 code = ids.get(id(real))
                 if code is None:
-                    self._outside(real, key)
+                    self._outside(real, key, tuple(value._lazy_shape.as_list()))
                 else:
                     key.append(code)
                 continue
             if kind is EagerTensor:
                 code = ids.get(id(value))
                 if code is None:
-                    self._outside(value, key)
+                    self._outside(value, key, shape_of(value))
                 else:
                     key.append(code)
                 continue
@@ -296,15 +297,15 @@ class Encoder:
             elif kind is dict:
                 self.key_hung(value.values(), key)
 
-    def _outside(self, tensor: Any, key: list[Any]) -> int:
+    def _outside(self, tensor: Any, key: list[Any], shape: tuple[int, ...]) -> int:
         dtype = tensor._datatype_enum()
         if dtype in (20, 21):  # resource and variant: handles are reached through their objects, or not at all
             raise Unencodable("resource handle")
         fact = self.facts.get(id(tensor)) if self.facts else None
         if fact is None:
-            key.append((dtype, tensor._shape_tuple()))
+            key.append((dtype, shape))
         else:
-            key.append((dtype, tensor._shape_tuple(), fact.value, fact.bound))
+            key.append((dtype, shape, fact.value, fact.bound))
         return self.new_input(tensor)
 
     def _scalar(self, value: Any, key: list[Any]) -> None:

@@ -177,7 +177,8 @@ def leave(run: Run, started: float, failure: BaseException | None, way: Way = Wa
                 way,
                 seconds,
                 run.program.operations() - run.operations_before,
-                run.missed or run.program.segments_built != run.built_before,
+                run.missed or run.program.learned() != run.learned_before,
+                run.missed,
             )
             _rest_with(run.program)
 
@@ -253,13 +254,13 @@ def execute(program: Program, function: Callable[..., Any], args: Any, kwargs: A
         if run is None:
             return _eagerly(function, args, kwargs)
         result = function(*args, **kwargs)
+        leave(run, started, None, way)  # in here: an interruption may come right before it
     except BaseException as failure:
         begun = _active()  # an interruption may come before the name `run` is bound
         if begun is not None:
             leave(begun, started, failure)
             _make_real_in(failure)
         raise
-    leave(run, started, None, way)
     return _real(result, {})
 
 

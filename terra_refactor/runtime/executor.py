@@ -1,6 +1,7 @@
 """Running compiled functions on TensorFlow's own asynchronous executor, and waiting for it where that is needed.
 
-Computes: nothing. Needs: the names of functions in the context's library. Gives: `call_function`, `wait_for_segments`, `settle_after`.
+Computes: nothing. Needs: the names of functions in the context's library. Gives: `call_function`, `wait_for_segments`, `settle_after`,
+`note_shape`, `shape_of`.
 Ignores: what the functions do.
 
 Segments run on one asynchronous executor per thread; everything else on the one that the thread has itself, so that an operation
@@ -12,6 +13,8 @@ from __future__ import annotations
 
 import itertools
 import threading
+import weakref
+from collections.abc import Callable
 from typing import Any
 
 from terra_refactor.runtime.tf_internals import context, executor, ops, pywrap_tfe
@@ -41,6 +44,24 @@ class _Executors(threading.local):
 _executors = _Executors()
 
 
+_shapes: dict[int, tuple[Any, tuple[int, ...]]] = {}
+
+
+def note_shape(tensor: Any, shape: tuple[int, ...]) -> None:
+    """A result of a segment that may not have run yet has this shape: to ask the tensor would be to wait for it."""
+    key = id(tensor)
+    _shapes[key] = (weakref.ref(tensor, lambda _: _shapes.pop(key, None)), shape)
+
+
+def shape_of(tensor: Any) -> tuple[int, ...]:
+    """The shape of an eager tensor, without waiting where it is known."""
+    known = _shapes.get(id(tensor))
+    if known is not None and known[0]() is tensor:
+        return known[1]
+    shape: tuple[int, ...] = tensor._shape_tuple()
+    return shape
+
+
 class Outstanding:
     """Segments submitted and not waited for, in all threads.
 
@@ -48,7 +69,7 @@ class Outstanding:
     """
 
     def __init__(self) -> None:
-        self.lock = threading.Lock()
+        self.lock = threading.RLock()  # an interruption may leave it taken, and its own thread goes on
         self.numbers = itertools.count()
         self.busy: dict[Any, int] = {}  # executor -> number of the last segment submitted to it
 
@@ -74,13 +95,38 @@ def call_function(name: Any, inputs: list[Any], attrs: Any, outputs: int, wait: 
         wait_for_segments()
         _executors.ahead = 0
     _executors.ahead += 1
-    handle = ctx._handle
+    return _submit(ctx._handle, queue, lambda: _execute(ctx, name, inputs, attrs, outputs))
+
+
+def sum_later(add: Callable[[], Any], tensors: Any) -> Any:
+    """What `add` gives, the sum of tensors, without waiting for them; None where they are not results of segments on the way.
+
+    While TensorFlow's tape computes gradients it adds up what several segments give for one tensor.
+    """
+    queue = _executors.segments
+    if queue not in outstanding.busy or type(tensors) not in (list, tuple) or not tensors:
+        return None
+    known = [_shapes.get(id(tensor)) for tensor in tensors]
+    first = known[0]
+    for tensor, each in zip(tensors, known, strict=True):  # a sum of equals cannot fail
+        if each is None or first is None or each[0]() is not tensor or each[1] != first[1]:
+            return None
+        if tensor._datatype_enum() != tensors[0]._datatype_enum():
+            return None
+    result = _submit(context.context()._handle, queue, add)
+    assert first is not None
+    note_shape(result, first[1])
+    return result
+
+
+def _submit(handle: Any, queue: Any, run: Callable[[], Any]) -> Any:
+    """What `run` gives on the executor `queue`."""
     outer, before = _executors.before, pywrap_tfe.TFE_ContextGetExecutorForThread(handle)
     _executors.before = before
     pywrap_tfe.TFE_ContextSetExecutorForThread(handle, queue.handle())
     try:
         outstanding.busy[queue] = next(outstanding.numbers)
-        return _execute(ctx, name, inputs, attrs, outputs)
+        return run()
     finally:
         # A wait of another thread may have found the executor still empty, and have ended before the segment was in it.
         outstanding.busy[queue] = next(outstanding.numbers)
@@ -95,7 +141,7 @@ _kept_from_before_a_fork: list[Any] = []
 def forget_executors() -> None:
     """In a forked process: the threads behind the executors do not exist, so nothing waits for them, not even their end."""
     _kept_from_before_a_fork.extend((_executors.segments, dict(outstanding.busy)))
-    outstanding.lock = threading.Lock()
+    outstanding.lock = threading.RLock()
     outstanding.busy = {}
 
 

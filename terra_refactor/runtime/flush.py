@@ -81,12 +81,16 @@ def run_pending(run: Any, nodes: list[Node]) -> None:
     tapes = bool(opened) or bool(thread.recording())
     if run.hung:
         _drop_what_hangs_on_the_dead(run.slots)
-    wanted = _wanted(run.slots, tapes)
+    wanted = [slot for slot in _wanted(run.slots, tapes) if slot not in run.computed_aside]
     values: list[Any] = [None] * len(run.slots)
     pieces = _split(nodes, opened)
-    if pieces is None:
+    if pieces is None or (tapes and (nodes[-1].watched_later or _watched_after_use(nodes, opened))):
         wait_for_segments()
-        run.program.fell_back("a tape that stays open crosses one that does not")
+        run.program.fell_back(
+            "a tape that stays open crosses one that does not"
+            if pieces is None
+            else "a tape watches what was used before"
+        )
         _replay_nodes(run, nodes, values)
     else:
         needed_later = _needed_later(nodes, pieces)
@@ -102,6 +106,8 @@ def run_pending(run: Any, nodes: list[Node]) -> None:
     slots = run.slots
     for slot in wanted:
         slots[slot]._value = values[slot]
+    if thread.recording():
+        run_tapes.note_use(run, nodes[-1], values)
 
 
 def release(slots: list[Any]) -> list[weakref.ref[LazyTensor]]:
@@ -144,6 +150,27 @@ def _split(nodes: list[Node], opened: set[int]) -> list[tuple[bool, int, int]] |
         pieces.append((False, start, len(nodes)))
     # a closed tape must lie in one stretch: its first and last event have the same number of pieces before them
     return pieces
+
+
+def _watched_after_use(nodes: list[Node], opened: set[int]) -> bool:
+    """Whether an open tape begins to watch a tensor that it has seen used.
+
+    What it has recorded of that tensor's use, because of another operand that it watched, then leads to the tensor as well. The
+    entries of compiled segments do not: they lead to what was watched when they ran.
+    """
+    used: dict[int, set[Any]] = {}  # for each tape, what was used since it was entered
+    for node in nodes:
+        role = node.call.role if node.call is not None else Role.OPERATION
+        if role is Role.PUSH:
+            used.setdefault(node.tape, set())
+        elif role is Role.WATCH:
+            if node.tape in opened and not used.get(node.tape, set()).isdisjoint(node_references(node)):
+                return True
+        elif role is Role.OPERATION and used:
+            references = node_references(node)
+            for each in used.values():
+                each.update(references)
+    return False
 
 
 def _needed_later(nodes: list[Node], pieces: list[tuple[bool, int, int]]) -> set[int]:

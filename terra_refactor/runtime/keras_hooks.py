@@ -18,9 +18,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from terra_refactor.runtime.encoding import keras_scope_active
+from terra_refactor.runtime.lazy_tensor import LazyTensor
 from terra_refactor.runtime.program import Epoch
 from terra_refactor.runtime.state import thread
 from terra_refactor.runtime.tf_internals import (
+    EagerTensor,
     KerasLayer,
     KerasLoss,
     KerasOperation,
@@ -33,6 +35,7 @@ from terra_refactor.runtime.tf_internals import (
     tf,
 )
 from terra_refactor.runtime.trie import ArrayRule, Arrays, Call
+from terra_refactor.runtime.values import hung_on
 
 # attributes that Keras sets while it works, and that mean nothing to what a call computes
 _BOOKKEEPING = frozenset(("_called", "_metrics_lock", "_exclude_from_weight_decay_cache"))
@@ -273,7 +276,12 @@ def _layer_hook() -> Any:
 def _carries_mask(values: Any) -> bool:
     """Whether a tensor among the values, at any depth, has a mask of Keras: a key does not see it."""
     for value in values:
-        if isinstance(value, (list, tuple)):
+        kind = type(value)
+        if kind is LazyTensor or kind is EagerTensor:  # to ask for an attribute that is not there takes much longer
+            if value.__dict__ or (kind is LazyTensor and value._value is not None):
+                if hung_on(value).get("_keras_mask") is not None:
+                    return True
+        elif isinstance(value, (list, tuple)):
             if _carries_mask(value):
                 return True
         elif isinstance(value, dict):

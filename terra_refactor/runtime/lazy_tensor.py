@@ -16,6 +16,10 @@ import numpy as np
 from terra_refactor.runtime.state import thread
 from terra_refactor.runtime.tf_internals import EagerTensor, Reference, Tensor, ops, tf
 
+_missing: dict[str, str] = {}
+"""Attributes that no tensor has, with the words for it: Keras asks every tensor for a mask, and TensorFlow's answer takes long."""
+_MOST_MISSING = 256
+
 
 class LazyTensor(Tensor):  # type: ignore[misc]
     """Stands for one output of a deferred operation.
@@ -64,10 +68,17 @@ class LazyTensor(Tensor):  # type: ignore[misc]
         value = self._value
         if value is not None and name in value.__dict__:
             return value.__dict__[name]
+        text = _missing.get(name)
+        if text is not None:
+            raise AttributeError(text)
         try:
             return Tensor.__getattr__(self, name)
         except AttributeError as error:
             text = str(error).replace("'EagerTensor'", f"'{EagerTensor.__module__}.{EagerTensor.__qualname__}'")
+            if len(_missing) < _MOST_MISSING and not hasattr(
+                LazyTensor, name
+            ):  # else a property says why it is not there
+                _missing[name] = text
             raise AttributeError(text) from None
 
     # `isinstance(x, EagerTensor)` and TensorFlow's own `is_eager` checks look at this.
@@ -187,7 +198,7 @@ class _Reference(Reference):  # type: ignore[misc]
 
 
 _kept: list[weakref.ref[LazyTensor]] = []
-_kept_lock = threading.Lock()
+_kept_lock = threading.RLock()
 _FEW = 64
 _many = _FEW  # so many entries are a reason to look which of them are dead
 

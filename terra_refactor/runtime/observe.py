@@ -59,6 +59,7 @@ class Observation:
         self.ops = 0
         self.reads: set[int] = set()  # ids of the handles of variables
         self.writes: set[int] = set()
+        self.touches_variables = False
         self.rehung: Any = None  # the result on which the call hung functions of its own
         self._negative: dict[int, tuple[Any, Any]] = {}  # id of a comparison `x < 0` -> (tensor, the source of x)
         self._dynamic: dict[int, tuple[Any, Any, int | None]] = {}  # id -> (tensor, source, bound)
@@ -103,6 +104,7 @@ class Observation:
             self.refuse(f"{name} on a variable whose shape may change")
         reads_variable = bool(handles) or _has_objects(operands)
         if reads_variable:
+            self.touches_variables = True
             reads = name in op_rules.VARIABLE_READ_OPS or name in op_rules.INDEX_OPS or not (handles or not definition)
             (self.reads if reads else self.writes).update(touched_handles(operands))
         if name in op_rules.SHAPE_READING_OPS:

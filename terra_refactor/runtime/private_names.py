@@ -64,7 +64,7 @@ ATTRIBUTES: Final[tuple[tuple[str, Callable[[], Any], tuple[str, ...]], ...]] = 
     (
         "a tensor",
         lambda: make_constant(1.0),
-        ("_datatype_enum", "_num_elements", "_numpy_internal", "_rank", "_shape_tuple"),
+        ("_datatype_enum", "_id", "_num_elements", "_numpy_internal", "_rank", "_shape_tuple"),
     ),
     (
         "a tape",

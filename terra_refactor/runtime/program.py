@@ -78,6 +78,7 @@ class Program:
         self.nodes = 0
         self.replays = 0
         self.fetches = 0
+        self.asides = 0
         self.segments_built = 0
         self.segments_run = 0
         self.build_seconds = 0.0
@@ -123,6 +124,10 @@ class Program:
     def operations(self) -> int:
         """How many operations were deferred or run at once, in all calls."""
         return self.deferred + self.ran_at_once
+
+    def learned(self) -> int:
+        """A number that goes up when something is compiled, or runs one by one to be compiled when it comes again."""
+        return self.segments_built + self.replays
 
     def immediate(self, call: Call) -> None:
         self.ran_at_once += 1

@@ -79,7 +79,8 @@ def describe(program: Program) -> str:
     rate = 100.0 * program.deferred / total if total else 0.0
     lines.append(
         f"  operations: {program.deferred} deferred ({rate:.1f} %), {immediate} run at once;"
-        f" {program.fetches} values fetched, {program.replays} segments run one by one"
+        f" {program.fetches} values fetched, {program.asides} times data alone computed without waiting for the rest,"
+        f" {program.replays} segments run one by one"
     )
     lines.append(f"  time: {program.total_seconds:.3f} s, of which {program.graph_seconds:.3f} s submitting segments")
     for title, counts in (("fell back", program.fallbacks), ("could not be built", program.build_failures)):

@@ -14,13 +14,14 @@ from __future__ import annotations
 import sys
 import threading
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from types import FrameType
 from typing import Any
 
 import numpy as np
 
-from terra_refactor.runtime import flush, foreign, run_tapes, varying_index
+from terra_refactor.runtime import aside, flush, foreign, run_tapes, varying_index
 from terra_refactor.runtime.array_arguments import array_hint, has_tensor, may_convert_arrays
 from terra_refactor.runtime.encoding import LARGE_ARRAY, SMALL_ARRAY, Encoder, Fact, Unencodable, note_assignment
 from terra_refactor.runtime.executor import wait_for_segments
@@ -84,18 +85,21 @@ class Run(Encoder):
         self.real_tapes = thread.tapes  # those that are really entered on this thread, now and later
         self.tapes: list[run_tapes.TapeState] = []
         self.tape_ids: dict[int, int] = {}
+        self.used: dict[int, tuple[Any, list[Node]]] = {}  # what real tapes have seen used (run_tapes.py)
+        self.computed_aside: set[int] = set()  # slots whose values are there before what is pending runs
         self.pending: list[Node] = []
         self.slot_specs: list[SlotSpec] = []
         self.recorded = 0
         self.graph_seconds = 0.0
         self.operations_before = program.operations()
-        self.built_before = program.segments_built
+        self.learned_before = program.learned()
         self.flushing = 0  # the thread that is just running what is pending
         self.kept: list[Any] = []  # weak references to tensors that outlived their segment
         self.shared = False  # another thread runs operations: nothing is deferred any more
         self.lock = threading.RLock()
         self.real = False
         self.slots = []
+        self.node: Node
         self.start_segment()
 
     # --- segments ----------------------------------------------------------------------------------------------
@@ -130,6 +134,8 @@ class Run(Encoder):
     def start_segment(self) -> None:
         """Begin at the root again; whatever was made before is outside now."""
         recorded, real, slots, specs = self.recorded, self.real, self.slots, self.slot_specs
+        if real and thread.recording():
+            run_tapes.note_use(self, self.node, [real_of(slot) for slot in slots])
         self.slots = []
         self.hung = False
         self.inputs = []
@@ -139,6 +145,7 @@ class Run(Encoder):
         self.slot_specs = []
         self.tapes = []
         self.tape_ids = {}
+        self.computed_aside = set()
         self.recorded = 0
         self.real = False
         if recorded:
@@ -159,14 +166,16 @@ class Run(Encoder):
         keep(self.kept)
         self.kept = []
 
-    def cut(self) -> None:
-        """Run what is pending, and begin a new segment."""
+    def cut(self, wanted: Sequence[LazyTensor] = ()) -> None:
+        """Run what is pending, and begin a new segment. Python waits for the `wanted` tensors only."""
         try:
             if self.pending:
                 notice_patched_classes()
             if self.pending or self.flushing not in (0, self.ident):  # or they were run because a class was patched
                 with self.lock:  # another thread may be running them just now
                     if self.pending:
+                        if wanted and self.tld.is_eager:
+                            aside.compute(self, wanted)
                         self._run_pending()
             elif self.slots or self.tapes or self.inputs:
                 self.start_segment()
@@ -218,7 +227,7 @@ class Run(Encoder):
             self.force_from_elsewhere(lazy)
             return
         self.program.fetches += 1
-        self.cut()
+        self.cut((lazy,))
 
     def force_from_elsewhere(self, lazy: LazyTensor) -> None:
         """A deferred tensor was handed to another thread, which asks for its value."""
@@ -347,7 +356,7 @@ class Run(Encoder):
                 return call.eager(*args)
             finally:
                 self.depth -= 1
-        self.cut()
+        self.cut(aside.deferred_in(args))
         self.program.immediate(call)
         if call.raw is None:  # the hook on raw operations waits for what touches state
             wait_for_segments()
@@ -553,6 +562,7 @@ class Run(Encoder):
         child.hangs = _hangs(child.result)
         child.has_facts = any(spec.bound is not None or spec.static is not None for spec in specs)
         child.single = type(child.result) is SlotRef and len(specs) == 1
+        child.pure = call.role is Role.OPERATION and not (call.attributes or child.hangs or log.touches_variables)
         child.guards = tuple(sorted(log.guards, key=lambda guard: (guard.index, guard.bound)))
         self.node.children[key] = child  # last: whatever interrupts finds no half of a node
         self.bind(child, new)

@@ -10,6 +10,8 @@ holds its gradient. A tape that a cut finds open becomes real at that cut, and s
 
 from __future__ import annotations
 
+import itertools
+import weakref
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +21,7 @@ from terra_refactor.runtime.lazy_tensor import real_of
 from terra_refactor.runtime.observe import Observation
 from terra_refactor.runtime.state import hooks, thread
 from terra_refactor.runtime.tf_internals import GradientTape, IndexedSlices, pywrap_tfe
-from terra_refactor.runtime.trie import Call, Kind, Node, Role, SlotSpec, TapeRef, fill
+from terra_refactor.runtime.trie import Call, Kind, Node, Role, SlotRef, SlotSpec, TapeRef, fill, node_references
 from terra_refactor.runtime.values import collect, real_value, real_values
 
 original_push = GradientTape._push_tape
@@ -114,6 +116,8 @@ def _immediate(run: Any, call: Call, tape: Any, args: Any, kwargs: Any) -> Any:
         result = call.eager(tape, *real_values(args), **{name: real_value(value) for name, value in kwargs.items()})
     finally:
         run.depth -= 1
+    if call is WATCH and run.used:
+        _note_late_watch(run, args)
     if call is GRADIENT:
         for gradient in result if isinstance(result, (list, tuple)) else [result]:
             if type(gradient) is IndexedSlices and gradient.dense_shape is not None:
@@ -122,6 +126,42 @@ def _immediate(run: Any, call: Call, tape: Any, args: Any, kwargs: Any) -> Any:
                 rows = int(shape._numpy_internal()[0])
                 run.learn(gradient.indices, SlotSpec(shape.dtype, gradient.indices.shape, bound=rows))
     return result
+
+
+def note_use(run: Any, last: Node, values: Any) -> None:
+    """A segment that ends at `last` has run under a real tape: what it worked on."""
+    if last.operands is None:
+        found: set[int] = set()
+        node: Node | None = last
+        while node is not None:
+            found.update(r.index for r in node_references(node) if type(r) is SlotRef)
+            node = node.parent
+        last.operands = tuple(found)
+    used = run.used
+    there = (
+        slot for slot in last.operands if slot < len(values)
+    )  # an interruption may have hit between a node and its slots
+    computed = (values[slot] if values[slot] is not None else run.slots[slot]._value for slot in there)
+    for tensor in itertools.chain(run.inputs, computed):
+        if tensor is not None:
+            known = used.get(id(tensor))
+            if known is None or known[0]() is not tensor:
+                used[id(tensor)] = (weakref.ref(tensor), [last])
+            elif known[1][-1] is not last:
+                known[1].append(last)
+
+
+def _note_late_watch(run: Any, tensors: Any) -> None:
+    """A real tape begins to watch tensors: the next time, the segments that have worked on them run one by one (see `flush`)."""
+    for tensor in tensors:
+        if isinstance(tensor, (list, tuple)):
+            _note_late_watch(run, tensor)
+            continue
+        for each in (tensor, getattr(tensor, "_value", None)):
+            known = run.used.get(id(each))
+            if known is not None and known[0]() is each:
+                for node in known[1]:
+                    node.watched_later = True
 
 
 def push(run: Any, tape: Any) -> None:

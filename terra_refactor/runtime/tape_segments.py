@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from terra_refactor.runtime.executor import call_function
+from terra_refactor.runtime.executor import call_function, note_shape
 from terra_refactor.runtime.interrupts import held
 from terra_refactor.runtime.junctions import junctions
 from terra_refactor.runtime.lazy_tensor import real_of
@@ -54,6 +54,22 @@ class Entry:
     captured: tuple[int, ...]
     shape: tuple[str, ...]  # per input: "tensor", "slices" or "none"
     outputs: int
+    shapes: tuple[tuple[int, ...] | None, ...]  # of the outputs, where they are known
+    result: tuple[int, ...] | None  # the shape of the result itself
+
+
+class _Pending:
+    """Stands on a tape for a result that may not have been computed yet: what the tape asks for is known without waiting."""
+
+    __slots__ = ("_id", "_shape", "dtype")
+
+    def __init__(self, tensor: Any, shape: tuple[int, ...]) -> None:
+        self._id = tensor._id
+        self.dtype = tensor.dtype
+        self._shape = shape
+
+    def _shape_tuple(self) -> tuple[int, ...]:
+        return self._shape
 
 
 @dataclass(eq=False, slots=True)
@@ -107,7 +123,7 @@ class TapeSegment:
         for entry in variant.entries:
             pywrap_tfe.TFE_Py_TapeSetRecordOperation(
                 "CoExecutedSegment",
-                [results[entry.output]],
+                [results[entry.output] if entry.result is None else _Pending(results[entry.output], entry.result)],
                 [arguments[p] if p >= 0 else results[~p] for p in entry.inputs],
                 _backward(entry, [arguments[p] if p >= 0 else results[~p] for p in entry.captured], self.attrs),
                 None,
@@ -201,7 +217,13 @@ class TapeSegment:
             captured=tuple(captured),
             shape=tuple(shape),
             outputs=len(outputs),
+            shapes=tuple(_known_shape(output) for output in outputs),
+            result=_known_shape(result),
         )
+
+
+def _known_shape(tensor: Any) -> tuple[int, ...] | None:
+    return tuple(tensor.shape.as_list()) if tensor.shape.is_fully_defined() else None
 
 
 def _backward(entry: Entry, captured: list[Any], attrs: tuple[Any, ...]) -> Any:
@@ -216,6 +238,9 @@ def _backward(entry: Entry, captured: list[Any], attrs: tuple[Any, ...]) -> Any:
             results: Any = _differentiable(entry)(incoming, *captured)
         else:
             results = call_function(entry.name, [incoming, *captured], attrs, entry.outputs, wait=False)
+            for tensor, shape in zip(results, entry.shapes, strict=True):
+                if shape is not None:
+                    note_shape(tensor, shape)
         packed: list[Any] = []
         position = 0
         for kind in entry.shape:

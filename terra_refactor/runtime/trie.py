@@ -159,6 +159,10 @@ class Node:
         segments: what was compiled for the path that ends here.
         where: file and line of the program that made the call first.
         owner: the object whose method was called: it lives as long as the path.
+        pure: it works on its operands alone: on no variable, and on nothing that hangs on tensors.
+        watched_later: a tape that is open here begins to watch, later on, what the nodes before this one worked on.
+        operands: the slots that the nodes up to this one work on, once it has been asked for.
+        aside: what must run to compute some results, given by their slots, apart from all that is pending here (aside.py).
     """
 
     parent: Node | None = None
@@ -178,6 +182,10 @@ class Node:
     where: str = ""
     owner: Any = None
     children: dict[Any, Node] = field(default_factory=dict)
+    pure: bool = False
+    watched_later: bool = False
+    operands: tuple[int, ...] | None = None
+    aside: dict[tuple[int, ...], Any] = field(default_factory=dict)
     relaxed: dict[Any, Any] = field(default_factory=dict)
     segments: dict[Any, Any] = field(default_factory=dict)
     seen: int = 0

@@ -198,6 +198,17 @@ STATEMENTS = [
     ["mean.update_state(y)", "out.append(mean.result() + 0)"],
     ["for b{n} in tf.data.Dataset.from_tensor_slices(y).batch(1):", "    y = y * 0.5 + b{n} * {c}"],
     ["array[:] = i", "y = y + array * 0.01", "array[:] = 77"],
+    ["q{n} = tf.boolean_mask(x, x > {c})", "out.append(q{n})", "y = y * (0.5 + 0.1 * int(tf.size(q{n})))"],
+    [
+        "with tf.GradientTape() as t{n}:",
+        "    z{n} = tf.tanh(y @ w) * v + x * {c}",
+        "    d{n} = x * {c} + 1.0",
+        "    t{n}.watch({watched})",
+        "    k{n} = float(tf.reduce_sum(d{n}))",
+        "    l{n} = tf.reduce_sum(z{n} * d{n}) * k{n}",
+        "    l{n} += tf.reduce_sum(tf.gather(d{n} * z{n}, tf.where(x[:, 0] > 0)[:, 0]))",
+        "out.append((l{n}, t{n}.gradient(l{n}, [x, d{n}, v, w])))",
+    ],
     ["for q{n} in (lambda y=y: (yield from (y, y * {c})))():", "    y = y * 0.3 + tf.tanh(q{n})"],
 ]
 
@@ -224,6 +235,7 @@ def source(seed: int) -> str:
             "s": choose.randrange(2),
             "act": choose.choice(["softmax", "sigmoid", "relu", "elu"]),
             "look": "float(tf.reduce_mean(y))",
+            "watched": choose.choice(["x", "y", "w", f"d{number}"]),
             "maybe_look": choose.choice(["pass", "kept.append(float(tf.reduce_sum(y)))"]),
         }
         lines.extend(" " * 8 + line.format(**words) for line in choose.choice(STATEMENTS))

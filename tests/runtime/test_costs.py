@@ -126,3 +126,49 @@ def test_a_function_rests_longer_where_trying_again_cost_more() -> None:
 def test_a_narrow_win_is_measured_again_sooner_than_a_clear_one() -> None:
     narrow = drive(Costs("narrow"), 10_000, shim=1.0, eager=1.1).count(Way.EAGER)
     assert drive(Costs("clear"), 10_000, shim=1.0, eager=3.0).count(Way.EAGER) < narrow < 100
+
+
+def several_shapes(costs: Costs, shapes: int, calls: int, sights: int, new_each_time: bool = False) -> list[Way]:
+    """Calls on so many shapes in turn: eagerly 1, recorded 1.5, compiled at a later sight for 20, and 0.1 from then on."""
+    seen: dict[int, int] = {}
+    ways = []
+    for number in range(calls):
+        way = costs.way()
+        ways.append(way)
+        if way is Way.RESTS:
+            continue
+        shape = number if new_each_time else number % shapes
+        if way is Way.EAGER:
+            costs.ran(way, 1e-2, 0, False)
+            continue
+        count = seen[shape] = seen.get(shape, 0) + 1
+        seconds = 1.5e-2 if count <= sights else 0.2 if count == sights + 1 else 1e-3
+        costs.ran(way, seconds, 0, count <= sights + 1, count == 1)
+    return ways
+
+
+@pytest.mark.parametrize(("shapes", "sights"), [(8, 1), (32, 1), (32, 3)])
+def test_shapes_that_come_again_are_compiled_before_it_is_decided(shapes: int, sights: int) -> None:
+    ways = several_shapes(Costs("epochs"), shapes, 2000, sights)
+    assert set(ways[-500:]) == {Way.FREE}
+    assert ways.count(Way.RESTS) == 0
+
+
+def test_shapes_that_never_come_again_are_given_up_as_soon_as_before() -> None:
+    ways = several_shapes(Costs("lengths"), 0, 5000, 1, new_each_time=True)
+    assert ways.index(Way.RESTS) < 64
+    assert ways.count(Way.RESTS) > 0.95 * len(ways)
+
+
+def test_what_goes_into_compiling_is_bounded() -> None:
+    costs = Costs("large")
+    spent = 0.0
+    for number in range(100_000):  # 5,000 shapes, each compiled for ten seconds when it comes again
+        way = costs.way()
+        if way is Way.EAGER:
+            costs.ran(way, 1e-2, 0, False)
+        elif way is not Way.RESTS:
+            again = number >= 5000
+            spent += 10.0 if again else 0.0
+            costs.ran(way, 10.0 if again else 1.5e-2, 0, True, not again)
+    assert spent < 200.0

@@ -214,6 +214,28 @@ def test_tapes_across_fetches_in_every_way(same: Any) -> None:
     same(build, calls=6)
 
 
+@pytest.mark.parametrize("later", [False, True])
+def test_a_tape_watches_what_it_has_seen_used(same: Any, later: bool) -> None:
+    """What was recorded because of another operand leads to a tensor that is watched only afterwards, too."""
+
+    def build() -> Any:
+        weight = tf.Variable(2.0, dtype=tf.float64)
+
+        def step(number: int) -> Any:
+            x = tf.constant([1.0, 2.0 + number], tf.float64)
+            with tf.GradientTape() as tape:
+                y = x * weight + 0.1 * x
+                scale = float(tf.reduce_sum(y)) if later else 1.0
+                tape.watch([x])
+                scale = scale + float(tf.reduce_sum(y))
+                total = tf.reduce_sum(y * x) * scale
+            return tape.gradient(total, [x, weight])
+
+        return step, lambda: weight
+
+    same(build, 6)
+
+
 def test_jacobians_and_gradients_of_gradients_through_compiled_segments(same: Any) -> None:
     def build() -> Any:
         v = tf.Variable(data(3))

@@ -1,0 +1,128 @@
+"""Values that need little of what is pending are computed by themselves: Python need not wait for the rest.
+
+Computes: the pending nodes that a wanted value depends on and, where they are few and touch no variable, their results.
+Needs: the run and the nodes that it has deferred. Gives: `compute`.
+Ignores: what is pending (run.py): it runs afterwards as it always does, without anybody waiting for it, and computes these values again.
+
+A program that selects the true boxes of an image, or reads the length of a sentence, asks for a value of its data in the middle of
+a step. The same paths and segments begin and end there; the value does not come from the segment that holds the whole network.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from typing import Any, Final
+
+from terra_refactor.runtime.lazy_tensor import LazyTensor
+from terra_refactor.runtime.state import thread
+from terra_refactor.runtime.tf_internals import pywrap_tfe
+from terra_refactor.runtime.trie import InputRef, Node, Role, SlotRef, fill, node_references
+from terra_refactor.runtime.values import collect
+
+MOST: Final = 24
+"""Nodes: each is run by itself, as eager execution does."""
+LEAST_LEFT: Final = 8
+"""Pending nodes that need not be waited for: for fewer it is not worth the work."""
+_UNKNOWN: Final = object()
+
+
+def deferred_in(values: Any) -> list[LazyTensor]:
+    """The deferred tensors among the values, at any depth of lists and tuples."""
+    found: list[LazyTensor] = []
+    for value in values:
+        kind = type(value)
+        if kind is LazyTensor:
+            found.append(value)
+        elif kind is list or kind is tuple:
+            found.extend(deferred_in(value))
+    return found
+
+
+def compute(run: Any, tensors: Sequence[LazyTensor]) -> None:
+    """Give the deferred tensors their values now, if that needs few of the pending nodes, none of which a tape records.
+
+    The other results of these nodes get their values, too.
+    """
+    pending: list[Node] = run.pending
+    if (
+        len(pending) < LEAST_LEFT or pending[-1].watched_later
+    ):  # a tape is to watch the very tensors that it has seen used
+        return
+    slots = tuple(sorted({each._slot for each in tensors if each._value is None and each._owner is run.slots}))
+    if not slots:
+        return
+    known = pending[-1].aside  # the nodes before it are always the same
+    needed = known.get(slots, _UNKNOWN)
+    if needed is _UNKNOWN:
+        needed = known[slots] = _needed(pending, slots)
+    if needed is None:
+        return
+    run.depth += 1
+    try:
+        if not thread.recording() or not _recorded(run, pending, needed):
+            _run(run, [pending[index] for index in needed])
+    finally:
+        run.depth -= 1
+
+
+def _needed(pending: list[Node], slots: Sequence[int]) -> tuple[int, ...] | None:
+    """The places of the nodes that the slots depend on, or None where they are too many or have anything to do with variables or tapes."""
+    first_slots = [node.first_slot for node in pending]
+    most = min(MOST, len(pending) - LEAST_LEFT)
+    found: set[int] = set()
+    left = list(slots)
+    while left:
+        slot = left.pop()
+        place = bisect_right(first_slots, slot) - 1  # a node without results begins where the next one does
+        node = pending[place]
+        if node.specs[slot - node.first_slot].static is not None or place in found:
+            continue
+        if not node.pure or len(found) == most:
+            return None
+        found.add(place)
+        left.extend(reference.index for reference in node_references(node) if type(reference) is SlotRef)
+    touched: set[tuple[Any, int]] = {
+        (InputRef, r.index) for place in found for r in node_references(pending[place]) if type(r) is InputRef
+    }
+    touched |= {(SlotRef, slot) for place in found for slot in _slots_of(pending[place])}
+    for node in pending:
+        if node.call is not None and node.call.role is Role.WATCH:
+            if any((type(reference), reference.index) in touched for reference in node_references(node)):
+                return None
+    return tuple(sorted(found))
+
+
+def _slots_of(node: Node) -> range:
+    return range(node.first_slot, node.first_slot + len(node.specs))
+
+
+def _recorded(run: Any, pending: list[Node], needed: tuple[int, ...]) -> bool:
+    """Whether a tape that really records watches what the nodes work on."""
+    inputs = {r.index for place in needed for r in node_references(pending[place]) if type(r) is InputRef}
+    return bool(pywrap_tfe.TFE_Py_TapeSetShouldRecordBackprop([run.inputs[index] for index in sorted(inputs)]))
+
+
+def _run(run: Any, nodes: list[Node]) -> None:
+    slots = run.slots
+    values: Any = {}
+    for node in nodes:
+        call = node.call
+        assert call is not None
+        for reference in node_references(node):
+            if type(reference) is SlotRef and reference.index not in values:
+                values[reference.index] = slots[reference.index]._value
+        args = [fill(template, values, run.inputs, ()) for template in node.args]
+        kwargs = {name: fill(template, values, run.inputs, ()) for name, template in node.kwargs.items()}
+        result = call.eager(*args, **kwargs)
+        found: list[Any] = []
+        if not collect(node.result, result, node.first_slot, found) or len(found) != len(node.specs):
+            return  # what it gives is right all the same, when all that is pending runs
+        values.update(zip(_slots_of(node), found, strict=True))
+    run.program.asides += 1
+    for node in nodes:
+        for slot in _slots_of(node):
+            lazy = slots[slot]
+            if lazy._value is None:
+                lazy._value = values[slot]
+                run.computed_aside.add(slot)
