@@ -69,7 +69,6 @@ class Outstanding:
     """
 
     def __init__(self) -> None:
-        self.lock = threading.RLock()  # an interruption may leave it taken, and its own thread goes on
         self.numbers = itertools.count()
         self.busy: dict[Any, int] = {}  # executor -> number of the last segment submitted to it
 
@@ -141,7 +140,6 @@ _kept_from_before_a_fork: list[Any] = []
 def forget_executors() -> None:
     """In a forked process: the threads behind the executors do not exist, so nothing waits for them, not even their end."""
     _kept_from_before_a_fork.extend((_executors.segments, dict(outstanding.busy)))
-    outstanding.lock = threading.RLock()
     outstanding.busy = {}
 
 
@@ -201,9 +199,8 @@ def wait_for_segments() -> None:
         except Exception as error:
             queue.clear_error()
             failure = failure or error
-        with outstanding.lock:
-            if outstanding.busy.get(queue) == last:  # else its thread has submitted another segment meanwhile
-                del outstanding.busy[queue]
+        if outstanding.busy.get(queue) == last:  # else its thread has submitted another segment meanwhile
+            outstanding.busy.pop(queue, None)  # without a lock: an interruption could leave it taken
     if isinstance(failure, ops.core._NotOkStatusException):
         raise ops.core._status_to_exception(failure) from None
     if failure is not None:

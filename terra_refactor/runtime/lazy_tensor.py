@@ -198,15 +198,14 @@ class _Reference(Reference):  # type: ignore[misc]
 
 
 _kept: list[weakref.ref[LazyTensor]] = []
-_kept_lock = threading.RLock()
+_kept_lock = threading.Lock()
 _FEW = 64
 _many = _FEW  # so many entries are a reason to look which of them are dead
 
 
 def keep(references: list[weakref.ref[LazyTensor]]) -> None:
     """These outlive the segments that made them: the program has them still."""
-    with _kept_lock:
-        _kept.extend(references)
+    _kept.extend(references)
     if len(_kept) > _many:
         any_kept()
 
@@ -214,10 +213,14 @@ def keep(references: list[weakref.ref[LazyTensor]]) -> None:
 def any_kept() -> bool:
     """Whether the program has any deferred tensor, with a value or without."""
     global _many  # noqa: PLW0603
-    with _kept_lock:
-        _kept[:] = [reference for reference in _kept if reference() is not None]
-        _many = 2 * len(_kept) + _FEW
-        return bool(_kept)
+    if _kept_lock.acquire(blocking=False):  # never waited for: an interruption may have left it taken
+        try:
+            before = list(_kept)
+            _kept[: len(before)] = [reference for reference in before if reference() is not None]
+            _many = 2 * len(_kept) + _FEW
+        finally:
+            _kept_lock.release()
+    return any(reference() is not None for reference in list(_kept))
 
 
 def real_of(value: Any) -> Any:
