@@ -16,8 +16,19 @@ from lsp_server.progress import slow_analysis
 from lsp_server.server import TerraServer
 from lsp_server.settings import SECTION, EditorSettings, parse_settings
 from terra_refactor.syntax.source import display_path
+from terra_refactor.workspace.data_files import may_be_data
 
-WATCHED = ("**/*.py", "**/*.ipynb", "**/pyproject.toml", "**/terra-refactor.toml", "**/.gitignore", "**/*record*.json")
+DATA = "**/*.{json,toml,yaml,yml,ini,cfg,csv,tsv,txt,npy}"
+"""Files whose content the program may read as numbers; only those that its texts name count."""
+WATCHED = (
+    "**/*.py",
+    "**/*.ipynb",
+    "**/pyproject.toml",
+    "**/terra-refactor.toml",
+    "**/.gitignore",
+    "**/*record*.json",
+    DATA,
+)
 _CONFIGURATIONS = frozenset({"pyproject.toml", "terra-refactor.toml", ".gitignore"})
 
 
@@ -130,10 +141,14 @@ def register(server: TerraServer) -> None:
         if any(os.path.basename(path) in _CONFIGURATIONS for path in paths):
             documents.remake_sessions()
         else:
+            concerned = False
             for session in documents.sessions():
                 own = [display_path(path) for path in paths if session.owns(path)]
                 if own or session.records_changed():
                     session.files_changed(own, listing=listing and bool(own))
+                    concerned = True
+            if not concerned and all(map(may_be_data, paths)):
+                return  # a run writes its logs
             documents.generation += 1
         changed()
         refresh(server)

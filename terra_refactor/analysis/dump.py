@@ -9,6 +9,7 @@ from typing_extensions import assert_never
 
 from terra_refactor.analysis.facts import ContextFacts, ProgramFacts
 from terra_refactor.domain.dim import format_dim
+from terra_refactor.domain.file_marks import mark_of
 from terra_refactor.domain.lattice import join_all
 from terra_refactor.domain.shape import format_shape
 from terra_refactor.domain.value import (
@@ -58,7 +59,7 @@ def format_value(program: Program, facts: ProgramFacts, value: Value) -> str:
             return repr(constant)
         case Scalar(kind, dim, symbolic):
             shown_kind = f"{kind.value} of a tensor" if symbolic else kind.value
-            return shown_kind if dim is None else f"{shown_kind} {format_dim(dim)}"
+            return shown_kind if dim is None or mark_of(value) is not None else f"{shown_kind} {format_dim(dim)}"
         case TensorValue(type, kind, content):
             prefix = "" if kind is TensorKind.TENSOR else f"{kind.value} "
             return f"{prefix}{type}" + ("" if content is None else f" = {shown(content)}")

@@ -98,6 +98,9 @@ class FailureFact:
     """Since which release it fails, where those before are known to do something else; None if it fails everywhere."""
     by_default: bool = False
     """Its sizes are computed from options with defaults: it may fail only in runs with these."""
+    in_files: str = ""
+    r"""What files beside the program would have to hold, as they do now: `with \`units\` = 64 in options.json`; empty if that does not
+    matter."""
 
 
 @dataclass(frozen=True, slots=True)

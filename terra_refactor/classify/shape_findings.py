@@ -71,6 +71,8 @@ def failures(
                 doubt = proof.doubt_of_failure(context, failure) or _doubt_of_way(
                     facts, reached, proof, expected, context, failure
                 )
+                if failure.in_files:
+                    found = doubted(found, failure.in_files)
                 yield found if doubt is None else doubted(found, doubt)
 
 

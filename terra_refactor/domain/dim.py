@@ -7,6 +7,7 @@ different ones may or may not be. Sizes are never negative; symbols stand for si
 A *chosen* symbol is a number that the user of the program chooses, an option of its command line or a number of a configuration file. As
 a size an option is taken to be 2 or more, so that `h` and `2*h` differ, and the number of a file 1 or more; as a number either may be
 anything (`same_number`). An option has a default, too: two sizes differ also where they do in the run with all defaults (`at_defaults`).
+The number of a file that lies beside the program has the one that the file holds now in the place of a default (`numbers_of_files`).
 
 A size has two views (adr/0012): what it is when the program runs eagerly, and what is static while a graph is traced. They are the same
 but for an `OpenDim`, which TensorFlow does not know while it traces. Arithmetic computes both; comparisons are about the eager view.
@@ -17,7 +18,9 @@ Ignores: anything but integer polynomials. Other expressions are None.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from enum import Enum
 from typing import Final, TypeAlias
@@ -126,7 +129,9 @@ _WHERE: Final = "\n"
 """Stands between the identity of a symbol, which is not shown, and its name."""
 _BY_DEFAULT: Final = "\f"
 """Stands between the name of a symbol and the number that it is by default."""
-_LONGEST: Final = 200
+_IN_FILE: Final = "\v"
+"""Stands between that number and the file that holds it."""
+_LONGEST: Final = 400
 _CEIL: Final = "/^"
 _LEAST: Final = {_CHOSEN: 2} | {first: least for least, first in _LOADED.items()}
 """The least size that a symbol stands for, by the first character of its name; 0 for all others."""
@@ -139,9 +144,15 @@ def chosen(name: str, default: int | None = None) -> SymbolicDim:
     return symbol(f"{_CHOSEN if default >= _LEAST[_CHOSEN] else _ANY}{_WHERE}{name}{_BY_DEFAULT}{default}")
 
 
-def loaded(source: str, name: str, least: int = 1, default: int | None = None) -> SymbolicDim:
-    """A number that is loaded, shown as `name`; `source` says where it stands in which file. It is `least` (1 or 2) or more."""
-    return symbol(f"{_LOADED[least]}{source}{_WHERE}{name}" + ("" if default is None else f"{_BY_DEFAULT}{default}"))
+def loaded(source: str, name: str, least: int = 1, default: int | None = None, file: str = "") -> SymbolicDim:
+    """A number that is loaded, shown as `name`; `source` says where it stands in which file. It is `least` (1 or 2) or more.
+
+    `default` is what it is where nothing else is said: without an environment variable, or in `file` as it stands.
+    """
+    usual = "" if default is None else f"{_BY_DEFAULT}{default}" + (f"{_IN_FILE}{file}" if file else "")
+    if not name.isprintable():
+        name = "..."  # a key may have the characters that divide the parts of a symbol
+    return symbol(f"{_LOADED[least]}{source}{_WHERE}{name}{usual}")
 
 
 def loaded_name(dim: Dim) -> tuple[str, str] | None:
@@ -181,8 +192,15 @@ def defaults_of(dim: Dim) -> dict[str, int]:
 
 
 def _by_default(name: str) -> int | None:
-    text = name.rpartition(_BY_DEFAULT)[2] if _BY_DEFAULT in name else ""
+    text = name.rpartition(_BY_DEFAULT)[2].partition(_IN_FILE)[0] if _BY_DEFAULT in name else ""
     return int(text) if text else None
+
+
+def numbers_of_files(dim: Dim) -> dict[str, str]:
+    """The numbers that a size is computed from and that stand in files beside the program, as they are shown, with the files."""
+    dim = eager(dim)
+    names = {name for monomial, _ in dim.terms for name in monomial} if isinstance(dim, SymbolicDim) else set()
+    return {_shown(name): name.rpartition(_IN_FILE)[2] for name in sorted(names) if _IN_FILE in name}
 
 
 def at_defaults(dim: Dim) -> int | None:
@@ -202,6 +220,27 @@ def at_defaults(dim: Dim) -> int | None:
     return total
 
 
+_NOTED: ContextVar[list[Dim] | None] = ContextVar("sizes that an answer depends on", default=None)
+
+
+@contextmanager
+def noting_numbers_of_files() -> Iterator[list[Dim]]:
+    """Sizes that are said to differ because of what files hold now, of all questions that are asked inside."""
+    found: list[Dim] = []
+    token = _NOTED.set(found)
+    try:
+        yield found
+    finally:
+        _NOTED.reset(token)
+
+
+def note_numbers_of_files(*dims: Dim) -> None:
+    """An answer depends on these sizes as they are by default."""
+    noted = _NOTED.get()
+    if noted is not None:
+        noted.extend(dim for dim in dims if numbers_of_files(dim))
+
+
 def _computed(left: Dim, operation: str, right: Dim, value: Callable[[int, int], int]) -> SymbolicDim | None:
     """A non-polynomial function of options, if all of them have defaults."""
     one, other = at_defaults(left), at_defaults(right)
@@ -213,7 +252,9 @@ def _computed(left: Dim, operation: str, right: Dim, value: Callable[[int, int],
     shown = [text if " " not in text and "*" not in text else f"({text})" for text in map(format_dim, (left, right))]
     written = f"ceil({'/'.join(shown)})" if operation == _CEIL else f"({operation.join(shown)})"
     name = f"{_ANY}{operation}{sides!r}{_WHERE}{written}"
-    return symbol(f"{name}{_BY_DEFAULT}{value(one, other)}") if len(name) < _LONGEST else None
+    files = ", ".join(sorted({*numbers_of_files(left).values(), *numbers_of_files(right).values()}))
+    usual = f"{_BY_DEFAULT}{value(one, other)}" + (f"{_IN_FILE}{files}" if files else "")
+    return symbol(f"{name}{usual}") if len(name) < _LONGEST else None
 
 
 def _above_least(dim: SymbolicDim) -> dict[Monomial, int]:
@@ -357,7 +398,10 @@ def equal(left: Dim, right: Dim) -> Truth:
     ):
         return Truth.NO
     # the run with all defaults is one that the program has
-    return Truth.NO if at_defaults(difference) not in (None, 0) else Truth.UNKNOWN
+    if at_defaults(difference) in (None, 0):
+        return Truth.UNKNOWN
+    note_numbers_of_files(difference)
+    return Truth.NO
 
 
 def same_number(left: Dim, right: Dim) -> Truth:

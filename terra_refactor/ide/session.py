@@ -28,6 +28,7 @@ from terra_refactor.syntax.modules import ModuleIndex
 from terra_refactor.syntax.source import Source, display_path, read_source
 from terra_refactor.workspace.at_releases import at_releases
 from terra_refactor.workspace.cache import LoweringCache, ResultCache
+from terra_refactor.workspace.data_files import KnownData, digests_of, may_be_data
 from terra_refactor.workspace.evidence import (
     NO_EVIDENCE,
     RunEvidence,
@@ -108,6 +109,7 @@ class Session:
         self._buffers: Mapping[str, Source] = {}
         self._found: DiscoveredFiles | None = None
         self._disk: dict[str, _Disk] = {}
+        self._data = KnownData()
         self._scans: dict[str, tuple[str, tuple[ImportScan, ...]]] = {}
         self._edges: dict[str, tuple[tuple[ImportScan, ...], frozenset[str]]] = {}
         self._index: ModuleIndex | None = None
@@ -134,8 +136,9 @@ class Session:
     # --- texts ---------------------------------------------------------------------------------------------------------------------
 
     def owns(self, file: str) -> bool:
-        """Whether an absolute path lies in the project."""
-        return file == self.root or file.startswith(self.root.rstrip(os.sep) + os.sep)
+        """Whether an absolute path lies in the project, and is of use for it."""
+        is_inside = file == self.root or file.startswith(self.root.rstrip(os.sep) + os.sep)
+        return is_inside and (not may_be_data(file) or self._data.is_named(file))
 
     def set_buffer(self, path: str, source: Source) -> None:
         """An open text takes the place of the file of that path (as in reports)."""
@@ -161,7 +164,7 @@ class Session:
     def check_disk(self) -> bool:
         """Looks at the times of the files, for editors that do not tell. True if any has changed."""
         changed = [path for path, known in tuple(self._disk.items()) if known.stamp != _stamp(known.file)]
-        if changed or self.records_changed():
+        if changed or self.records_changed() or self._data.has_changed():
             self.files_changed(changed, listing=bool(changed))
             return True
         return False
@@ -278,8 +281,9 @@ class Session:
                 found.append(group)
             evidence = self._evidence(sources)
             return {
-                group: _identity({path: sources[path] for path in group if path in sources}, names, evidence.key(group))
+                group: _identity(own, names, f"{evidence.key(group)}{digests_of(self._data_of(own))}")
                 for group in sorted(found, key=lambda group: (-len(group), group))
+                for own in [{path: sources[path] for path in group if path in sources}]
             }
 
     def keep(self, cancelled: Cancelled = lambda: False) -> None:
@@ -308,6 +312,10 @@ class Session:
         if found is None:
             found = self._found = discover_files([self.root] if os.path.lexists(self.root) else [], self.config)
         return found
+
+    def _data_of(self, sources: Mapping[str, Source]) -> dict[str, bytes]:
+        found = {display_path(path): file for path, file in self._discovered().data.items()}
+        return self._data.of(found, (source.text for source in sources.values()))
 
     def _sources(self, buffers: Mapping[str, Source]) -> tuple[dict[str, Source], dict[str, FileError]]:
         sources: dict[str, Source] = {}
@@ -385,7 +393,8 @@ class Session:
         names = {path: name for path, _, name in name_sources(sources, index) if path in own}
         pins = self._pins_of(own)
         config = for_releases(self.config, (pins.get(path) for path in own))
-        identity = _identity(own, names, f"{evidence.key(own)}{pins}")
+        data = self._data_of(own)
+        identity = _identity(own, names, f"{evidence.key(own)}{pins}{digests_of(data)}")
         for known in self._snapshots:
             if known.identity == identity:
                 self._snapshots = (*(other for other in self._snapshots if other is not known), known)
@@ -398,7 +407,7 @@ class Session:
         modules = {result.name: result for result in lowered.values() if isinstance(result, ModuleIR)}
         paths = {name: path for path, name in names.items()}
         imports = ProjectImports(index, paths, {module.path: module.name for module in modules.values()})
-        program = evidence.given_to(Program(dict(sorted(modules.items())), imports))
+        program = evidence.given_to(Program(dict(sorted(modules.items())), imports, data=data))
 
         def advance(done: int, total: int) -> None:
             _check(cancelled)
@@ -408,7 +417,7 @@ class Session:
         place = None
         if self._results is not None and not evidence.functions and not left_out:
             files = ((path, names[path], path in index.files and index.files[path].is_package) for path in own)
-            place = place_of_analysis(config, program.stubs, files)
+            place = place_of_analysis(config, program.stubs, data, files)
         judge = self._judge_of(component, program, place, config)
         lines = sum(module.line_count for module in modules.values())
         try:

@@ -58,6 +58,8 @@ class Program:
     """The texts of the `.pyi` files that lie among them, by module name."""
     recorded: Mapping[FunctionId, FunctionSeen] = field(default_factory=dict)
     """Recorded facts about functions, at their current places."""
+    data: Mapping[str, bytes] = field(default_factory=dict)
+    """Contents of the data files that lie among them and that their texts name, by path as in reports; of arrays only the beginning."""
 
     def function(self, identity: FunctionId) -> Function:
         """The function with that identity; KeyError if there is none."""

@@ -30,6 +30,7 @@ from terra_refactor.rules.rule import Finding
 from terra_refactor.syntax.source import Source
 from terra_refactor.workspace.cache import LoweringCache, ResultCache
 from terra_refactor.workspace.component_result import ComponentResult
+from terra_refactor.workspace.data_files import data_of, digests_of
 from terra_refactor.workspace.evidence import NO_EVIDENCE, RunEvidence
 from terra_refactor.workspace.found_region import FoundRegion, may_have_regions, region_findings, without_shim
 from terra_refactor.workspace.import_graph import components, imported_files, loaded_with, scan_imports
@@ -326,7 +327,10 @@ def _place_of_analysis(project: ReadProject, config: Config, group: Sequence[str
     from terra_refactor.workspace.kept_analysis import place_of_analysis  # noqa: PLC0415 - what is in the cache needs none
 
     tasks = [project.tasks[path] for path in group]
-    return place_of_analysis(config, project.stubs, ((task.source.path, task.name, task.is_package) for task in tasks))
+    data = data_of(project.data, (task.source.text for task in tasks))
+    return place_of_analysis(
+        config, project.stubs, data, ((task.source.path, task.name, task.is_package) for task in tasks)
+    )
 
 
 def _key(
@@ -347,4 +351,7 @@ def _place(project: ReadProject, config: Config, group: Sequence[str], imports: 
     for path in group:
         task = project.tasks[path]
         parts.append(repr((path, task.name, task.is_package, sorted(imports[path]))))
+    data = data_of(project.data, (project.tasks[path].source.text for path in group))
+    if data:
+        parts.append(repr(digests_of(data)))
     return "\n".join(parts)

@@ -30,6 +30,7 @@ from terra_refactor.rules.rule import Rule
 from terra_refactor.syntax.deep_stack import call_with_deep_stack
 from terra_refactor.workspace.cache import LoweringCache, ResultCache
 from terra_refactor.workspace.collection import without_collection
+from terra_refactor.workspace.data_files import digests_of
 from terra_refactor.workspace.graph_codec import CodecError, Names, decode, encode
 from terra_refactor.workspace.judgement import RepeatedJudge
 from terra_refactor.workspace.judging import judged_by
@@ -123,10 +124,12 @@ def _question_named(name: tuple[str, str]) -> Question[Any, Any, Any]:
     return found
 
 
-def place_of_analysis(config: Config, stubs: Mapping[str, str], files: Iterable[tuple[str, str, bool]]) -> str:
+def place_of_analysis(
+    config: Config, stubs: Mapping[str, str], data: Mapping[str, bytes], files: Iterable[tuple[str, str, bool]]
+) -> str:
     """A text that tells all that an analysis depends on beside the texts: each file by its path, its module's name, and whether it is a
     package."""
-    return repr(("analysis", judged_by(config), sorted(stubs.items()), sorted(files)))
+    return repr(("analysis", judged_by(config), sorted(stubs.items()), digests_of(data), sorted(files)))
 
 
 def keep_analysis(

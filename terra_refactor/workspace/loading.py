@@ -24,6 +24,7 @@ from terra_refactor.syntax.path_edits import read_path_additions
 from terra_refactor.syntax.source import STDIN_NAME, Source, display_path, read_source, source_from_bytes
 from terra_refactor.tf_model import registry
 from terra_refactor.workspace.cache import LoweringCache
+from terra_refactor.workspace.data_files import data_of, read_data_files
 from terra_refactor.workspace.pool import Lowered, LoweringResult, LoweringTask, available_jobs, lower_files
 from terra_refactor.workspace.project import DiscoveredFiles, discover_files
 from terra_refactor.workspace.results import FileError
@@ -52,6 +53,8 @@ class ReadProject:
     """The texts of the `.pyi` files among the paths, by module name."""
     skipped_links: tuple[str, ...] = ()
     """Links that lead out of the given paths and were not followed."""
+    data: Mapping[str, bytes] = field(default_factory=dict)
+    """Contents of the data files among the paths that a text names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +131,10 @@ def read_project(
         path: LoweringTask(source, name, path in index.files and index.files[path].is_package)
         for path, source, name in name_sources(sources, index)
     }
-    return ReadProject(tasks, index, tuple(errors), _read_stubs(found, sources), found.skipped_links)
+    data = read_data_files(
+        {display_path(path): file for path, file in found.data.items()}, (source.text for source in sources.values())
+    )
+    return ReadProject(tasks, index, tuple(errors), _read_stubs(found, sources), found.skipped_links, data)
 
 
 def _read_stubs(found: DiscoveredFiles, sources: Mapping[str, Source]) -> dict[str, str]:
@@ -176,8 +182,9 @@ def _program(project: ReadProject, paths: Mapping[str, str], results: Sequence[L
     lowered = [result for result in results if isinstance(result, Lowered)]
     modules = {result.module.name: result.module for result in lowered}
     imports = ProjectImports(project.index, paths, {module.path: module.name for module in modules.values()})
+    data = data_of(project.data, (project.tasks[module.path].source.text for module in modules.values()))
     return LoadedProgram(
-        program=Program(dict(sorted(modules.items())), imports, project.stubs),
+        program=Program(dict(sorted(modules.items())), imports, project.stubs, data=data),
         errors=tuple(result for result in results if isinstance(result, FileError)),
         cached_files=sum(result.cached for result in lowered),
     )

@@ -21,6 +21,7 @@ from pathspec import GitIgnoreSpec
 from terra_refactor.config import Config, is_inside, is_slow_glob
 from terra_refactor.errors import SourceError, UsageError
 from terra_refactor.syntax.source import describe_os_error, display_path, relative_path
+from terra_refactor.workspace.data_files import may_be_data
 
 STDIN = "-"
 
@@ -53,6 +54,7 @@ class DiscoveredFiles:
         outside: the files that links lead to out of the given paths; there are such only if these links are followed.
         skipped_links: the links that lead there otherwise.
         stdin: whether standard input was asked for.
+        data: the data files among them, with where each lies; no links.
     """
 
     files: tuple[str, ...]
@@ -64,6 +66,7 @@ class DiscoveredFiles:
     outside: frozenset[str] = frozenset()
     skipped_links: tuple[str, ...] = ()
     stdin: bool = False
+    data: Mapping[str, str] = field(default_factory=dict)
 
 
 def discover_files(
@@ -126,6 +129,7 @@ class _Walk:
         self._errors: dict[str, SourceError] = {}
         self._seen_folders: set[tuple[int, int]] = set()
         self._links: list[tuple[str, str]] = []
+        self._data: dict[str, str] = {}  # shown path -> absolute path
 
     def result(self, stdin: bool) -> DiscoveredFiles:
         self._add_linked_files()
@@ -141,6 +145,7 @@ class _Walk:
             ),
             skipped_links=tuple(sorted(self._skipped_links)),
             stdin=stdin,
+            data=self._data,
         )
 
     def add_file(self, path: str) -> None:
@@ -226,6 +231,9 @@ class _Walk:
                     continue
                 yield (entry.path, place, ignores), is_link
                 continue
+            if may_be_data(name) and place.isprintable() and not is_link and entry.is_file():
+                if not self._is_ignored(entry.path, ignores, is_folder=False):
+                    self._data.setdefault(place, entry.path)
             if name not in _MARKERS and (not interesting or self._is_ignored(entry.path, ignores, is_folder=False)):
                 continue
             if is_link and not self._may_follow(place, os.path.realpath(entry.path)):

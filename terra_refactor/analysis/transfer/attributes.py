@@ -25,6 +25,7 @@ from terra_refactor.analysis.frames import CallArguments, Frame
 from terra_refactor.analysis.transfer.allocation import thaw
 from terra_refactor.analysis.transfer.arrays import array_given_form
 from terra_refactor.analysis.transfer.command_line import flag_value
+from terra_refactor.analysis.transfer.data_files import attribute_of_path
 from terra_refactor.analysis.transfer.dispatch import is_dispatcher, register_of
 from terra_refactor.analysis.transfer.iteration import static_size_value
 from terra_refactor.analysis.transfer.kept_tensors import holds_new_tensor
@@ -109,6 +110,8 @@ def attribute_of(site: Site, value: Value, name: str) -> Value:
         case UnknownValue() if value.origin == LOADED:
             array = array_with(name)
             return UNKNOWN if array is None else attribute_of(site, array, name)
+        case UnknownValue() if (found := attribute_of_path(value, name)) is not None:
+            return found
         case UnknownValue() if (item := attribute_of_loaded(site, value, name)) is not None:
             return item
         case UnknownValue():

@@ -17,6 +17,7 @@ from terra_refactor.analysis.freezing import freeze
 from terra_refactor.analysis.refine import replace_value
 from terra_refactor.analysis.transfer.arrays import array_changed
 from terra_refactor.analysis.transfer.contents import note_arguments, note_contents
+from terra_refactor.analysis.transfer.data_files import method_of_stream
 from terra_refactor.analysis.transfer.definitions import instantiate
 from terra_refactor.analysis.transfer.dispatch import dispatched, is_dispatcher
 from terra_refactor.analysis.transfer.feeding import check_feeds
@@ -332,7 +333,10 @@ def _result_of_loaded(site: Site, called: Op | None, arguments: CallArguments) -
     method = site.operation(called.function) if isinstance(called, ops.Call) else None
     if not isinstance(method, ops.LoadAttribute):
         return None
-    return method_of_loaded(site, site.frame.value(method.object), method.name, arguments)
+    owner = site.frame.value(method.object)
+    return method_of_stream(site, owner, method.name, arguments) or method_of_loaded(
+        site, owner, method.name, arguments
+    )
 
 
 HANDLERS: dict[type[Op], OpHandler] = {ops.Call: call}

@@ -12,6 +12,7 @@ from terra_refactor.analysis.engine import OpHandler, Site
 from terra_refactor.analysis.transfer import mappings
 from terra_refactor.analysis.transfer.allocation import new_list, new_set
 from terra_refactor.analysis.transfer.contents import note_contents
+from terra_refactor.analysis.transfer.data_files import formatted_path
 from terra_refactor.analysis.transfer.items import delete_item, load_item, store_item
 from terra_refactor.analysis.transfer.iteration import MAX_ELEMENTS, iterate
 from terra_refactor.analysis.transfer.loaded_numbers import is_loaded, unpacked_from_loaded
@@ -90,7 +91,18 @@ def format_string(site: Site, op: Op) -> Value:
             known = False
             continue
         texts.append(str(value.value))
-    return Constant("".join(texts)) if known else UNKNOWN_STR
+    if known:
+        return Constant("".join(texts))
+    return _formatted_path(site, op) or UNKNOWN_STR
+
+
+def _formatted_path(site: Site, op: ops.FormatString) -> Value | None:
+    """`f"{folder}/name"` of a folder beside the program."""
+    match op.parts:
+        case (ops.FormatField(conversion=None, spec=None) as first, str() as rest):
+            return formatted_path(site.frame.value(first.value), rest)
+        case _:
+            return None
 
 
 def unpack_element(site: Site, op: Op) -> Value:

@@ -16,6 +16,7 @@ from terra_refactor.analysis.classes import class_name, find_method, is_library_
 from terra_refactor.analysis.engine import TERMINATED, OpHandler, Site, Terminated
 from terra_refactor.analysis.frames import CallArguments, FinalFrame, Frame
 from terra_refactor.analysis.transfer.contents import note_returned
+from terra_refactor.analysis.transfer.data_files import entered_stream
 from terra_refactor.analysis.truth import truth_of
 from terra_refactor.domain.lattice import join, join_all
 from terra_refactor.domain.state import CELL, State
@@ -336,7 +337,9 @@ def _entered(site: Site, manager: Value) -> Value:
             return manager
         return site.call(method, CallArguments())
     # an archive of arrays is what it opens
-    return UNKNOWN if isinstance(manager, UnknownValue) and manager.origin != LOADED else manager
+    if isinstance(manager, UnknownValue) and manager.origin != LOADED:
+        return entered_stream(manager) or UNKNOWN
+    return manager
 
 
 HANDLERS: dict[type[Op], OpHandler] = {

@@ -15,6 +15,7 @@ from terra_refactor.analysis.facts import BranchKind, ObjectKind
 from terra_refactor.analysis.frames import CallArguments, Frame
 from terra_refactor.analysis.transfer import mappings
 from terra_refactor.analysis.transfer.allocation import thaw
+from terra_refactor.analysis.transfer.data_files import iterated
 from terra_refactor.analysis.transfer.kept_iterators import ITERATORS, advance, is_kept_iterator
 from terra_refactor.domain.dim import Dim, OpenDim, Why, add, eager, opened, subtract
 from terra_refactor.domain.lattice import (
@@ -131,6 +132,8 @@ def iterate(site: Site, value: Value) -> Iteration:
             return Iteration(value.elements, list_element(value), count=value.length)
         case FrozenDict():
             return Iteration(None, join_all(key for key, _ in value.items))
+        case UnknownValue() if (lines := iterated(site, value)) is not None:
+            return Iteration(None, lines[0], count=lines[1])
         case UnknownValue():
             kind = BranchKind.UNKNOWN if value.may_be_tensor else BranchKind.PYTHON
             return Iteration(None, UnknownValue(value.may_be_tensor, value.origin), kind)

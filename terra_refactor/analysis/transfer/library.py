@@ -42,6 +42,7 @@ from terra_refactor.analysis.transfer.arrays import changed_by_call
 from terra_refactor.analysis.transfer.builtin_functions import BUILTINS
 from terra_refactor.analysis.transfer.command_line import COMMAND_LINE
 from terra_refactor.analysis.transfer.contents import note_arguments, note_settings
+from terra_refactor.analysis.transfer.data_files import DATA_FILES
 from terra_refactor.analysis.transfer.deferred_tensors import DEFERRED_TENSORS, defer, note_array_conversion
 from terra_refactor.analysis.transfer.execution_mode import EXECUTION_MODE
 from terra_refactor.analysis.transfer.host_callbacks import HOST_CALLBACKS
@@ -106,6 +107,7 @@ _SPECIAL: Final = {
     **PYTEST_MARKS,
     **TENSOR_ARRAYS,
     **COMMAND_LINE,
+    **DATA_FILES,
     **LOADED_NUMBERS,
     **HOST_CALLBACKS,
     **DEFERRED_TENSORS,

@@ -1,23 +1,27 @@
 """Numbers of configuration files and of the environment: JSON, YAML, TOML, INI files, `os.environ`.
 
 Computes: of what is loaded, a name for each item, so that one item is one size wherever it is read. A loaded value may be anything; it is
-an int only where it is used as a size (`UnknownValue.number`), and 1 or more there. Needs: the heap, which holds what was written into it
-since it was loaded; the code, for whether a file is loaded once. Gives: `LOADED_NUMBERS`, by canonical name, and functions for items,
+an int only where it is used as a size (`UnknownValue.number`), and 1 or more there. If the file lies beside the program, the number that it
+holds now is the default. Needs: the heap, which holds what was written into it since it was loaded; the code, for whether a file is loaded
+once. Gives: `LOADED_NUMBERS`, by canonical name, and functions for items,
 attributes and methods of what was loaded. Ignores: what an unknown function that is given it writes into it.
 """
 
 from __future__ import annotations
 
+import ast
 import configparser
 import json
 from collections.abc import Callable
 from typing import Final
 
+from terra_refactor.analysis.data_contents import tree_of
 from terra_refactor.analysis.engine import Code, Site
 from terra_refactor.analysis.frames import CallArguments
 from terra_refactor.analysis.transfer.allocation import thaw
 from terra_refactor.analysis.transfer.command_line import is_size
-from terra_refactor.domain.dim import KEPT_MARK, loaded, loaded_name
+from terra_refactor.analysis.transfer.data_files import file_at
+from terra_refactor.domain.dim import KEPT_MARK, SymbolicDim, loaded, loaded_name
 from terra_refactor.domain.lattice import join, join_all, python_type
 from terra_refactor.domain.state import ITEMS
 from terra_refactor.domain.value import (
@@ -62,8 +66,12 @@ _ANY: Final = "*"
 _LENGTH: Final = "len()"
 """The key of how many items there are."""
 _DEEP: Final = "**"
+_FILE: Final = "\v"
+"""Before the file beside the program that is loaded, in the second step of a source."""
 _SOURCE: Final = "@source"
 """Field of a `ConfigParser`: the name of what it has read, or its content."""
+_OF_INI: Final = (".ini", ".cfg", ".conf")
+_MOST: Final = 10**9
 _MOST_PARTS: Final = 400
 """Maximum number of parts of a known text that is loaded."""
 
@@ -71,12 +79,16 @@ _MOST_PARTS: Final = 400
 # --- which file ---------------------------------------------------------------------------------------------------------------------
 
 
-def _source(site: Site) -> str | None:
-    """A name for what the operation loads; None where it may load several in one run."""
+def _source(site: Site, given: Value | None = None) -> str | None:
+    """A name for what the operation loads from a path, an open file or a text; None where it may load several in one run."""
     place = site.frame.function.id
+    file = file_at(site, given)
     name = _STEP.join((place.module, f"{place.index}.{site.op}"))
     if _runs_once(site):
-        return name
+        return name if file is None else f"{name}{_FILE}{file}"
+    if file is not None:
+        # what several calls load from one file is one
+        return _STEP.join((place.module, f"{_FILE}{file}"))
     # of several calls, each with its own constant (the path), each loads one
     texts = [value.value for value in site.frame.parameters.values() if isinstance(value, Constant)]
     texts = [text for text in texts if isinstance(text, str)]
@@ -137,8 +149,46 @@ def is_loaded(value: Value) -> bool:
     return isinstance(value, UnknownValue) and loaded_name(value.number) is not None
 
 
-def _named(source: str, name: str = "", least: int = 1) -> UnknownValue:
-    return UnknownValue(may_be_tensor=False, number=loaded(source, name, least))
+def _named(site: Site, source: str, name: str = "", least: int = 1) -> UnknownValue:
+    return UnknownValue(may_be_tensor=False, number=_number(site, source, name, least))
+
+
+def _number(site: Site, source: str, name: str, least: int = 1) -> SymbolicDim:
+    """The number at a place of a file; with the one that stands there, if the file lies beside the program."""
+    held = _held(site, source)
+    if isinstance(held, str) and held.isdecimal() and len(held) < 10:
+        held = int(held)
+    if type(held) is not int or not 1 <= held <= _MOST:
+        return loaded(source, name, least)
+    file = source.split(_STEP)[1].partition(_FILE)[2]
+    return loaded(source, name, min(least, held), held, file)
+
+
+def _held(site: Site, source: str) -> object:
+    """What a file beside the program holds at a place; None if there is no such file or place."""
+    steps = source.split(_STEP)
+    file = steps[1].partition(_FILE)[2] if len(steps) > 1 else ""
+    data = site.engine.program.data.get(file) if file else None
+    held = None if data is None else tree_of(file, data)
+    for step in steps[2:]:
+        written, is_kept, _ = step.partition(KEPT_MARK)
+        key, has_default, default = written.partition(_DEFAULT)
+        if is_kept or held is None:
+            return None
+        if key == _LENGTH:
+            return len(held) if isinstance(held, dict | list | str) else None
+        wanted = ast.literal_eval(key)
+        if isinstance(held, dict):
+            lower = wanted.lower() if isinstance(wanted, str) else wanted
+            missing = ast.literal_eval(default) if has_default else None
+            held = held.get(wanted, held.get(lower, missing) if file.endswith(_OF_INI) else missing)
+        else:
+            held = (
+                held[wanted]
+                if isinstance(held, list) and type(wanted) is int and -len(held) <= wanted < len(held)
+                else None
+            )
+    return held
 
 
 def _key_of(index: Value) -> str | int | None:
@@ -157,13 +207,13 @@ def item_of_loaded(site: Site, container: Value, index: Value, default: Value | 
     if _is_changed(site, known[0], repr(key)):
         return None
     if default is None or default == NONE:
-        return _named(source, shown)
+        return _named(site, source, shown)
     content = site.frame.state.get((default.object, ITEMS)) if isinstance(default, Reference) else None
     if content == FrozenDict(()):
-        return _named(f"{source}{_DEFAULT}{{}}", shown)
+        return _named(site, f"{source}{_DEFAULT}{{}}", shown)
     if not isinstance(default, Constant):
         return None
-    return _named(f"{source}{_DEFAULT}{default.value!r}", shown, 2 if is_size(_as_number(default)) else 1)
+    return _named(site, f"{source}{_DEFAULT}{default.value!r}", shown, 2 if is_size(_as_number(default)) else 1)
 
 
 def length_of_loaded(site: Site, container: Value) -> Value | None:
@@ -172,7 +222,7 @@ def length_of_loaded(site: Site, container: Value) -> Value | None:
     if known is None or _is_changed(site, known[0], _LENGTH):
         return None
     shown = f"len({known[1]})" if known[1] else "length"
-    return Scalar(PythonType.INT, loaded(f"{known[0]}{_STEP}{_LENGTH}", shown))
+    return Scalar(PythonType.INT, _number(site, f"{known[0]}{_STEP}{_LENGTH}", shown))
 
 
 def _as_number(value: Value) -> Value:
@@ -187,27 +237,29 @@ def each_item(container: Value) -> Value | None:
     return None if known is None else UnknownValue(False, Origin(LOADED_ITEM, _NAME.join(known)))
 
 
-def _mapping_of(item: Value) -> UnknownValue | None:
+def _mapping_of(site: Site, item: Value) -> UnknownValue | None:
     """The mapping of which a value is an item under an unknown key."""
     if not isinstance(item, UnknownValue) or item.origin is None or item.origin.root != LOADED_ITEM:
         return None
     source, _, shown = item.origin.name.partition(_NAME)
-    return _named(source, shown)
+    return _named(site, source, shown)
 
 
 def attribute_set_from_loaded(site: Site, held: Value, name: str) -> Value:
     """The value of an attribute `name`, where it is an item of a loaded mapping that was set under the item's own name."""
-    if not any(_mapping_of(member) for member in members(held)):
+    if not any(_mapping_of(site, member) for member in members(held)):
         return held
     return join_all(
-        member if (mapping := _mapping_of(member)) is None else item_of_loaded(site, mapping, Constant(name)) or UNKNOWN
+        member
+        if (mapping := _mapping_of(site, member)) is None
+        else item_of_loaded(site, mapping, Constant(name)) or UNKNOWN
         for member in members(held)
     )
 
 
 def set_from_loaded(site: Site, item: Value, name: str, held: Value) -> Value | None:
     """An attribute that holds `held` after items of a loaded mapping were set under their own names; None if it is not known."""
-    mapping = _mapping_of(item)
+    mapping = _mapping_of(site, item)
     found = None if mapping is None else item_of_loaded(site, mapping, Constant(name))
     known = loaded_name(found.number) if isinstance(found, UnknownValue) else None
     if known is None:
@@ -217,7 +269,7 @@ def set_from_loaded(site: Site, item: Value, name: str, held: Value) -> Value | 
         return held
     if not isinstance(held, Constant) or type(held.value) is not int:
         return None
-    return _named(f"{known[0]}{KEPT_MARK}{held.value!r}", known[1], 2 if is_size(held) else 1)
+    return _named(site, f"{known[0]}{KEPT_MARK}{held.value!r}", known[1], 2 if is_size(held) else 1)
 
 
 def items_of_loaded(container: Value) -> Value | None:
@@ -308,8 +360,8 @@ def method_of_loaded(site: Site, container: Value, name: str, arguments: CallArg
 
 
 def _load(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
-    source = _source(site)
-    return None if source is None else _named(source)
+    source = _source(site, arguments.positional[0] if arguments.positional else None)
+    return None if source is None else _named(site, source)
 
 
 def _load_text(read: Callable[[str], object]) -> Callable[[Site, CallArguments, Value | None], Value | None]:
@@ -391,7 +443,7 @@ def _same_items(site: Site, arguments: CallArguments, receiver: Value | None) ->
 def _read_ini(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
     if isinstance(receiver, Reference):
         place = (receiver.object, _SOURCE)
-        source = _source(site)
+        source = _source(site, arguments.positional[0] if arguments.positional else None)
         first = site.frame.state.get(place) is None and source is not None
         site.frame.state.set(place, Constant(source) if first else UNKNOWN)
     return None
@@ -417,7 +469,7 @@ def section_of_ini(site: Site, receiver: Reference, index: Value) -> Value | Non
     """`parser[index]`; None where nothing is known of it."""
     source = site.frame.state.get((receiver.object, _SOURCE))
     if isinstance(source, Constant):
-        return item_of_loaded(site, _named(str(source.value)), index)
+        return item_of_loaded(site, _named(site, str(source.value)), index)
     if isinstance(source, FrozenDict) and index in dict(source.items):
         return thaw(site, dict(source.items)[index], "section")
     return None
@@ -449,7 +501,7 @@ def _get_ini(otherwise: Value, *, number: bool) -> Callable[[Site, CallArguments
                 return _as_number(text) if number else text if otherwise == UNKNOWN_STR else otherwise
         found = None
         if isinstance(source, Constant):
-            held = item_of_loaded(site, _named(str(source.value)), section)
+            held = item_of_loaded(site, _named(site, str(source.value)), section)
             found = None if held is None else item_of_loaded(site, held, key, default)
         if isinstance(found, UnknownValue):
             if number:

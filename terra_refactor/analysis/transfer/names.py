@@ -12,6 +12,7 @@ from typing_extensions import assert_never
 from terra_refactor.analysis.effects import write_effect
 from terra_refactor.analysis.engine import OpHandler, Site
 from terra_refactor.analysis.facts import EntryKind
+from terra_refactor.analysis.transfer.data_files import name_of_module_file
 from terra_refactor.analysis.transfer.kept_tensors import holds_new_tensor
 from terra_refactor.domain.effect import Effect, EffectKind, RootKind, Target
 from terra_refactor.domain.lattice import without_unbound
@@ -85,6 +86,8 @@ def load_global(site: Site, name: str) -> Value:
     if value is not None and value is not UNBOUND and type(value) is not Bottom:
         frame.note_read(site.op, key)
         return without_unbound(value)
+    if name == "__file__":
+        return name_of_module_file(site)
     if name in _MODULE_TEXTS:
         return UNKNOWN_STR
     module = frame.function.id.module

@@ -21,6 +21,7 @@ from terra_refactor.analysis.library_rules import checked_rule, over_combination
 from terra_refactor.analysis.transfer.allocation import new_list
 from terra_refactor.analysis.transfer.arrays import array_changed
 from terra_refactor.analysis.transfer.contents import note_contents
+from terra_refactor.analysis.transfer.data_files import joined_by_operator
 from terra_refactor.analysis.transfer.iteration import MAX_ELEMENTS, extend_list, iterate, static_size_value
 from terra_refactor.analysis.transfer.loaded_numbers import note_changed
 from terra_refactor.analysis.transfer.windows import largest_remainder
@@ -196,6 +197,8 @@ def binary_value(
     engine, frame = site.engine, site.frame
     if isinstance(left, Constant) and isinstance(right, Constant):
         return _constants(symbol, left, right)
+    if (path := joined_by_operator(symbol, left, right)) is not None:
+        return path
     if symbol == "%" and python_type(left) is PythonType.STR:
         # a text is formatted whatever is put into it, tensors as well
         return Scalar(PythonType.STR)

@@ -18,6 +18,7 @@ from terra_refactor.domain.dim import (
     divide_exactly,
     format_dim,
     multiply,
+    note_numbers_of_files,
 )
 from terra_refactor.domain.dtype import BOOL, FLOAT32, FLOAT64, FLOATING, INT32, INT64, INTEGER
 from terra_refactor.domain.shape import Shape, compatible, element_count, format_shape, meet_shapes
@@ -454,6 +455,7 @@ def _block(call: BoundCall, *, to_depth: bool) -> Value:
 def _is_no_multiple(size: Dim, divisor: Dim) -> bool:
     """Whether a size is certainly not divisible by another, in the run with all defaults if they are computed from options."""
     one, other = at_defaults(size), at_defaults(divisor)
+    note_numbers_of_files(size, divisor)
     return one is not None and other is not None and other > 0 and one % other != 0
 
 

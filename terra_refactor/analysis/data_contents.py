@@ -1,0 +1,208 @@
+"""What the bytes of a data file say: JSON, TOML, YAML and INI as trees, the header of a NumPy array, tables of text.
+
+Computes: pure functions of bytes or texts. Gives: `tree_of`, `text_of`, `array_header`, `table_shape`, `fields_of_lines`. None where the
+content is malformed or of another form; nothing of it is executed, and no object is unpickled. Of YAML only what most configurations use is
+read: mappings and lists by indentation or in brackets, numbers and texts.
+"""
+
+from __future__ import annotations
+
+import ast
+import configparser
+import csv
+import json
+import posixpath
+import re
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import Final
+
+from terra_refactor.config import parse_toml
+from terra_refactor.errors import UsageError
+
+MAX_ROWS: Final = 200_000
+_MAX_DEPTH: Final = 40
+_MAX_HEADER: Final = 4_000
+
+
+@lru_cache(maxsize=64)
+def tree_of(path: str, data: bytes) -> object:
+    """The content as dicts, lists, numbers and texts; None if the file is of no such format or malformed.
+
+    INI: sections with the defaults in each, keys in lower case, values as texts.
+    """
+    reader = _READERS.get(posixpath.splitext(path)[1].lower())
+    text = text_of(data)
+    if reader is None or text is None:
+        return None
+    try:
+        return reader(text)
+    except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError, configparser.Error, UsageError):
+        return None
+
+
+def text_of(data: bytes) -> str | None:
+    """The text of a file as Python reads it by default; None if it is not UTF-8."""
+    try:
+        return data.decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
+    except UnicodeDecodeError:
+        return None
+
+
+def _ini(text: str) -> object:
+    parser = configparser.ConfigParser(interpolation=None)
+    parser.read_string(text)
+    return {name: dict(section) for name, section in parser.items()}
+
+
+def _toml(text: str) -> object:
+    return parse_toml(text)
+
+
+# --- YAML ---------------------------------------------------------------------------------------------------------------------------
+
+_KEY: Final = re.compile(r"(?P<key>[A-Za-z_][\w .-]*|\"[^\"]*\"|'[^']*'|\d+)\s*:(?:\s+(?P<rest>.*))?$")
+
+
+def _yaml(text: str) -> object:
+    lines: list[tuple[int, str]] = []
+    for line in text.splitlines():
+        bare = re.sub(r"(?:^|\s)#.*$", "", line).rstrip()
+        if not bare.strip() or (not lines and bare.strip() == "---"):
+            continue
+        if "\t" in bare[: len(bare) - len(bare.lstrip())]:
+            raise ValueError("a tab")
+        lines.append((len(bare) - len(bare.lstrip()), bare.strip()))
+    value, rest = _block(lines, 0, 0)
+    if rest != len(lines):
+        raise ValueError("lines that belong to nothing")
+    return value
+
+
+def _block(lines: list[tuple[int, str]], at: int, depth: int) -> tuple[object, int]:
+    """The mapping or list that begins at a line, and the number of the first line after it."""
+    if at >= len(lines) or depth > _MAX_DEPTH:
+        raise ValueError("nothing there")
+    indent = lines[at][0]
+    is_list = lines[at][1].startswith("- ")
+    items: list[object] = []
+    mapping: dict[object, object] = {}
+    while at < len(lines) and lines[at][0] == indent and lines[at][1].startswith("- ") == is_list:
+        if is_list:
+            item = lines[at][1][2:].strip()
+            if _KEY.match(item) is not None:
+                # a mapping that begins behind the dash
+                lines[at] = (indent + lines[at][1].index(item), item)
+                value, at = _block(lines, at, depth + 1)
+                items.append(value)
+            else:
+                items.append(_scalar(item))
+                at += 1
+            continue
+        match = _KEY.match(lines[at][1])
+        if match is None:
+            raise ValueError("no key")
+        key, rest = _scalar(match["key"]), (match["rest"] or "").strip()
+        at += 1
+        if rest:
+            mapping[key] = _scalar(rest)
+        elif at < len(lines) and (lines[at][0] > indent or (lines[at][0] == indent and lines[at][1].startswith("- "))):
+            mapping[key], at = _block(lines, at, depth + 1)
+        else:
+            mapping[key] = None
+    return (items if is_list else mapping), at
+
+
+_WORDS: Final = {"true": True, "false": False, "null": None, "~": None}
+_NUMBER: Final = re.compile(r"[+-]?(?:0|[1-9]\d*)$")
+
+
+def _scalar(text: str) -> object:
+    if text[:1] in "&*!|>%@`":
+        raise ValueError("more than a plain value")
+    if text[:1] in "[{":
+        return _flow(text)
+    if text[:1] in "\"'":
+        if len(text) < 2 or text[-1] != text[0]:
+            raise ValueError("a text of several lines")
+        return text[1:-1]
+    if text.lower() in _WORDS:
+        return _WORDS[text.lower()]
+    if _NUMBER.match(text):
+        return int(text)
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def _flow(text: str) -> object:
+    """`[1, 2]` of plain values."""
+    if text[0] != "[" or text[-1] != "]" or any(character in text[1:-1] for character in "[]{}\"'"):
+        value: object = ast.literal_eval(text)
+        return value
+    inner = text[1:-1].strip().removesuffix(",")
+    return [_scalar(part.strip()) for part in inner.split(",")] if inner else []
+
+
+_READERS: Final[Mapping[str, Callable[[str], object]]] = {
+    ".json": json.loads,
+    ".toml": _toml,
+    ".yaml": _yaml,
+    ".yml": _yaml,
+    ".ini": _ini,
+    ".cfg": _ini,
+    ".conf": _ini,
+}
+
+
+# --- arrays -------------------------------------------------------------------------------------------------------------------------
+
+_MAGIC: Final = b"\x93NUMPY"
+
+
+def array_header(data: bytes) -> tuple[str, tuple[int, ...]] | None:
+    """Element type (as NumPy writes it: `<f4`) and shape of a `.npy` file; None if it is none, or of records."""
+    if data[:6] != _MAGIC or len(data) < 12:
+        return None
+    size, start = (data[8] | data[9] << 8, 10) if data[6] == 1 else (int.from_bytes(data[8:12], "little"), 12)
+    if size > _MAX_HEADER:
+        return None
+    try:
+        header = ast.literal_eval(data[start : start + size].decode("latin-1").strip())
+        kind, shape = header["descr"], header["shape"]
+    except (ValueError, SyntaxError, TypeError, KeyError, RecursionError, MemoryError):
+        return None
+    if not isinstance(kind, str) or not isinstance(shape, tuple):
+        return None
+    return (kind, shape) if all(type(size) is int and size >= 0 for size in shape) else None
+
+
+# --- tables -------------------------------------------------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=64)
+def table_shape(text: str, separator: str | None, skipped: int, comment: str) -> tuple[int, int] | None:
+    """Rows and columns of the numbers in a table; None if the rows differ in length, or there are none."""
+    counts: set[int] = set()
+    rows = 0
+    for line in text.split("\n")[skipped:]:
+        bare = line.partition(comment)[0].strip() if comment else line.strip()
+        if bare:
+            counts.add(len(bare.split(separator)))
+            rows += 1
+    return (rows, counts.pop()) if len(counts) == 1 and rows <= MAX_ROWS else None
+
+
+@lru_cache(maxsize=64)
+def fields_of_lines(text: str, separator: str | None, *, quoted: bool = False) -> int | None:
+    """How many fields each line has; None if they differ."""
+    lines = [line for line in text.split("\n") if line.strip()]
+    if quoted:
+        try:
+            counts = {len(row) for row in csv.reader(lines, delimiter=separator or ",")}
+        except (csv.Error, TypeError):
+            return None
+    else:
+        counts = {len(line.strip().split(separator)) for line in lines}
+    return counts.pop() if len(counts) == 1 else None

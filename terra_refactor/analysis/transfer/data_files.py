@@ -1,0 +1,490 @@
+"""Files beside the program: paths that the program computes, and what the files there hold as they stand.
+
+Computes: of `__file__`, `Path(...) / name`, `os.path.join(...)` the file that is meant; of an open file, its text and its lines what is
+read of them; the numbers that a reader of it gets (lengths of lists, fields of a line, shapes of arrays), as sizes with the number of now
+as their default (`dim.loaded`). Needs: `Program.data`. Gives: `DATA_FILES`, by canonical name, and functions for other operations on paths
+and texts. Ignores: files that the program writes, those with several candidates, and whatever is not among the given paths.
+
+The run may find another file there. So what depends on such a number is a warning that says so, and no branch is decided by one.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Callable
+from typing import Final
+
+from terra_refactor.analysis.data_contents import array_header, fields_of_lines, table_shape, text_of
+from terra_refactor.analysis.engine import Site
+from terra_refactor.analysis.frames import CallArguments
+from terra_refactor.analysis.freezing import freeze
+from terra_refactor.analysis.transfer.allocation import new_list
+from terra_refactor.domain.dim import Dim, loaded
+from terra_refactor.domain.dtype import FLOAT64, DType, dtype_named
+from terra_refactor.domain.file_marks import FileMark, FilePart, mark_of, object_with, text_with
+from terra_refactor.domain.state import HeapKey
+from terra_refactor.domain.tensor import TensorType
+from terra_refactor.domain.value import (
+    FALSE,
+    NONE,
+    TRUE,
+    UNKNOWN_STR,
+    BoundMethod,
+    Constant,
+    FrozenList,
+    LibraryValue,
+    Scalar,
+    TensorKind,
+    TensorValue,
+    TupleValue,
+    Value,
+)
+from terra_refactor.tf_model import registry
+from terra_refactor.tf_model.arguments import dtype_argument
+from terra_refactor.tf_model.name_table import words
+
+_STARTED: Final = "?"
+"""Before a path that counts from the folder in which the program is started."""
+_WRITTEN: Final = "@written "
+"""Prefix of the fields, of a module, that say which files the program writes."""
+_MOST: Final = 10**9
+_PATH: Final = "pathlib.Path"
+
+Handler = Callable[[Site, CallArguments, Value | None], Value | None]
+
+
+# --- which file ---------------------------------------------------------------------------------------------------------------------
+
+
+def name_of_module_file(site: Site) -> Value:
+    """`__file__`."""
+    program = site.engine.program
+    if not program.data:
+        return UNKNOWN_STR
+    return text_with(FileMark(FilePart.PATH, program.path_of(site.frame.function.id.module)))
+
+
+def _path(value: Value | None) -> str | None:
+    """The path that a value is, with `?` if it is relative to where the program is started."""
+    if isinstance(value, Constant) and isinstance(value.value, str) and not posixpath.isabs(value.value):
+        return _STARTED + posixpath.normpath(value.value)
+    mark = mark_of(value)
+    return mark.path if mark is not None and mark.part is FilePart.PATH else None
+
+
+def _joined(first: str, *parts: str) -> str | None:
+    if any(posixpath.isabs(part) for part in parts):
+        return None
+    started, path = (_STARTED, first[1:]) if first.startswith(_STARTED) else ("", first)
+    return started + posixpath.normpath(posixpath.join(path, *parts))
+
+
+def _texts(values: tuple[Value, ...]) -> list[str] | None:
+    texts = [value.value for value in values if isinstance(value, Constant) and isinstance(value.value, str)]
+    return texts if len(texts) == len(values) else None
+
+
+def _is_used(site: Site) -> bool:
+    return bool(site.engine.program.data)
+
+
+def file_at(site: Site, value: Value | None) -> str | None:
+    """The data file that a value leads to (a path, an open file, its text), if it stands beside the program and this does not write it."""
+    mark = mark_of(value)
+    path = _path(value) if mark is None or mark.part is FilePart.PATH else mark.path
+    program = site.engine.program
+    if path is None or not program.data:
+        return None
+    if not path.startswith(_STARTED):
+        found = path if path in program.data else None
+    else:
+        # a program is usually started in its folder, or in one above
+        folder, candidates = posixpath.dirname(program.path_of(site.frame.function.id.module)), list[str]()
+        while True:
+            candidates.append(posixpath.normpath(posixpath.join(folder, path[1:])))
+            if not folder or posixpath.dirname(folder) == folder:
+                break
+            folder = posixpath.dirname(folder)
+        there = [candidate for candidate in candidates if candidate in program.data]
+        found = there[0] if there and all(program.data[each] == program.data[there[0]] for each in there) else None
+    return None if found is None or site.frame.state.get(_place(site, found)) is not None else found
+
+
+def _place(site: Site, file: str) -> HeapKey:
+    return site.engine.loader.object_of(next(iter(site.engine.program.modules))), f"{_WRITTEN}{file}"
+
+
+def _note_written(site: Site, value: Value | None) -> None:
+    file = file_at(site, value)
+    if file is not None:
+        place = _place(site, file)
+        site.engine.unsettle(place)
+        site.frame.state.set(place, TRUE)
+
+
+def _content(site: Site, file: str) -> bytes:
+    return site.engine.program.data[file]
+
+
+def number_in_file(file: str, what: str, number: int, shown: str) -> Dim:
+    """A number that a file gives: `what` says which of it, and `shown` says it to a reader."""
+    return loaded(f"{file}\t{what}", shown, 1, number, file) if 1 <= number <= _MOST else None
+
+
+# --- paths --------------------------------------------------------------------------------------------------------------------------
+
+
+def _make_path(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
+    """`Path(...)`."""
+    return _join_paths(site, arguments, None, is_text=False) if arguments.positional else None
+
+
+def _join_paths(site: Site, arguments: CallArguments, receiver: Value | None, *, is_text: bool) -> Value | None:
+    given = arguments.positional if receiver is None else (receiver, *arguments.positional)
+    first = _path(given[0]) if given and _is_used(site) else None
+    rest = _texts(given[1:])
+    joined = None if first is None or rest is None else _joined(first, *rest)
+    if joined is None or (is_text and all(isinstance(each, Constant) for each in given)):
+        return None
+    mark = FileMark(FilePart.PATH, joined)
+    return text_with(mark) if is_text else object_with(mark)
+
+
+def _join_texts(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
+    return _join_paths(site, arguments, None, is_text=True)
+
+
+def _join_objects(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
+    return None if receiver is None else _join_paths(site, arguments, receiver, is_text=False)
+
+
+def _same_text(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
+    """`os.path.abspath(path)`, `str(path)`."""
+    given = arguments.positional[0] if len(arguments.positional) == 1 and not arguments.keywords else None
+    mark = mark_of(given)
+    return text_with(mark) if mark is not None and mark.part is FilePart.PATH else None
+
+
+def _same_object(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
+    """`path.resolve()`."""
+    return receiver if mark_of(receiver) is not None else None
+
+
+def _folder_text(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
+    mark = mark_of(arguments.positional[0]) if len(arguments.positional) == 1 else None
+    above = None if mark is None or mark.part is not FilePart.PATH else _joined(mark.path, "..")
+    return None if above is None else text_with(FileMark(FilePart.PATH, above))
+
+
+def _renamed(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
+    """`path.with_name(name)`."""
+    mark, names = mark_of(receiver), _texts(arguments.positional)
+    joined = _joined(mark.path, "..", *names) if mark is not None and names else None
+    return None if joined is None else object_with(FileMark(FilePart.PATH, joined))
+
+
+def attribute_of_path(value: Value, name: str) -> Value | None:
+    """`path.name` of a path that leads to files beside the program; None for other values."""
+    mark = mark_of(value)
+    if mark is None or mark.part is not FilePart.PATH or isinstance(value, Scalar):
+        return None
+    above = _joined(mark.path, "..")
+    if name == "parent" and above is not None:
+        return object_with(FileMark(FilePart.PATH, above))
+    if name == "parents":
+        found: list[Value] = []
+        while above is not None and len(found) < 4:
+            found.append(object_with(FileMark(FilePart.PATH, above)))
+            above = _joined(above, "..")
+        return TupleValue(tuple(found))
+    canonical = registry.attribute(_PATH, name)
+    if canonical is None or registry.is_library_property(canonical):
+        return None
+    return BoundMethod(LibraryValue(canonical), value)
+
+
+def joined_by_operator(symbol: str, left: Value, right: Value) -> Value | None:
+    """`path / "name"`, and `path + "/name"` of texts; None for other operands."""
+    mark = mark_of(left)
+    if mark is None or mark.part is not FilePart.PATH or not isinstance(right, Constant):
+        return None
+    text = right.value
+    if not isinstance(text, str):
+        return None
+    if symbol == "/" and not isinstance(left, Scalar):
+        joined = _joined(mark.path, text)
+        return None if joined is None else object_with(FileMark(FilePart.PATH, joined))
+    if symbol == "+" and isinstance(left, Scalar) and text.startswith("/"):
+        joined = _joined(mark.path, text.lstrip("/"))
+        return None if joined is None else text_with(FileMark(FilePart.PATH, joined))
+    return None
+
+
+def formatted_path(first: Value, rest: str) -> Value | None:
+    """`f"{folder}/name"`; None where that is no path beside the program."""
+    return joined_by_operator("+", text_with(mark), Constant(rest)) if (mark := mark_of(first)) is not None else None
+
+
+# --- open files and their texts -----------------------------------------------------------------------------------------------------
+
+
+def _open(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
+    keywords = dict(arguments.keywords)
+    given = arguments.positional if receiver is None else (receiver, *arguments.positional)
+    path = given[0] if given else keywords.get("file", keywords.get("name"))
+    mode = given[1] if len(given) > 1 else keywords.get("mode", Constant("r"))
+    if not _is_used(site) or path is None:
+        return None
+    how = mode.value if isinstance(mode, Constant) else None
+    if not isinstance(how, str) or how.replace("t", "").replace("b", "").replace("U", "") != "r":
+        _note_written(site, path)
+        return None
+    file = file_at(site, path)
+    return None if file is None else object_with(FileMark(FilePart.STREAM, file, "b" if "b" in how else ""))
+
+
+def _read_text(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
+    file = file_at(site, receiver)
+    return None if file is None else text_with(FileMark(FilePart.TEXT, file))
+
+
+def _write_path(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
+    """`path.write_text(...)`."""
+    _note_written(site, receiver)
+    return None
+
+
+def _write_array(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
+    """`np.save(path, ...)`."""
+    given = arguments.positional[0] if arguments.positional else None
+    _note_written(site, given)
+    if isinstance(given, Constant) and isinstance(given.value, str):
+        _note_written(site, Constant(f"{given.value}.npy"))
+    return None
+
+
+def method_of_stream(site: Site, stream: Value, name: str, arguments: CallArguments) -> Value | None:
+    """The result of `stream.name(...)` of an open file beside the program; None for other values."""
+    mark = mark_of(stream)
+    if mark is None or mark.part is not FilePart.STREAM or mark.detail:
+        return None
+    match name:
+        case "read" if not arguments.positional:
+            return text_with(FileMark(FilePart.TEXT, mark.path))
+        case "readline":
+            return text_with(FileMark(FilePart.LINE, mark.path))
+        case "readlines" if not arguments.positional:
+            return _list_of_lines(site, mark, (text_of(_content(site, mark.path)) or "").splitlines())
+        case _:
+            return None
+
+
+def entered_stream(manager: Value) -> Value | None:
+    """What `with open(...) as f` binds."""
+    mark = mark_of(manager)
+    return manager if mark is not None and mark.part is FilePart.STREAM else None
+
+
+def _list_of_lines(site: Site, mark: FileMark, lines: list[str]) -> Value:
+    line = text_with(FileMark(FilePart.LINE, mark.path))
+    shown = f"lines of {posixpath.basename(mark.path)}"
+    return new_list(site, FrozenList(None, line, number_in_file(mark.path, "lines" + mark.detail, len(lines), shown)))
+
+
+def iterated(site: Site, value: Value) -> tuple[Value, Dim] | None:
+    """What a loop over an open file or a reader of its table binds, and how often; None for other values."""
+    mark = mark_of(value)
+    if mark is None or mark.path not in site.engine.program.data:
+        return None
+    text = text_of(_content(site, mark.path))
+    if text is None or mark.detail == "b":
+        return None
+    if mark.part is FilePart.STREAM:
+        line = text_with(FileMark(FilePart.LINE, mark.path))
+        return line, _number_of_rows(site, mark, len(text.splitlines()))
+    if mark.part is FilePart.TABLE:
+        fields = fields_of_lines(text, mark.detail, quoted=True)
+        return _row(site, mark, fields), None
+    return None
+
+
+def _number_of_rows(site: Site, mark: FileMark, number: int) -> Dim:
+    """How many lines a loop over an open file meets, unless some of them are read before."""
+    if any(name in site.engine.names.of(site.frame.function).mentioned for name in ("next", "readline", "readlines")):
+        return None
+    return number_in_file(mark.path, "lines", number, f"lines of {posixpath.basename(mark.path)}")
+
+
+def _row(site: Site, mark: FileMark, fields: int | None) -> Value:
+    shown = f"columns of {posixpath.basename(mark.path)}"
+    count = None if fields is None else number_in_file(mark.path, f"fields{mark.detail}", fields, shown)
+    return new_list(site, FrozenList(None, UNKNOWN_STR, count), "row")
+
+
+def _reader(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
+    """`csv.reader(stream, delimiter=",")`."""
+    given = mark_of(arguments.positional[0]) if arguments.positional else None
+    separator = dict(arguments.keywords).get("delimiter", Constant(","))
+    if given is None or given.part is not FilePart.STREAM or len(arguments.positional) > 1:
+        return None
+    if not isinstance(separator, Constant) or not isinstance(separator.value, str) or len(separator.value) != 1:
+        return None
+    return object_with(FileMark(FilePart.TABLE, given.path, separator.value))
+
+
+_STRIPPING: Final = {"strip": str.strip, "rstrip": str.rstrip, "lstrip": str.lstrip}
+
+
+def _stripped(method: str) -> Handler:
+    def strip(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
+        mark = mark_of(receiver)
+        if mark is None or mark.part not in (FilePart.TEXT, FilePart.LINE) or arguments.keywords:
+            return None
+        if mark.part is FilePart.LINE or not arguments.positional:
+            return text_with(FileMark(mark.part, mark.path, mark.detail + f"{method} "))
+        return None
+
+    return strip
+
+
+def _split(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
+    """`text.split(separator)`."""
+    mark = mark_of(receiver)
+    if mark is None or mark.path not in site.engine.program.data or arguments.keywords or len(arguments.positional) > 1:
+        return None
+    given = arguments.positional[0] if arguments.positional else NONE
+    separator = given.value if isinstance(given, Constant) else ""
+    text = text_of(_content(site, mark.path))
+    if text is None or not (separator is None or (isinstance(separator, str) and separator)):
+        return None
+    if mark.part is FilePart.LINE:
+        return _row(site, FileMark(mark.part, mark.path, repr(separator)), fields_of_lines(text, separator))
+    if mark.part is not FilePart.TEXT:
+        return None
+    parts = _with_methods(text, mark.detail).split(separator)
+    if separator == "\n":
+        return _list_of_lines(site, FileMark(mark.part, mark.path, f"{mark.detail}split"), parts)
+    shown = f"parts of {posixpath.basename(mark.path)}"
+    number = number_in_file(mark.path, f"parts{mark.detail}{separator!r}", len(parts), shown)
+    return new_list(site, FrozenList(None, UNKNOWN_STR, number))
+
+
+def _split_lines(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
+    mark = mark_of(receiver)
+    if mark is None or mark.part is not FilePart.TEXT or mark.path not in site.engine.program.data:
+        return None
+    text = text_of(_content(site, mark.path))
+    return None if text is None else _list_of_lines(site, mark, _with_methods(text, mark.detail).splitlines())
+
+
+def _with_methods(text: str, detail: str) -> str:
+    for method in detail.split():
+        text = _STRIPPING[method](text)
+    return text
+
+
+# --- arrays -------------------------------------------------------------------------------------------------------------------------
+
+_KINDS: Final = {"f": "float", "i": "int", "u": "uint", "c": "complex"}
+
+
+def _dtype(kind: str) -> DType | None:
+    """`<f4`."""
+    letter, size = kind.lstrip("<>|=")[:1], kind.lstrip("<>|=")[1:]
+    if letter == "b":
+        return dtype_named("bool")
+    return dtype_named(f"{_KINDS[letter]}{8 * int(size)}") if letter in _KINDS and size.isdecimal() else None
+
+
+def _sizes(file: str, shape: tuple[int, ...], names: tuple[str, ...]) -> tuple[Dim, ...]:
+    return tuple(
+        number_in_file(file, f"axis {axis}", size, f"{name} of {posixpath.basename(file)}")
+        for axis, (size, name) in enumerate(zip(shape, names, strict=True))
+    )
+
+
+def _load_array(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
+    """`np.load("weights.npy")`."""
+    file = file_at(site, arguments.positional[0]) if arguments.positional else None
+    header = None if file is None else array_header(_content(site, file))
+    if file is None or header is None:
+        return None
+    names = tuple(f"axis {axis}" for axis in range(len(header[1])))
+    return TensorValue(TensorType(_dtype(header[0]), _sizes(file, header[1], names)), TensorKind.NDARRAY)
+
+
+_TABLE_SETTINGS: Final = words("dtype comments delimiter skiprows skip_header usecols unpack ndmin encoding")
+
+
+def _load_table(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
+    """`np.loadtxt("data.csv", delimiter=",", skiprows=1)`."""
+    keywords = dict(arguments.keywords)
+    file = file_at(site, arguments.positional[0]) if len(arguments.positional) == 1 else None
+    text = None if file is None else text_of(_content(site, file))
+    if file is None or text is None or not keywords.keys() <= _TABLE_SETTINGS:
+        return None
+    separator, skipped = (
+        keywords.get("delimiter", NONE),
+        keywords.get("skiprows", keywords.get("skip_header", Constant(0))),
+    )
+    comment, least = keywords.get("comments", Constant("#")), keywords.get("ndmin", Constant(0))
+    dtype = dtype_argument(keywords["dtype"]) if "dtype" in keywords else FLOAT64
+    given = [value.value for value in (separator, skipped, comment, least) if isinstance(value, Constant)]
+    if len(given) != 4 or dtype is None or keywords.get("unpack", FALSE) != FALSE:
+        return None
+    match given:
+        case [None | str() as between, int() as first, str() as mark, int() as rank]:
+            shape = table_shape(text, between or None, first, mark)
+        case _:
+            return None
+    if shape is None:
+        return None
+    rows, columns = shape
+    chosen = keywords.get("usecols", NONE)
+    if chosen != NONE:
+        columns = _chosen_columns(freeze(site.frame, chosen))
+    row_size, column_size = _sizes(file, (rows, columns), ("rows", "columns"))
+    if chosen != NONE:
+        column_size = columns
+    if columns == 0:
+        return None
+    sizes: tuple[Dim, ...] = (row_size, column_size)
+    if rank < 2:
+        sizes = tuple(size for size, number in zip(sizes, (rows, columns), strict=True) if number != 1)
+    return TensorValue(TensorType(dtype, sizes), TensorKind.NDARRAY)
+
+
+def _chosen_columns(value: Value) -> int:
+    """How many columns `usecols` names; 0 where that is not known."""
+    match value:
+        case Constant(value=int()):
+            return 1
+        case TupleValue(elements=elements) | FrozenList(elements=tuple() as elements):
+            return len(elements)
+        case _:
+            return 0
+
+
+DATA_FILES: Final[dict[str, Handler]] = {
+    **dict.fromkeys((_PATH, "pathlib.PurePath", "pathlib.PosixPath", "pathlib.PurePosixPath"), _make_path),
+    "pathlib.PurePath.joinpath": _join_objects,
+    "pathlib.PurePath.with_name": _renamed,
+    **{f"{_PATH}.{name}": _same_object for name in ("resolve", "absolute", "expanduser")},
+    "os.path.join": _join_texts,
+    "os.path.dirname": _folder_text,
+    **{f"os.path.{name}": _same_text for name in ("abspath", "realpath", "normpath", "expanduser", "expandvars")},
+    "os.fspath": _same_text,
+    "builtins.str": _same_text,
+    **dict.fromkeys(("builtins.open", "codecs.open", "tensorflow.io.gfile.GFile", f"{_PATH}.open"), _open),
+    f"{_PATH}.read_text": _read_text,
+    **{f"{_PATH}.{name}": _write_path for name in ("write_text", "write_bytes", "unlink", "touch")},
+    **dict.fromkeys(("numpy.save", "numpy.savetxt", "numpy.savez", "numpy.savez_compressed"), _write_array),
+    "csv.reader": _reader,
+    **{f"builtins.str.{name}": _stripped(name) for name in _STRIPPING},
+    "builtins.str.split": _split,
+    "builtins.str.splitlines": _split_lines,
+    "numpy.load": _load_array,
+    "numpy.loadtxt": _load_table,
+    "numpy.genfromtxt": _load_table,
+}
+"""Handlers of library functions, by canonical name; each gives None for what is no file beside the program."""

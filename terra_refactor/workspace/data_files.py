@@ -1,0 +1,128 @@
+"""Data files that lie among the given paths and that the program's texts name.
+
+Computes: the contents of the files whose names stand in a text of the program, with their size limited. Needs: the files that
+`discover_files` has found, the texts. Gives: `read_data_files`, `data_of`, `may_be_data`, `digests_of`, and `KnownData` for an editor. A
+link is not followed, a file that cannot be read or is too large says nothing; nothing of them is parsed here, and nothing is run.
+"""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import re
+import stat
+from collections.abc import Iterable, Mapping
+from hashlib import blake2b
+from typing import Final
+
+_ENDINGS: Final = (
+    ".json", ".toml", ".yaml", ".yml", ".ini", ".cfg", ".conf", ".csv", ".tsv", ".txt", ".tab", ".dat", ".npy", ".vocab", ".labels",
+)  # fmt: skip
+_ARRAY: Final = ".npy"
+MAX_BYTES: Final = 1_000_000
+"""Of a file that is read; a larger one says nothing."""
+_ARRAY_BYTES: Final = 8_192
+"""Of an array: its header, and no more."""
+MAX_DATA_FILES: Final = 200
+"""Of a run."""
+_NAMED: Final = re.compile(
+    r"[\w.@+-]+(?:" + "|".join(re.escape(ending) for ending in _ENDINGS) + r")(?![\w.])", re.IGNORECASE
+)
+
+
+def may_be_data(name: str) -> bool:
+    """Whether a file of that name may be read as data."""
+    return name.lower().endswith(_ENDINGS)
+
+
+def names_in(text: str) -> frozenset[str]:
+    """The names of data files that stand in a text."""
+    return frozenset(_NAMED.findall(text))
+
+
+def read_data_files(found: Mapping[str, str], texts: Iterable[str]) -> dict[str, bytes]:
+    """The contents of those of the files that a text names, by path as in reports. `found` leads from such paths to the files."""
+    if not found:
+        return {}
+    named: set[str] = set()
+    for text in texts:
+        named |= names_in(text)
+    contents: dict[str, bytes] = {}
+    for path, file in sorted(found.items()):
+        if posixpath.basename(path) not in named or len(contents) >= MAX_DATA_FILES:
+            continue
+        content = read_data_file(file)
+        if content is not None:
+            contents[path] = content
+    return contents
+
+
+def data_of(data: Mapping[str, bytes], texts: Iterable[str]) -> dict[str, bytes]:
+    """Those of the files that one of the texts names."""
+    if not data:
+        return {}
+    named = frozenset[str]().union(*map(names_in, texts))
+    return {path: content for path, content in data.items() if posixpath.basename(path) in named}
+
+
+def read_data_file(file: str) -> bytes | None:
+    """The content of a regular file, of an array the beginning; None where it is a link, too large or unreadable."""
+    flags = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY", "O_CLOEXEC"))
+    try:
+        if not stat.S_ISREG(os.lstat(file).st_mode):
+            return None
+        descriptor = os.open(file, flags)
+        with os.fdopen(descriptor, "rb") as stream:
+            status = os.fstat(descriptor)
+            if not stat.S_ISREG(status.st_mode):
+                return None
+            if file.lower().endswith(_ARRAY):
+                return stream.read(_ARRAY_BYTES)
+            content = stream.read(MAX_BYTES + 1)
+    except (OSError, ValueError):
+        return None
+    return content if len(content) <= MAX_BYTES else None
+
+
+class KnownData:
+    """The data files of a project as an editor has read them last."""
+
+    def __init__(self) -> None:
+        self._read: dict[str, tuple[str, tuple[int, int] | None, bytes | None]] = {}
+        self._named: frozenset[str] = frozenset()
+
+    def of(self, found: Mapping[str, str], texts: Iterable[str]) -> dict[str, bytes]:
+        """As `read_data_files`, but a file is read again only if its time or size has changed."""
+        named = frozenset[str]().union(*map(names_in, texts)) if found else frozenset[str]()
+        self._named |= named
+        contents: dict[str, bytes] = {}
+        for path, file in sorted(found.items()):
+            if posixpath.basename(path) not in named or len(contents) >= MAX_DATA_FILES:
+                continue
+            stamp, known = _stamp(file), self._read.get(path)
+            if known is None or known[:2] != (file, stamp):
+                known = self._read[path] = (file, stamp, read_data_file(file))
+            if known[2] is not None:
+                contents[path] = known[2]
+        return contents
+
+    def is_named(self, file: str) -> bool:
+        """Whether a text names a data file of that name, by what was asked so far."""
+        return os.path.basename(file) in self._named
+
+    def has_changed(self) -> bool:
+        """Whether a file is not what it was when it was read."""
+        return any(_stamp(file) != stamp for file, stamp, _ in self._read.values())
+
+
+def digests_of(data: Mapping[str, bytes]) -> list[tuple[str, str]]:
+    """A short form of contents."""
+    return sorted((path, blake2b(content, digest_size=16).hexdigest()) for path, content in data.items())
+
+
+def _stamp(file: str) -> tuple[int, int] | None:
+    try:
+        status = os.lstat(file)
+    except OSError:
+        return None
+    return status.st_mtime_ns, status.st_size
