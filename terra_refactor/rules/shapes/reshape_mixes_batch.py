@@ -13,7 +13,7 @@ from itertools import product
 from typing import Final
 
 from terra_refactor.domain.dim import Dim, SymbolicDim, at_defaults, definitely_equal, eager, multiply
-from terra_refactor.domain.shape import format_shape
+from terra_refactor.domain.shape import Shape, format_shape
 from terra_refactor.domain.value import Constant, TensorKind, TensorValue, Value, members
 from terra_refactor.facts.records import Call, Display, ItemRead, NameRead, Unpacked
 from terra_refactor.facts.view import ContextView
@@ -101,6 +101,12 @@ def _moved(view: ContextView, op: OpId, data: OpId, wanted: OpId) -> str | None:
         )
     axes = [_axis_read(view, item.value, data) for item in written.items]
     known = [axis for axis in axes if axis is not None]
+    passed = _passed_over(axes, shape)
+    if passed is not None:
+        return (
+            f"reshape puts axis {passed + 1} of `{view.written(data)}` (shape {format_shape(shape)}) where axis {passed} was, and keeps "
+            "the order of the elements: to move axes takes a transpose"
+        )
     wide = [axis for axis, size in zip(axes, sizes, strict=True) if axis is not None and size != 1]
     if len(known) >= 3 and sorted(known) == list(range(len(axes))) and wide != sorted(wide):
         return f"reshape to the axes {known} of `{view.written(data)}` keeps the order of the elements; use a transpose to move axes"
@@ -117,17 +123,33 @@ def _moved(view: ContextView, op: OpId, data: OpId, wanted: OpId) -> str | None:
     return None
 
 
+def _passed_over(axes: Sequence[int | None], shape: Shape) -> int | None:
+    """The axis of more than 1 that is left out between the sizes of two axes of the tensor that follow each other in the new shape.
+
+    `(shape[0], shape[2], width)`: axis 1 would have to be merged with what follows axis 2, which only a transpose can prepare.
+    """
+    for place, axis in enumerate(axes):
+        if axis is None:
+            return None
+        if axis == place:
+            continue
+        if shape is None or place == 0 or axis != place + 1 or axis >= len(shape) or place in axes:
+            return None
+        return place if eager(shape[place]) not in (None, 1) and eager(shape[axis]) != 1 else None
+    return None
+
+
 def _turns_batch(view: ContextView, data: OpId, op: OpId) -> bool:
     """Whether a reshape exchanges the first two of several axes, of a tensor that a stack of parts or a caller gives.
 
     Of a tensor that is made there it may be an example of what a reshape is.
     """
     shape, result = _sizes_of(view.value(data)), _sizes_of(view.value(op))
-    if shape is None or result is None or len(shape) < 3 or len(shape) != len(result):
+    if shape is None or result is None or len(shape) != len(result):
         return False
     made = view.origin(data)
     is_stack = isinstance(made, Call) and made.op in dict.fromkeys(call.op for call, _ in view.calls_with(Trait.STACKS))
-    if not is_stack and view.parameter_behind(data) is None:
+    if len(shape) < (2 if is_stack else 3) or (not is_stack and view.parameter_behind(data) is None):
         return False
     exchanged = (shape[1], shape[0], *shape[2:])
     return shape[0] != shape[1] and 1 not in shape and None not in shape and exchanged == result

@@ -1,4 +1,5 @@
-"""TR404: shapes that go together in an unintended way: an outer product by accident, and a choice among one.
+"""TR404: shapes that go together in an unintended way: an outer product by accident, a choice among one, and a
+gather that looks up each example in all examples.
 
 Ignores: axes that are added where the operation is written (`x[:, None] - y`): that is how an outer product is meant.
 """
@@ -8,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from terra_refactor.domain.dim import Dim, definitely_equal, format_dim
+from terra_refactor.domain.dim import Dim, definitely_equal, eager, format_dim
 from terra_refactor.domain.shape import format_shape
 from terra_refactor.domain.value import (
     NONE,
@@ -43,6 +44,7 @@ _WIDENING: Final = (
 )
 
 
+_GATHERS: Final = frozenset({"tensorflow.gather", "tensorflow.compat.v1.gather"})
 _CONVERTING: Final = ("cast", "constant", "convert_to_tensor")
 _COUNTING: Final = ("range", "arange", "linspace")
 
@@ -56,6 +58,8 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
         choice = choice_of(name)
         if choice is not None:
             message = _choice(view, call, name, choice)
+        elif name in _GATHERS:
+            message = _gathered(view, call, name)
         elif name == DENSE:
             message = _dense(view, call, name)
         elif wants_classes(name):
@@ -194,6 +198,28 @@ def _labels_without_classes(view: ContextView, call: Call, name: str) -> str | N
     return (
         f"labels of shape {format_shape(labels)} lack the axis of the {classes} classes that logits of shape {format_shape(logits)} have: "
         "the batch axis of the labels is broadcast against the classes"
+    )
+
+
+def _gathered(view: ContextView, call: Call, name: str) -> str | None:
+    """A message if each example is looked up in all examples: `gather(values, index, axis=1)` of `(batch, n)` and `(batch, k)`."""
+    data, index = view.library_argument(call, name, "params", "x"), view.library_argument(call, name, "indices")
+    given = view.library_argument(call, name, "axis")
+    if data is None or index is None or given is None or _axis(view.value(given), 0) != 1:
+        return None
+    inner = view.library_argument(call, name, "batch_dims")
+    if inner is not None and view.value(inner) != Constant(0):
+        return None
+    values, places = _shape_of(view.value(data)), _shape_of(view.value(index))
+    if values is None or not places or len(values) < 2 or values[0] == 1 or not definitely_equal(values[0], places[0]):
+        return None
+    if len(places) == 1 and (isinstance(eager(places[0]), int) or values[1] is None or definitely_equal(*values[:2])):
+        # an order of the columns, or as many of them by chance
+        return None
+    made = (values[0], *places, *values[2:])
+    return (
+        f"gather along axis 1 of shape {format_shape(values)} at indices of shape {format_shape(places)} gives {format_shape(made)}: each "
+        f"of {format_dim(places[0])} with each of {format_dim(values[0])} (batch_dims=1 takes them one by one)"
     )
 
 

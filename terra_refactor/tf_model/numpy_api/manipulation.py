@@ -11,6 +11,7 @@ from typing import Final
 
 from terra_refactor.domain.dim import Dim, add, definitely_equal, multiply, subtract
 from terra_refactor.domain.dtype import BOOL, FLOAT64, INT64, INTEGER, DType
+from terra_refactor.domain.lattice import python_type
 from terra_refactor.domain.shape import element_count
 from terra_refactor.domain.value import (
     NONE,
@@ -422,11 +423,28 @@ def _diff(call: BoundCall) -> Value:
     return array(given.dtype, (*given.shape[:place], size, *given.shape[place + 1 :]))
 
 
-def _insert_delete(call: BoundCall) -> Value:
-    given = array_operand(_source(call)).type
-    if read.is_none(call.argument("axis")):
-        return array(given.dtype, (None,))
-    return array(given.dtype, None if given.shape is None else (None,) * len(given.shape))
+def _insert_delete(change: int) -> OperationRule:
+    """`np.insert` and `np.delete`: of one index the size changes by one, where an axis is given."""
+
+    def rule(call: BoundCall) -> Value:
+        given = array_operand(_source(call)).type
+        if read.is_none(call.argument("axis")):
+            return array(given.dtype, (None,))
+        axis, shape = read.known_integer(call.argument("axis")), given.shape
+        if shape is None or axis is None or not -len(shape) <= axis < len(shape):
+            return array(given.dtype, None if shape is None else (None,) * len(shape))
+        is_one = python_type(call.argument("obj")) is PythonType.INT
+        sizes = list(shape)
+        sizes[axis] = (
+            add(sizes[axis], change) if is_one and (change < 0 or _is_number(call.argument("values"))) else None
+        )
+        return array(given.dtype, tuple(sizes))
+
+    return rule
+
+
+def _is_number(value: Value) -> bool:
+    return python_type(value) in (PythonType.INT, PythonType.FLOAT)
 
 
 def _append(call: BoundCall) -> Value:
@@ -552,8 +570,8 @@ _FUNCTIONS: Final[Mapping[str, OperationRule]] = {
     "triu": _triangle,
     "diff": _diff,
     "append": _append,
-    "delete": _insert_delete,
-    "insert": _insert_delete,
+    "delete": _insert_delete(-1),
+    "insert": _insert_delete(1),
     "searchsorted": _searchsorted,
     "digitize": _digitize,
     "bincount": _bincount,

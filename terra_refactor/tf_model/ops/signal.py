@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from terra_refactor.domain.dim import Dim, multiply
+from terra_refactor.domain.dim import Dim, add, ceil_divide, floor_divide, multiply, subtract
 from terra_refactor.domain.dtype import COMPLEX64, COMPLEX128, FLOAT32, FLOAT64, DType
 from terra_refactor.domain.shape import Shape
 from terra_refactor.domain.value import Value
@@ -71,11 +71,12 @@ def _cosine(call: BoundCall) -> Value:
 
 
 def _frames(size: Dim, length: Dim, step: Dim, pad: bool | None) -> Dim:
-    if not isinstance(size, int) or not isinstance(step, int) or step <= 0 or pad is None:
+    if pad is None or (isinstance(step, int) and step <= 0):
         return None
     if pad:
-        return -(-size // step)
-    return max(0, 1 + (size - length) // step) if isinstance(length, int) else None
+        return ceil_divide(size, step)
+    frames = add(floor_divide(subtract(size, length), step), 1)
+    return max(0, frames) if isinstance(frames, int) else frames
 
 
 def _frame(call: BoundCall) -> Value:

@@ -3,12 +3,24 @@
 Computes: how many elements `start:stop:step` selects of an axis. Source: Python's slicing, which `tf.strided_slice` and NumPy follow.
 
 Approximates: `x[:-k]` and `x[k:]` of an axis of symbolic size `n` have size `n - k`, `x[j:-k]` has `n - k - j`: right for every
-`n` of at least `k` and `j + k`: axes that are shorter than what is cut off are not thought of.
+`n` of at least `k` and `j + k`: axes that are shorter than what is cut off are not thought of. A bound that is computed from options is
+taken to lie within the axis if it does in the run with all defaults.
 """
 
 from __future__ import annotations
 
-from terra_refactor.domain.dim import Dim, OpenDim, SymbolicDim, add, as_open, definitely_equal, eager, subtract
+from terra_refactor.domain.dim import (
+    Dim,
+    OpenDim,
+    SymbolicDim,
+    add,
+    as_open,
+    at_defaults,
+    definitely_equal,
+    eager,
+    is_chosen,
+    subtract,
+)
 
 
 def slice_size(size: Dim, start: Dim, stop: Dim, step: int | None, *, has_start: bool, has_stop: bool) -> Dim:
@@ -39,11 +51,19 @@ def slice_size(size: Dim, start: Dim, stop: Dim, step: int | None, *, has_start:
         return None
     if size is None or high is None or low is None:
         return None
-    if isinstance(high, SymbolicDim) and not definitely_equal(high, size) and not isinstance(stop, int):
+    if not isinstance(stop, int) and not definitely_equal(high, size) and not _is_usually_within(high, size):
         return None
     if isinstance(low, SymbolicDim):
-        return 0 if definitely_equal(low, size) and not has_stop else None
+        if definitely_equal(low, size) and not has_stop:
+            return 0
+        return subtract(high, low) if _is_usually_within(low, high) else None
     return subtract(high, low)
+
+
+def _is_usually_within(bound: Dim, size: Dim) -> bool:
+    """Whether a bound that is computed from options is no larger than the axis in the run with all defaults."""
+    one, other = at_defaults(bound), at_defaults(size)
+    return is_chosen(bound) and one is not None and other is not None and 0 <= one <= other
 
 
 def _strided_size(size: Dim, step: int) -> Dim:

@@ -73,6 +73,8 @@ MOVED = (
     "y = tf.reshape(tf.stack([x[:, t] for t in range(3)]), [2, 3, -1])",
     "def f(outputs, frames):\n    return tf.reshape(outputs, (frames.shape[0], frames.shape[1], -1))\n"
     "y = f(tf.stack(tf.unstack(x, axis=1)), x)",
+    "def f(t):\n    s = tf.shape(t)\n    return tf.reshape(t, [s[0], s[2], 32])\ny = f(h)",
+    "y = tf.reshape(tf.stack([x[:, 0, 0], x[:, 1, 0], x[:, 2, 0]]), [2, 3])",
 )
 KEPT = (
     "def f(t):\n    a, b, c = t.shape\n    return tf.reshape(t, [a, c, b])\ny = f(tf.zeros([g, 3, 1]))",
@@ -88,6 +90,12 @@ KEPT = (
     "y = tf.reshape(tf.stack([x[0], x[1]]), [2, 3, -1])",
     "y = tf.reshape(tf.stack([x[0], x[1], x[0]]), [3, 3, -1])",
     "y = tf.reshape(tf.zeros([2, 6, 4]), [2, 3, 8])",
+    "def f(t):\n    s = tf.shape(t)\n    return tf.reshape(t, [s[0], s[2], 3])\ny = f(tf.zeros([2, 1, 6, 3]))",
+    "def f(t):\n    s = tf.shape(t)\n    return tf.reshape(t, [s[0], s[1], -1])\ny = f(h)",
+    "def f(t):\n    s = tf.shape(t)\n    return tf.reshape(t, [s[0] * s[1], s[2], s[3]])\ny = f(h)",
+    "def f(t):\n    return tf.reshape(t, [t.shape[1], -1])\ny = f(x)",
+    "y = tf.reshape(tf.stack([x[0, 0], x[0, 1]]), [2, 4])",
+    "y = tf.reshape(tf.stack([x[0, 0], x[0, 1]]), [-1, 1])",
 )
 
 
@@ -99,3 +107,29 @@ def test_a_reshape_in_the_place_of_a_transpose(text: str) -> None:
 @pytest.mark.parametrize("text", KEPT)
 def test_a_reshape_that_splits_and_merges(text: str) -> None:
     assert analyze_text(HEAD + text + "\n").lines("TR405") == ()
+
+
+GATHERED = (
+    "y = tf.gather(x, tf.math.top_k(x[:, :, 0], 2)[1], axis=1)",
+    "def f(q, a):\n    return tf.gather(q, a, axis=1)\n"
+    "import os\nn = int(os.environ['N'])\ny = f(tf.zeros([n, 3]), tf.zeros([n], tf.int32))",
+    "y = tf.gather(x, tf.zeros([2, 5], tf.int32), axis=1, batch_dims=0)",
+)
+PICKED = (
+    "y = tf.gather(x, tf.math.top_k(x[:, :, 0], 2)[1], axis=1, batch_dims=1)",
+    "y = tf.gather(x, [0, 1], axis=1)",
+    "y = tf.gather(x, tf.zeros([2, 5], tf.int32), axis=0)",
+    "y = tf.gather(x[:1], tf.zeros([1, 5], tf.int32), axis=1)",
+    "m = tf.zeros([3, 3])\ny = tf.gather(m, tf.argsort(m[0]), axis=1)",
+    "y = tf.gather(x, tf.zeros([3, 5], tf.int32), axis=1)",
+)
+
+
+@pytest.mark.parametrize("text", GATHERED)
+def test_a_gather_that_looks_up_all_in_all(text: str) -> None:
+    assert len(analyze_text(HEAD + text + "\n").lines("TR404")) == 1
+
+
+@pytest.mark.parametrize("text", PICKED)
+def test_a_gather_that_is_meant(text: str) -> None:
+    assert analyze_text(HEAD + text + "\n").lines("TR404") == ()
