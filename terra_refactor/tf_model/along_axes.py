@@ -158,3 +158,8 @@ def is_layer_call(name: str) -> bool:
 def gives_sizes(name: str) -> bool:
     """Whether a function gives the sizes of a tensor's axes."""
     return name in ("tensorflow.shape", "tensorflow.compat.v1.shape", "keras.ops.shape")
+
+
+def is_gather(name: str) -> bool:
+    """Whether a function looks up indices along an axis, of each example only with `batch_dims`."""
+    return name in ("tensorflow.gather", "tensorflow.compat.v1.gather")

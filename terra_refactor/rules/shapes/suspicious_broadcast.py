@@ -24,7 +24,7 @@ from terra_refactor.facts.records import Call, Display, Fact, ItemRead, Operatio
 from terra_refactor.facts.view import ContextView
 from terra_refactor.ir.ids import OpId
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
-from terra_refactor.tf_model.along_axes import AxisChoice, choice_of, is_softmax, operator_of, wants_classes
+from terra_refactor.tf_model.along_axes import AxisChoice, choice_of, is_gather, is_softmax, operator_of, wants_classes
 from terra_refactor.tf_model.graph_traits import DENSE
 
 _DIFFERENCES: Final = frozenset({"-", "==", "!="})
@@ -44,7 +44,6 @@ _WIDENING: Final = (
 )
 
 
-_GATHERS: Final = frozenset({"tensorflow.gather", "tensorflow.compat.v1.gather"})
 _CONVERTING: Final = ("cast", "constant", "convert_to_tensor")
 _COUNTING: Final = ("range", "arange", "linspace")
 
@@ -58,7 +57,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
         choice = choice_of(name)
         if choice is not None:
             message = _choice(view, call, name, choice)
-        elif name in _GATHERS:
+        elif is_gather(name):
             message = _gathered(view, call, name)
         elif name == DENSE:
             message = _dense(view, call, name)
