@@ -86,6 +86,7 @@ def main() -> int:
         "--paths", nargs="*", default=["."], help="what to analyse, from the root (default: all of it)"
     )
     comparer.add_argument("--only", default="", help="functions below this folder, from the root")
+    comparer.add_argument("--usual", action="store_true", help="take the sizes of the run with all defaults")
     comparer.add_argument("--list", choices=LISTS, action="append", default=[], help="print these items, too")
     options = parser.parse_args()
     if options.command == "record":
@@ -99,7 +100,7 @@ def main() -> int:
     rows: list[tuple[str, Comparison]] = []
     for root, recordings in sorted(by_root.items()):
         report = analyze(Path(root), options.paths)
-        rows.append((Path(root).name, compare(merged(recordings), report, Path(root), options.only)))
+        rows.append((Path(root).name, compare(merged(recordings), report, Path(root), options.only, usual=options.usual)))
     if len(rows) > 1:
         rows.append(("all", total([comparison for _, comparison in rows])))
     print(table(rows))

@@ -116,8 +116,14 @@ def score(items: Sequence[Item]) -> Score:
     )
 
 
-def compare(recording: Mapping[str, Any], report: Mapping[str, Any], root: Path, only: str = "") -> Comparison:
-    """Holds the report against the recording; `only` keeps the functions below one folder (or of one file) of `root`."""
+def compare(
+    recording: Mapping[str, Any], report: Mapping[str, Any], root: Path, only: str = "", *, usual: bool = False
+) -> Comparison:
+    """Holds the report against the recording; `only` keeps the functions below one folder (or of one file) of `root`.
+
+    With `usual` the sizes count that the report gives for the run with all options by default and the files as they stand, which the
+    recorded one must be.
+    """
     told: dict[tuple[str, int, str], list[Mapping[str, Any]]] = defaultdict(list)
     for entry in report["functions"]:
         told[entry["path"], entry["line"], entry["qualname"].rpartition(".")[2]].append(entry)
@@ -151,7 +157,7 @@ def compare(recording: Mapping[str, Any], report: Mapping[str, Any], root: Path,
             if parameter is None or not observations or name == "self":
                 continue
             kinds = {observation["kind"] for observation in observations}
-            reported = tuple(_type(entry) for entry in parameter["types"])
+            reported = tuple(_reported(entry, usual) for entry in parameter["types"])
             kind = parameter["kind"]
             recorded = _recorded(observations)
             if kinds & {"tensor", "variable", "deferred tensor"}:
@@ -175,7 +181,7 @@ def compare(recording: Mapping[str, Any], report: Mapping[str, Any], root: Path,
                 containers.append(Item(place, name, verdict, recognised, recorded, reported, kind))
         recorded = _recorded(seen["returns"])
         if recorded:
-            reported = tuple(_type(entry) for entry in entry["returns"])
+            reported = tuple(_reported(each, usual) for each in entry["returns"])
             verdict = _verdict(recorded, reported, bool(reported), not reported)
             returns.append(Item(place, "return", verdict, bool(reported), recorded, reported, ""))
     return Comparison(
@@ -244,6 +250,10 @@ def _arrays(observations: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, 
 def _type(entry: Mapping[str, Any]) -> ArrayType:
     shape = entry["shape"]
     return ArrayType(entry["dtype"], None if shape is None else tuple(shape))
+
+
+def _reported(entry: Mapping[str, Any], usual: bool) -> ArrayType:
+    return _type({**entry, "shape": entry["usual"]} if usual and "usual" in entry else entry)
 
 
 def _verdict(recorded: Sequence[ArrayType], reported: Sequence[ArrayType], recognised: bool, silent: bool) -> Verdict:

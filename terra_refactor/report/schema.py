@@ -23,7 +23,7 @@ from terra_refactor.classify.decision import (
     SideEffect,
 )
 from terra_refactor.classify.region import RegionDecision
-from terra_refactor.domain.dim import Dim, eager, format_dim
+from terra_refactor.domain.dim import Dim, at_defaults, eager, format_dim
 from terra_refactor.domain.tensor import TensorType
 from terra_refactor.report.places import CellPlace, Places, ReportPlace
 from terra_refactor.rules.rule import Finding
@@ -47,6 +47,8 @@ class TensorTypeEntry:
 
     dtype: str | None
     shape: tuple[int | str | None, ...] | None
+    usual: tuple[int | str | None, ...] | None = field(default=None, metadata=OPTIONAL)
+    """The sizes in the run with all options as they are by default and the files beside the program as they stand, where that says more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,7 +289,11 @@ def _parameter(parameter: ParameterDecision) -> ParameterEntry:
 
 
 def _tensor_type(tensor: TensorType) -> TensorTypeEntry:
-    return TensorTypeEntry(tensor.dtype, None if tensor.shape is None else tuple(_size(dim) for dim in tensor.shape))
+    if tensor.shape is None:
+        return TensorTypeEntry(tensor.dtype, None)
+    shape = tuple(_size(dim) for dim in tensor.shape)
+    usual = tuple(_size(dim if (size := at_defaults(dim)) is None else size) for dim in tensor.shape)
+    return TensorTypeEntry(tensor.dtype, shape, usual if usual != shape else None)
 
 
 def _size(dim: Dim) -> int | str | None:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from terra_refactor.domain.dim import Dim, Why, loaded, opened
+from terra_refactor.domain.dim import Dim, Why, add, loaded, opened
 from terra_refactor.domain.dtype import INT64, STRING
 from terra_refactor.domain.tensor import TensorType
 from terra_refactor.domain.traced import content_roots, with_first_open
@@ -36,6 +36,7 @@ from terra_refactor.domain.value import (
     Value,
 )
 from terra_refactor.tf_model.name_table import words
+from terra_refactor.tf_model.ops.ragged import flat_values_of, inner_values_of
 
 STRATEGY: Final = "tensorflow.distribute"
 """Source of the sizes that a program's strategy decides."""
@@ -84,10 +85,10 @@ def _type(receiver: Value) -> TensorType:
 
 
 def _flat_values(receiver: Value) -> Value:
-    """All values one after the other; of rank 1 where only rows are ragged (a ragged tensor of rank 2)."""
-    own = _type(receiver)
-    shape = (_count(receiver),) if own.shape is not None and len(own.shape) == 2 else None
-    return with_first_open(TensorValue(TensorType(own.dtype, shape)), content_roots(receiver), Why.CONTENT)
+    """All values of a ragged tensor one after the other."""
+    if not isinstance(receiver, TensorValue):
+        return TensorValue(TensorType())
+    return with_first_open(flat_values_of(receiver), content_roots(receiver), Why.CONTENT)
 
 
 def _count(receiver: Value) -> Dim:
@@ -96,11 +97,9 @@ def _count(receiver: Value) -> Dim:
 
 
 def _values(receiver: Value) -> Value:
-    """The values without the outermost partition: a tensor for rank 2, else ragged or not."""
-    own = _type(receiver)
-    if own.shape is not None and len(own.shape) == 2:
-        return TensorValue(TensorType(own.dtype, (_count(receiver),)))
-    return UNKNOWN
+    """The values without the outermost partition: ragged or not."""
+    found = inner_values_of(receiver) if isinstance(receiver, TensorValue) else None
+    return UNKNOWN if found is None else with_first_open(found, content_roots(receiver), Why.CONTENT)
 
 
 _TENSOR_ATTRIBUTES: Final[Mapping[str, Callable[[Value], Value]]] = {
@@ -120,7 +119,9 @@ ATTRIBUTES: Final[Mapping[str, Callable[[Value], Value]]] = {
     },
     "tensorflow.RaggedTensor.flat_values": _flat_values,
     "tensorflow.RaggedTensor.values": _values,
-    "tensorflow.RaggedTensor.row_splits": _always(TensorValue(TensorType(INT64, (None,)))),
+    "tensorflow.RaggedTensor.row_splits": lambda receiver: TensorValue(
+        TensorType(INT64, (add(shape[0], 1) if (shape := _type(receiver).shape) else None,))
+    ),
     "tensorflow.RaggedTensor.ragged_rank": _always(UNKNOWN_INT),
     "tensorflow.sparse.SparseTensor.values": lambda receiver: TensorValue(
         TensorType(_type(receiver).dtype, (_count(receiver),))

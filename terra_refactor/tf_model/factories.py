@@ -14,6 +14,8 @@ FACTORIES: Final[Mapping[str, str]] = {
     "tensorflow.random.Generator.from_non_deterministic_state": "tensorflow.random.Generator",
     "tensorflow.random.Generator.from_key_counter": "tensorflow.random.Generator",
     "tensorflow.random.Generator.from_state": "tensorflow.random.Generator",
+    "tensorflow.distribute.get_strategy": "tensorflow.distribute.Strategy",
+    "tensorflow.distribute.get_replica_context": "tensorflow.distribute.ReplicaContext",
     "tensorflow.random.get_global_generator": "tensorflow.random.Generator",
 }
 """By canonical name."""

@@ -42,6 +42,7 @@ ids_of = tf.sparse.SparseTensor(np.array([[0, 0], [{rows} - 1, 1]], "int64"), np
 table = tf.ones([{columns}, {width}])
 rt = tf.RaggedTensor.from_row_lengths(tf.ones([3 * {rows}, {width}]), [3] * {rows})
 ids = tf.RaggedTensor.from_row_lengths(tf.zeros([2 * {rows}], tf.int64), [2] * {rows})
+deep = tf.RaggedTensor.from_row_lengths(rt, [1] * {rows})
 words = tf.strings.split(tf.constant(["a b", "c"]))
 keys = tf.lookup.KeyValueTensorInitializer(tf.constant(["a", "b"]), tf.range(2, dtype=tf.int64))
 vocabulary = tf.lookup.StaticVocabularyTable(keys, num_oov_buckets=2)
@@ -72,6 +73,28 @@ tf.nn.embedding_lookup(table, ids)
 tf.gather(table, ids)
 tf.reverse(ids, axis=[1])
 tf.reduce_sum(rt, axis=1)
+tf.reduce_sum(deep, axis=1)
+tf.reduce_max(deep, axis=2)
+tf.reduce_mean(deep, axis=-1)
+deep.row_lengths(axis=2)
+deep.row_starts()
+deep.row_limits()
+deep.row_splits
+deep[:1]
+deep[:, :1]
+deep[:, :, :1]
+deep[:, :, :, :1]
+deep[0]
+rt[0]
+rt[0:1, 1:]
+rt.with_flat_values(tf.ones([3 * {rows}, 2]))
+deep.with_flat_values(tf.ones([3 * {rows}, 2], tf.float64))
+deep.with_values(rt)
+tf.gather(rt, [0, 0, 0])
+tf.gather(deep, tf.constant([[0], [0]]))
+tf.ragged.map_flat_values(tf.matmul, deep, tf.ones([{width}, 5]))
+tf.strings.split(words)
+tf.nn.embedding_lookup(table, tf.RaggedTensor.from_row_lengths(ids, [1] * {rows}))
 tf.reduce_mean(rt, axis=-1)
 tf.reduce_max(ids, axis=1)
 tf.ragged.map_flat_values(vocabulary.lookup, words)

@@ -59,3 +59,18 @@ def run_hooks(site: Site, method: str, callbacks: tuple[Reference, ...], moment:
             if found is not None:
                 logs = thaw(site, FrozenDict((), NOT_A_TENSOR), ("logs", hook))
                 site.call(found, CallArguments((UNKNOWN_INT, logs) if is_counted else (logs,)))
+                if is_counted:
+                    _call_again(site, found, logs)
+
+
+def _call_again(site: Site, hook: Value, logs: Value) -> None:
+    """A hook that has run once may run again: what it appends to may hold more."""
+    frame = site.frame
+    outer = frame.state
+    again = outer.fork()
+    frame.state = again
+    try:
+        site.call(hook, CallArguments((UNKNOWN_INT, logs)))
+    finally:
+        frame.state = outer
+    outer.merge([outer.fork(), again])

@@ -8,6 +8,8 @@ Source: `keras.layers.Layer.__call__`, `keras.losses.Loss.__call__`, `keras.metr
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from typing import Final, TypeAlias
 
 from terra_refactor.analysis.classes import find_method
@@ -202,7 +204,9 @@ def call_loss(site: Site, name: str, arguments: CallArguments, receiver: Value) 
         method = own_method(site, receiver, "call")
         if method is None:
             return None
-        site.call(method, arguments)
+        site.call(
+            method, replace(arguments, positional=tuple(map(partial(_as_loss_gets_it, site), arguments.positional)))
+        )
         return UNKNOWN_TENSOR
     if registry.is_library_subclass(name.rpartition(".")[0], "keras.metrics.Metric"):
         method = own_method(site, receiver, "update_state")
@@ -212,6 +216,16 @@ def call_loss(site: Site, name: str, arguments: CallArguments, receiver: Value) 
         result = own_method(site, receiver, "result")
         return UNKNOWN_TENSOR if result is None else site.call(result, CallArguments())
     return call_instance(site, name, arguments, receiver)
+
+
+def _as_loss_gets_it(site: Site, value: Value) -> Value:
+    """An argument of `loss(...)` in its dtype, which is Keras's unless the loss was given another."""
+
+    def converted(leaf: Value) -> Value:
+        is_array = isinstance(leaf, TensorValue) and leaf.kind is not TensorKind.RAGGED
+        return TensorValue(TensorType(site.engine.floats, leaf.type.shape)) if is_array else leaf
+
+    return join_all(read.map_structure(converted, member) for member in members(value))
 
 
 def add_layer(site: Site, name: str, arguments: CallArguments, receiver: Value) -> Value | None:

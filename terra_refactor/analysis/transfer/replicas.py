@@ -143,6 +143,20 @@ def _distribute_made(site: Site, arguments: CallArguments, receiver: Value | Non
     return DatasetValue(made.element) if isinstance(made, DatasetValue) else None
 
 
+def _distribute_values(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
+    """`strategy.experimental_distribute_values_from_function(make)`: what `make` gives for each replica."""
+    function = argument_at(arguments, 0, "value_fn")
+    return None if function is None else site.call(function, CallArguments((UNKNOWN,)))
+
+
+def _all_reduce(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
+    """`context.all_reduce(op, value)`: of the types of one replica's."""
+    value = argument_at(arguments, 1, "value")
+    if value is None or isinstance(value, UnknownValue):
+        return None
+    return thaw(site, map_structure(lambda part: _reduced(part, NONE), freeze(site.frame, value)), "reduced")
+
+
 _METHODS: Final[dict[str, BuiltinHandler]] = {
     "run": _run,
     "experimental_run_v2": _run,
@@ -152,7 +166,13 @@ _METHODS: Final[dict[str, BuiltinHandler]] = {
     "experimental_distribute_dataset": _distribute,
     "distribute_datasets_from_function": _distribute_made,
     "experimental_distribute_datasets_from_function": _distribute_made,
+    "experimental_distribute_values_from_function": _distribute_values,
 }
 REPLICA_FUNCTIONS: Final[dict[str, BuiltinHandler]] = {
-    f"tensorflow.distribute.{name}.{method}": handler for name in _STRATEGIES for method, handler in _METHODS.items()
+    "tensorflow.distribute.ReplicaContext.all_reduce": _all_reduce,
+    **{
+        f"tensorflow.distribute.{name}.{method}": handler
+        for name in _STRATEGIES
+        for method, handler in _METHODS.items()
+    },
 }

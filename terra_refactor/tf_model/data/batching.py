@@ -29,7 +29,7 @@ from terra_refactor.domain.value import (
     Value,
 )
 from terra_refactor.tf_model import arguments as read
-from terra_refactor.tf_model.data.elements import DatasetMethod, map_components, so_many
+from terra_refactor.tf_model.data.elements import DatasetMethod, arguments_of, map_components, so_many
 from terra_refactor.tf_model.spec import BoundCall
 
 
@@ -152,7 +152,9 @@ def _unbatch(call: BoundCall, dataset: DatasetValue) -> Value:
 
 def _bucket(call: BoundCall, dataset: DatasetValue) -> Value:
     """`bucket_by_sequence_length`: padded batches of a size that depends on the bucket."""
-    targets = call.argument("padded_shapes")
+    targets, length = call.argument("padded_shapes"), call.argument("element_length_func")
+    if length is not None and not isinstance(dataset.element, UnknownValue):
+        call.invoke(length, arguments_of(dataset.element), graph=True)
     element = _pad(dataset.element, None if read.is_none(targets) else targets, None)
     return DatasetValue(_batches(call, element))
 

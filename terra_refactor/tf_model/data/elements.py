@@ -139,3 +139,11 @@ def join_elements(left: Value, right: Value) -> Value:
         parts = tuple(join_elements(a, b) for a, b in zip(left.elements, right.elements, strict=True))
         return TupleValue(parts, left.name, left.fields, left.cls)
     return join(left, right)
+
+
+def arguments_of(element: Value) -> list[Value]:
+    """An element as arguments of a function: a plain tuple as several arguments."""
+    element = taken(element)
+    if isinstance(element, TupleValue) and element.name is None:
+        return list(element.elements)
+    return [element]

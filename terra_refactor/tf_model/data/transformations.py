@@ -23,6 +23,7 @@ from terra_refactor.tf_model import arguments as read
 from terra_refactor.tf_model.data.elements import (
     INT64_SCALAR,
     DatasetMethod,
+    arguments_of,
     as_element,
     join_elements,
     so_many,
@@ -78,14 +79,6 @@ def _repeat(call: BoundCall, dataset: DatasetValue) -> Value:
     return replace(dataset, cardinality=multiply(dataset.cardinality, times), last=last, lead=lead, counted=counted)
 
 
-def _arguments(element: Value) -> list[Value]:
-    """An element as arguments of a function: a plain tuple as several arguments."""
-    element = taken(element)
-    if isinstance(element, TupleValue) and element.name is None:
-        return list(element.elements)
-    return [element]
-
-
 def _returned(outcome: Value) -> Value:
     """A function's result as an element: a list is a structure here, as a tuple is."""
     if isinstance(outcome, FrozenList):
@@ -97,7 +90,7 @@ def _map_function(call: BoundCall, dataset: DatasetValue) -> Value:
     function = call.argument("map_func")
     if function is None or isinstance(dataset.element, UnknownValue):
         return DatasetValue(UNKNOWN, dataset.cardinality)
-    element = _returned(call.invoke(function, _arguments(dataset.element), graph=True))
+    element = _returned(call.invoke(function, arguments_of(dataset.element), graph=True))
     return DatasetValue(element, dataset.cardinality, counted=dataset.counted)
 
 
@@ -106,14 +99,14 @@ def _flat_map(call: BoundCall, dataset: DatasetValue) -> Value:
     function = call.argument("map_func")
     if function is None or isinstance(dataset.element, UnknownValue):
         return DatasetValue(UNKNOWN)
-    outcome = call.invoke(function, _arguments(dataset.element), graph=True)
+    outcome = call.invoke(function, arguments_of(dataset.element), graph=True)
     return DatasetValue(outcome.element if isinstance(outcome, DatasetValue) else UNKNOWN)
 
 
 def _filter(call: BoundCall, dataset: DatasetValue) -> Value:
     predicate = call.argument("predicate")
     if predicate is not None and not isinstance(dataset.element, UnknownValue):
-        call.invoke(predicate, _arguments(dataset.element), graph=True)
+        call.invoke(predicate, arguments_of(dataset.element), graph=True)
     return _some(dataset)
 
 
@@ -165,6 +158,10 @@ def _group_by_window(call: BoundCall, dataset: DatasetValue) -> Value:
     function = call.argument("reduce_func")
     if function is None or isinstance(dataset.element, UnknownValue):
         return DatasetValue(UNKNOWN)
+    for part in (call.argument("key_func"), call.argument("window_size_func")):
+        if part is not None and not read.is_none(part):
+            is_key = part == call.argument("key_func")
+            call.invoke(part, arguments_of(dataset.element) if is_key else [INT64_SCALAR], graph=True)
     outcome = call.invoke(function, [INT64_SCALAR, DatasetValue(dataset.element)], graph=True)
     return DatasetValue(outcome.element if isinstance(outcome, DatasetValue) else UNKNOWN)
 

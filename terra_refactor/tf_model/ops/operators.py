@@ -506,19 +506,24 @@ def _content_item(content: Value | None, parts: tuple[Value, ...]) -> Value | No
 
 
 def _ragged_item(value: TensorValue, parts: tuple[Value, ...]) -> Value:
-    """An item of a ragged tensor: a row of a rank-2 one is a tensor; the rest stays ragged with unknown sizes."""
+    """An item of a ragged tensor: slices of its axes, of which ragged ones stay so, or one row."""
     shape = value.type.shape
-    if shape is not None and len(parts) == 1 and _basic(parts[0]):
-        if isinstance(parts[0], SliceValue):
-            return TensorValue(
-                TensorType(
-                    value.type.dtype, (_sliced(shape[0], parts[0].lower, parts[0].upper, parts[0].step), *shape[1:])
-                ),
-                TensorKind.RAGGED,
-            )
-        if _consumes_axis(parts[0]) and len(shape) == 2:
-            return TensorValue(TensorType(value.type.dtype, (None,)))
-    return UNKNOWN
+    if shape is None or len(parts) > len(shape) or not parts:
+        return UNKNOWN
+    sizes: list[Dim] = []
+    for axis, part in enumerate(parts):
+        if not isinstance(part, SliceValue):
+            if axis or not _basic(part) or not _consumes_axis(part):
+                return UNKNOWN
+            continue
+        is_ragged = axis > 0 and shape[axis] is None
+        sizes.append(None if is_ragged else _sliced(shape[axis], part.lower, part.upper, part.step))
+        if axis > 0 and not is_ragged and sizes[-1] is None:
+            return TensorValue(TensorType(value.type.dtype), TensorKind.RAGGED)
+    rest = (*sizes, *shape[len(parts) :])
+    is_row = not isinstance(parts[0], SliceValue)
+    kind = TensorKind.TENSOR if is_row and None not in rest[1:] else TensorKind.RAGGED
+    return TensorValue(TensorType(value.type.dtype, rest), kind)
 
 
 def _advanced_shape(shape: Shape, parts: tuple[Value, ...]) -> Shape:

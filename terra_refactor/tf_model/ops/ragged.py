@@ -1,4 +1,8 @@
-"""Rules for ragged tensors. A ragged axis has an unknown size. Gives: `RULES`. Source: `tf.RaggedTensor`, `tf.ragged`, TensorFlow 2.21."""
+"""Rules for ragged tensors. Gives: `RULES`. Source: `tf.RaggedTensor`, `tf.ragged`, TensorFlow 2.21.
+
+A ragged axis has an unknown size, and in a known shape no other axis behind the first has: where the inner size of the values is not
+known, the shape is not. So the last axis without a size is the last ragged one.
+"""
 
 from __future__ import annotations
 
@@ -22,6 +26,36 @@ def ragged(dtype: DType | None, shape: Shape = None) -> TensorValue:
     return TensorValue(TensorType(dtype, shape), TensorKind.RAGGED)
 
 
+def _with_rows(outer: tuple[Dim, ...], inner: Shape) -> Shape:
+    """The shape of flat values of shape `inner` with these axes in the place of their first one; None if an inner size is unknown."""
+    return None if not inner or None in inner[1:] else (*outer, *inner[1:])
+
+
+def _ragged_axes(shape: Shape) -> int:
+    """The number of axes up to the last ragged one, both included; 0 if that is unknown."""
+    last = max((axis for axis, size in enumerate(shape or ()) if size is None), default=0)
+    return last + 1 if last else 0
+
+
+def _dense_or_ragged(dtype: DType | None, shape: tuple[Dim, ...]) -> TensorValue:
+    """A ragged tensor, or a tensor if no axis behind the first is ragged."""
+    return ragged(dtype, shape) if None in shape[1:] else result(dtype, shape)
+
+
+def flat_values_of(value: TensorValue) -> TensorValue:
+    """`rt.flat_values`."""
+    shape, axes = value.type.shape, _ragged_axes(value.type.shape)
+    return result(value.type.dtype, (None, *shape[axes:]) if shape is not None and axes else None)
+
+
+def inner_values_of(value: TensorValue) -> TensorValue | None:
+    """`rt.values`: without the outermost rows; None if it is not known whether that is ragged."""
+    shape = value.type.shape
+    if shape is None or len(shape) < 2 or not _ragged_axes(shape):
+        return None
+    return _dense_or_ragged(value.type.dtype, (None, *shape[2:]))
+
+
 def _receiver(call: BoundCall) -> TensorType:
     return call.receiver.type if isinstance(call.receiver, TensorValue) else TensorType()
 
@@ -38,7 +72,9 @@ def _from_rows(call: BoundCall) -> Value:
                 rows = lengths[0] - less
             elif lengths and not less:
                 rows = lengths[0]
-    return ragged(values.type.dtype, None if not shape else (rows, None, *shape[1:]))
+    if values.kind is TensorKind.RAGGED:
+        return ragged(values.type.dtype, None if not shape else (rows, None, *shape[1:]))
+    return ragged(values.type.dtype, _with_rows((rows, None), shape))
 
 
 def _from_tensor(call: BoundCall) -> Value:
@@ -47,7 +83,7 @@ def _from_tensor(call: BoundCall) -> Value:
     shape = data.type.shape
     if shape is None or not isinstance(rank, int):
         return ragged(data.type.dtype)
-    return ragged(data.type.dtype, (shape[0], *((None,) * rank), *shape[1 + rank :]) if shape else None)
+    return ragged(data.type.dtype, _with_rows((shape[0], *((None,) * rank)), shape[rank:]) if shape else None)
 
 
 def _to_tensor(call: BoundCall) -> Value:
@@ -64,13 +100,21 @@ def _to_tensor(call: BoundCall) -> Value:
 
 def _row_lengths(call: BoundCall) -> Value:
     shape = _receiver(call).shape
-    if integer(call.argument("axis")) != 1:
-        return TensorValue(TensorType(INT64), TensorKind.RAGGED)
-    return result(INT64, (shape[0] if shape else None,))
+    axis = integer(call.argument("axis"))
+    if axis == 1:
+        return result(INT64, (shape[0] if shape else None,))
+    if shape is None or not isinstance(axis, int) or not 1 < axis < len(shape):
+        return ragged(INT64)
+    return _dense_or_ragged(INT64, shape[:axis])
 
 
-def _row_splits(call: BoundCall) -> Value:
+def _row_ids(call: BoundCall) -> Value:
     return result(INT64, (None,))
+
+
+def _row_limits(call: BoundCall) -> Value:
+    shape = _receiver(call).shape
+    return result(INT64, (shape[0] if shape else None,))
 
 
 def _count(call: BoundCall) -> Value:
@@ -130,9 +174,20 @@ def _nesting(value: Value | None) -> tuple[int | None, Dim, DType | None]:
     return (next(iter(depths)) + 1 if known else None), len(items), next(iter(dtypes)) if len(dtypes) == 1 else None
 
 
-def _same_kind(call: BoundCall) -> Value:
-    data = operand(call.argument("data"))
-    return ragged(data.type.dtype)
+def _masked(call: BoundCall) -> Value:
+    """`tf.ragged.boolean_mask(data, mask)`: some of the rows by a vector, some of the items of each row by a mask of more axes."""
+    data, mask = operand(call.argument("data")), operand(call.argument("mask"))
+    shape, wanted = data.type.shape, mask.type.shape
+    if not shape or not wanted or len(wanted) > len(shape):
+        return ragged(data.type.dtype)
+    is_ragged = isinstance(call.argument("data"), TensorValue) and data.kind is TensorKind.RAGGED
+    if len(wanted) == 1:
+        made = (None, *shape[1:])
+        return ragged(data.type.dtype, made) if is_ragged else result(data.type.dtype, made)
+    inner = shape[len(wanted) :]
+    if not is_ragged and None in inner:
+        return ragged(data.type.dtype)
+    return ragged(data.type.dtype, (shape[0], *((None,) * (len(wanted) - 1)), *inner))
 
 
 def _range(call: BoundCall) -> Value:
@@ -171,20 +226,13 @@ def over_rows(rule: OperationRule) -> OperationRule:
         kept = dtype if dtype in FLOATING or not call.name.endswith("reduce_mean") else None
         rank = len(shape)
         axis += rank if axis < 0 else 0
-        if rank == 2 and axis in (0, 1):
-            return result(kept, (shape[0] if axis == 1 else None,))
-        if not _only_rows_are_ragged(shape) or not 0 < axis < rank:
+        if rank == 2 and axis == 0:
+            return result(kept, (None,))
+        if not _ragged_axes(shape) or not 0 < axis < rank:
             return UNKNOWN
-        if axis == 1:
-            return result(kept, (shape[0], *shape[2:]))
-        return ragged(kept, (*shape[:axis], *shape[axis + 1 :]))
+        return _dense_or_ragged(kept, (*shape[:axis], *shape[axis + 1 :]))
 
     return reduce
-
-
-def _only_rows_are_ragged(shape: tuple[Dim, ...]) -> bool:
-    """Whether the rows hold items of one shape, so that the flat values are a tensor of that shape behind a first axis."""
-    return len(shape) >= 2 and shape[1] is None and all(size is not None for size in shape[2:])
 
 
 def by_ragged_numbers(rule: OperationRule, table: str, numbers: str) -> OperationRule:
@@ -192,16 +240,30 @@ def by_ragged_numbers(rule: OperationRule, table: str, numbers: str) -> Operatio
     dense = dense_only(rule)
 
     def look_up(call: BoundCall) -> Value:
-        ids = call.argument(numbers)
+        ids, given = call.argument(numbers), call.argument(table)
+        if isinstance(given, TensorValue) and given.kind is TensorKind.RAGGED:
+            return _rows_of(call, given, ids)
         if not isinstance(ids, TensorValue) or ids.kind is not TensorKind.RAGGED:
             return dense(call)
-        rows, shape = operand(call.argument(table)).type, ids.type.shape
+        rows, shape = operand(given).type, ids.type.shape
         first = (call.argument("axis"), call.argument("batch_dims"))
         plain = all(is_none(value) or integer(value) == 0 for value in first)
         known = plain and shape is not None and bool(rows.shape)
-        return ragged(rows.dtype, (*shape, *rows.shape[1:]) if known and shape and rows.shape else None)
+        return ragged(rows.dtype, _with_rows(shape, rows.shape) if known and shape else None)
 
     return look_up
+
+
+def _rows_of(call: BoundCall, data: TensorValue, ids: Value | None) -> Value:
+    """Some rows of a ragged tensor."""
+    first = (call.argument("axis"), call.argument("batch_dims"))
+    places, shape = operand(ids).type.shape, data.type.shape
+    is_dense = not (isinstance(ids, TensorValue) and ids.kind is not TensorKind.TENSOR)
+    if not is_dense or not all(is_none(value) or integer(value) == 0 for value in first):
+        return UNKNOWN
+    if not places or shape is None or None in places[1:]:
+        return ragged(data.type.dtype) if places else UNKNOWN
+    return ragged(data.type.dtype, (*places, *shape[1:]))
 
 
 def keeping_rows(rule: OperationRule, name: str) -> OperationRule:
@@ -259,17 +321,32 @@ def _map_flat_values(call: BoundCall) -> Value:
     if function is None or rows is None or call.extra_keywords:
         return UNKNOWN
     flat = [
-        result(a.type.dtype, (None,) if a.type.shape is not None and len(a.type.shape) == 2 else None)
-        if isinstance(a, TensorValue) and a.kind is TensorKind.RAGGED
-        else a
+        flat_values_of(a) if isinstance(a, TensorValue) and a.kind is TensorKind.RAGGED else a
         for a in call.extra_arguments
     ]
     made = call.invoke(function, flat)
     if not isinstance(made, TensorValue):
         return UNKNOWN
-    outer, inner = rows.type.shape, made.type.shape
-    known = outer is not None and len(outer) == 2 and inner is not None and len(inner) == 1
-    return ragged(made.type.dtype, outer if known else None)
+    outer, axes = rows.type.shape, _ragged_axes(rows.type.shape)
+    return ragged(made.type.dtype, _with_rows(outer[:axes], made.type.shape) if outer is not None and axes else None)
+
+
+def _with_values(*, flat: bool) -> OperationRule:
+    """`rt.with_values(values)` and `rt.with_flat_values(values)`: other values in the same rows."""
+
+    def rule(call: BoundCall) -> Value:
+        given = call.argument("new_values")
+        outer, new = _receiver(call).shape, operand(given)
+        axes = _ragged_axes(outer)
+        if outer is None or not axes:
+            return ragged(new.type.dtype)
+        kept = outer[:axes] if flat else outer[:2]
+        inner = new.type.shape
+        if isinstance(given, TensorValue) and given.kind is TensorKind.RAGGED and not flat:
+            return ragged(new.type.dtype, None if not inner else (*kept, *inner[1:]))
+        return ragged(new.type.dtype, _with_rows(kept, inner))
+
+    return rule
 
 
 _RAGGED: Final = "tensorflow.RaggedTensor"
@@ -284,15 +361,17 @@ RULES: Final[Mapping[str, OperationRule]] = {
     f"{_RAGGED}.to_tensor": _to_tensor,
     f"{_RAGGED}.to_sparse": _to_sparse,
     f"{_RAGGED}.row_lengths": _row_lengths,
-    f"{_RAGGED}.row_starts": _row_splits,
-    f"{_RAGGED}.row_limits": _row_splits,
-    f"{_RAGGED}.value_rowids": _row_splits,
+    f"{_RAGGED}.with_values": _with_values(flat=False),
+    f"{_RAGGED}.with_flat_values": _with_values(flat=True),
+    f"{_RAGGED}.row_starts": _row_limits,
+    f"{_RAGGED}.row_limits": _row_limits,
+    f"{_RAGGED}.value_rowids": _row_ids,
     f"{_RAGGED}.nrows": _count,
     f"{_RAGGED}.bounding_shape": _bounding_shape,
     f"{_RAGGED}.merge_dims": _merged,
     "tensorflow.ragged.constant": _constant,
     "tensorflow.ragged.map_flat_values": _map_flat_values,
-    "tensorflow.ragged.boolean_mask": _same_kind,
+    "tensorflow.ragged.boolean_mask": _masked,
     "tensorflow.ragged.range": _range,
     "tensorflow.ragged.stack": _stacked,
 }

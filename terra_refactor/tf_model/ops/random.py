@@ -112,6 +112,7 @@ RULES: Final[Mapping[str, OperationRule]] = {
             "random.stateless_uniform": _draw("minval", "maxval"),
             "random.stateless_normal": _draw("mean", "stddev"),
             "random.stateless_truncated_normal": _draw("mean", "stddev"),
+            "random.Generator.make_seeds": lambda call: result(INT64, (2, integer(call.argument("count")))),
             "random.Generator.uniform": _draw("minval", "maxval"),
             "random.Generator.normal": _draw("mean", "stddev"),
             "random.Generator.truncated_normal": _draw("mean", "stddev"),

@@ -110,6 +110,16 @@ def _stft(call: BoundCall) -> Value:
     return result(dtype, (*shape[:-1], _frames(shape[-1], length, step, flag(call.argument("pad_end"), False)), bins))
 
 
+def _inverse_stft(call: BoundCall) -> Value:
+    data = operand(call.argument("stfts"))
+    shape = data.type.shape
+    dtype = None if data.type.dtype is None else _TO_REAL.get(data.type.dtype)
+    length, step = integer(call.argument("frame_length")), integer(call.argument("frame_step"))
+    if shape is None or len(shape) < 2:
+        return result(dtype)
+    return result(dtype, (*shape[:-2], add(multiply(subtract(shape[-2], 1), step), length)))
+
+
 def _window(call: BoundCall) -> Value:
     wanted = call.argument("dtype")
     return result(FLOAT32 if is_none(wanted) else tensor_dtype(wanted), (integer(call.argument("window_length")),))
@@ -128,11 +138,7 @@ def _overlap(call: BoundCall) -> Value:
     if shape is None or len(shape) < 2:
         return result(data.type.dtype)
     frames, length = shape[-2], shape[-1]
-    size: Dim = None
-    if isinstance(frames, int) and isinstance(length, int) and isinstance(step, int):
-        covered = multiply(frames - 1, step)
-        size = length + covered if isinstance(covered, int) else None
-    return result(data.type.dtype, (*shape[:-2], size))
+    return result(data.type.dtype, (*shape[:-2], add(multiply(subtract(frames, 1), step), length)))
 
 
 RULES: Final[Mapping[str, OperationRule]] = table(
@@ -146,6 +152,7 @@ RULES: Final[Mapping[str, OperationRule]] = table(
         "signal.idct": _same,
         "signal.frame": _frame,
         "signal.stft": _stft,
+        "signal.inverse_stft": _inverse_stft,
         **{f"signal.{name}": _window for name in ("hann_window", "hamming_window", "vorbis_window", "kaiser_window")},
         "signal.linear_to_mel_weight_matrix": _mel,
         "signal.mfccs_from_log_mel_spectrograms": lambda call: result(

@@ -61,9 +61,9 @@ def _split(call: BoundCall) -> Value:
     """Texts taken apart: one more axis, ragged unless a single text was given."""
     data = _text(call)
     shape = data.type.shape
-    if shape is None or data.kind is TensorKind.RAGGED:
-        return UNKNOWN if data.kind is not TensorKind.RAGGED else TensorValue(TensorType(STRING), TensorKind.RAGGED)
     dtype = INT32 if call.name.endswith("unicode_decode") else STRING
+    if shape is None:
+        return UNKNOWN if data.kind is not TensorKind.RAGGED else TensorValue(TensorType(dtype), TensorKind.RAGGED)
     if not shape:
         return result(dtype, (None,))
     return TensorValue(TensorType(dtype, (*shape, None)), TensorKind.RAGGED)
