@@ -222,8 +222,9 @@ def _as_loss_gets_it(site: Site, value: Value) -> Value:
     """An argument of `loss(...)` in its dtype, which is Keras's unless the loss was given another."""
 
     def converted(leaf: Value) -> Value:
-        is_array = isinstance(leaf, TensorValue) and leaf.kind is not TensorKind.RAGGED
-        return TensorValue(TensorType(site.engine.floats, leaf.type.shape)) if is_array else leaf
+        if not isinstance(leaf, TensorValue) or leaf.kind is TensorKind.RAGGED:
+            return leaf
+        return TensorValue(TensorType(site.engine.floats, leaf.type.shape))
 
     return join_all(read.map_structure(converted, member) for member in members(value))
 

@@ -433,18 +433,17 @@ def _insert_delete(change: int) -> OperationRule:
         axis, shape = read.known_integer(call.argument("axis")), given.shape
         if shape is None or axis is None or not -len(shape) <= axis < len(shape):
             return array(given.dtype, None if shape is None else (None,) * len(shape))
-        is_one = python_type(call.argument("obj")) is PythonType.INT
+        is_one = _is_of(call.argument("obj"), PythonType.INT)
+        is_number = change < 0 or _is_of(call.argument("values"), PythonType.INT, PythonType.FLOAT)
         sizes = list(shape)
-        sizes[axis] = (
-            add(sizes[axis], change) if is_one and (change < 0 or _is_number(call.argument("values"))) else None
-        )
+        sizes[axis] = add(sizes[axis], change) if is_one and is_number else None
         return array(given.dtype, tuple(sizes))
 
     return rule
 
 
-def _is_number(value: Value) -> bool:
-    return python_type(value) in (PythonType.INT, PythonType.FLOAT)
+def _is_of(value: Value | None, *types: PythonType) -> bool:
+    return value is not None and python_type(value) in types
 
 
 def _append(call: BoundCall) -> Value:
