@@ -84,8 +84,6 @@ deep[:1]
 deep[:, :1]
 deep[:, :, :1]
 deep[:, :, :, :1]
-deep[0]
-rt[0]
 rt[0:1, 1:]
 rt.with_flat_values(tf.ones([3 * {rows}, 2]))
 deep.with_flat_values(tf.ones([3 * {rows}, 2], tf.float64))
@@ -118,6 +116,8 @@ layers.RNN([Cell(u) for u in ({width}, 3)])(tf.ones([{rows}, 4, {columns}]))
 """.splitlines()
 PARTLY: Final = """\
 tf.sparse.reset_shape(sp)
+deep[0]
+rt[0]
 tf.nn.embedding_lookup_sparse(table, ids_of, None)
 tf.sparse.reduce_sum(sp, axis=1, output_is_sparse=True)
 tf.ragged.stack([ids, ids])

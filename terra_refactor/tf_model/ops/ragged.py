@@ -261,9 +261,10 @@ def _rows_of(call: BoundCall, data: TensorValue, ids: Value | None) -> Value:
     is_dense = not (isinstance(ids, TensorValue) and ids.kind is not TensorKind.TENSOR)
     if not is_dense or not all(is_none(value) or integer(value) == 0 for value in first):
         return UNKNOWN
-    if not places or shape is None or None in places[1:]:
+    if not places or shape is None:
         return ragged(data.type.dtype) if places else UNKNOWN
-    return ragged(data.type.dtype, (*places, *shape[1:]))
+    # further axes of the numbers become ragged ones, too
+    return ragged(data.type.dtype, (places[0], *((None,) * (len(places) - 1)), *shape[1:]))
 
 
 def keeping_rows(rule: OperationRule, name: str) -> OperationRule:
