@@ -140,6 +140,11 @@ def class_loss_of(name: str) -> str | None:
     return _CLASS_LOSSES.get(name)
 
 
+def is_log_softmax(name: str) -> bool:
+    """Whether a function gives logarithms of probabilities."""
+    return _CHOICES.get(name) is _LOG_SOFTMAX
+
+
 def is_validity_mask(name: str) -> bool:
     """Whether a function gives a mask of what is no padding."""
     return name == "tensorflow.sequence_mask"

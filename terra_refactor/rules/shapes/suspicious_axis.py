@@ -24,6 +24,7 @@ from terra_refactor.tf_model.along_axes import (
     choice_of,
     class_loss_of,
     is_layer_call,
+    is_log_softmax,
     is_validity_mask,
     keeps_first_axis,
     normalising_of,
@@ -46,6 +47,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
             yield from _masked_mean(view, call, name)
         elif choice_of(name) is not None:
             yield from _over_batch(view, call, name)
+            yield from _crossed(view, call, name)
 
 
 def _products(view: ContextView) -> Iterator[tuple[OpId, OpId, OpId, tuple[bool, bool]]]:
@@ -208,6 +210,60 @@ def _layer_behind(view: ContextView, number: OpId, calls: int) -> str | None:
             case _:
                 return None
     return None
+
+
+def _crossed(view: ContextView, call: Call, name: str) -> Iterator[LocalHazard]:
+    """Probabilities along one axis that are multiplied by logarithms of probabilities along another, also by a caller of the function."""
+    how, given = normalising_of(name), view.library_argument(call, name, "axis", "dim")
+    shape = _shape(view, call.op)
+    axis = None if given is None else _axis_of(view, given)
+    if how is None or not how.weights or not shape or axis is None or not -len(shape) <= axis < len(shape):
+        return
+    places = [(view, call.op)]
+    if any(value is not None and _comes_from(view, value, call.op) for _, value in view.returns()):
+        places += [(caller, place.op) for caller, place in view.calls_of_function() if place is not None]
+    for user, made in places:
+        for other in _factors_of(user, made):
+            against = _log_axis(user, other, len(shape))
+            if against is not None and against != axis % len(shape):
+                yield LocalHazard(
+                    call.op,
+                    f"{how.name} along axis {axis} of shape {format_shape(shape)}, and it weighs logarithms of probabilities along axis "
+                    f"{against - len(shape)}: their sum is no cross entropy",
+                )
+                return
+
+
+def _factors_of(view: ContextView, number: OpId) -> Iterator[OpId]:
+    """The other factors of the products of a result."""
+    for operation in view.reached(Operation):
+        if operation.symbol == "*" and operation.right is not None:
+            for one, other in ((operation.left, operation.right), (operation.right, operation.left)):
+                if _comes_from(view, one, number):
+                    yield other
+
+
+def _comes_from(view: ContextView, number: OpId, made: OpId) -> bool:
+    fact = view.origin(number)
+    return isinstance(fact, Call) and fact.op == made
+
+
+def _log_axis(view: ContextView, number: OpId, rank: int) -> int | None:
+    """The axis along which the exponents of a result sum to 1, if a function makes it so; counted from the front."""
+    fact = view.origin(number)
+    names = _names(view, fact) if isinstance(fact, Call) else ()
+    shape = None if not isinstance(fact, Call) else _shape(view, fact.op)
+    if (
+        not isinstance(fact, Call)
+        or len(names) != 1
+        or not is_log_softmax(names[0])
+        or shape is None
+        or len(shape) != rank
+    ):
+        return None
+    given = view.library_argument(fact, names[0], "axis", "dim")
+    axis = -1 if given is None or view.value(given) == NONE else _axis_of(view, given)
+    return None if axis is None else axis % rank
 
 
 def _given(view: ContextView, number: OpId) -> Fact | None:

@@ -28,6 +28,11 @@ WRONG_AXIS = {
         "p = tf.nn.softmax(x[0] * 2.0, axis=0)\n"
         "y = tf.keras.losses.sparse_categorical_crossentropy(tf.constant([0, 1, 2]), p)"
     ),
+    "a cross entropy of two axes": "y = tf.reduce_sum(tf.nn.softmax(x[0], axis=0) * tf.nn.log_softmax(x[1]), axis=-1)",
+    "probabilities of another function": (
+        "def f(p, axis=0):\n    return tf.nn.softmax(p / 2.0, axis=axis)\n"
+        "def g(p, q):\n    t = f(p)\n    log = tf.nn.log_softmax(q)\n    return -tf.reduce_sum(t * log, axis=-1)\ny = g(x[0], x[1])"
+    ),
     "mean of padding": "m = tf.cast(ids != 0, tf.float32)\ny = tf.reduce_mean(x * m[:, :, None], axis=1)",
     "mean of what was masked before": (
         "def f(p, t):\n    p = p * tf.expand_dims(tf.cast(tf.not_equal(t, 0), p.dtype), -1)\n    return tf.reduce_mean(p, axis=1)\n"
@@ -49,6 +54,9 @@ RIGHT_AXIS = {
     "sum over the sum": (
         "m = tf.cast(ids != 0, tf.float32)\ny = tf.reduce_sum(x * m[:, :, None], axis=1) / tf.reduce_sum(m, axis=1, keepdims=True)"
     ),
+    "a cross entropy": "y = tf.reduce_sum(tf.nn.softmax(x[0], axis=1) * tf.nn.log_softmax(x[1]), axis=-1)",
+    "a cross entropy of columns": "y = tf.reduce_sum(tf.nn.softmax(x[0], axis=0) * tf.nn.log_softmax(x[1], axis=0), axis=0)",
+    "weights along the first axis": "y = tf.reduce_sum(tf.nn.softmax(x[0], axis=0) * x[1], axis=0)",
     "a gate": "y = tf.reduce_mean(x * tf.cast(x > 0.0, tf.float32), axis=1)",
     "labels that are not 0": "y = tf.reduce_mean(tf.cast(ids != 0, tf.float32), axis=1)",
 }
