@@ -259,7 +259,8 @@ RULE: Final = Rule(
     summary="Shapes that broadcast to something unintended: an accidental outer product, or an argmax or softmax over one element.",
     explanation=(
         "Nothing raises. `(n,)` with `(n, 1)` is broadcast to `(n, n)`: every prediction is compared with every label, the loss "
-        "decreases, and the model learns the mean. The argmax along an axis of size 1 is always 0, and the softmax of one unit "
+        "decreases, and the model learns the mean. A gather along axis 1 without "
+        "`batch_dims` looks up each example in all examples. The argmax along an axis of size 1 is always 0, and the softmax of one unit "
         "is always 1."
     ),
     samples=Samples(
