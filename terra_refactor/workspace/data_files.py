@@ -25,9 +25,9 @@ _ARRAY_BYTES: Final = 8_192
 """Of an array: its header, and no more."""
 MAX_DATA_FILES: Final = 200
 """Of a run."""
-_NAMED: Final = re.compile(
-    r"[\w.@+-]+(?:" + "|".join(re.escape(ending) for ending in _ENDINGS) + r")(?![\w.])", re.IGNORECASE
-)
+_LONGEST_NAME: Final = 255
+_ENDING: Final = re.compile("(?:" + "|".join(map(re.escape, _ENDINGS)) + r")(?![\w.])", re.IGNORECASE)
+_STEM: Final = re.compile(r"[\w.@+-]+\Z")
 
 
 def may_be_data(name: str) -> bool:
@@ -37,7 +37,13 @@ def may_be_data(name: str) -> bool:
 
 def names_in(text: str) -> frozenset[str]:
     """The names of data files that stand in a text."""
-    return frozenset(_NAMED.findall(text))
+    found: set[str] = set()
+    for match in _ENDING.finditer(text):
+        # from the ending back: a search from the front would look at a long word once for each of its letters
+        stem = _STEM.search(text[max(0, match.start() - _LONGEST_NAME) : match.start()])
+        if stem is not None:
+            found.add(stem[0] + match[0])
+    return frozenset(found)
 
 
 def read_data_files(found: Mapping[str, str], texts: Iterable[str]) -> dict[str, bytes]:

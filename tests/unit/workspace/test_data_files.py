@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from terra_refactor.analysis.data_contents import array_header, tree_of
 from terra_refactor.config import Config
 from terra_refactor.ide.session import Session
 from terra_refactor.rules.rule import Finding, Severity
-from terra_refactor.workspace.data_files import MAX_BYTES, read_data_file
+from terra_refactor.workspace.data_files import MAX_BYTES, names_in, read_data_file
 from terra_refactor.workspace.results import WorkspaceReport
 from terra_refactor.workspace.workspace import Options, analyze
 
@@ -113,6 +114,14 @@ def test_what_depends_on_a_file_is_a_warning_that_names_it(
     assert finding.severity is Severity.WARNING
     assert told in finding.message
     assert finding.message.endswith(f"in {name})")
+
+
+def test_names_of_data_files_in_a_text() -> None:
+    text = 'open("data/a-b.json"); np.load(HERE / "w.npy"), f"{x}.csv", "v.txt.gz", "NAMES.TXT"  # see notes.toml.\n'
+    assert names_in(text) == {"a-b.json", "w.npy", "NAMES.TXT"}
+    started = time.perf_counter()
+    assert names_in("a" * 2_000_000 + " " + "b.json" * 100_000 + "_") == frozenset()
+    assert time.perf_counter() - started < 5
 
 
 def test_a_number_that_fits_is_no_finding(folder: Path) -> None:
