@@ -95,6 +95,10 @@ def value_of_class(cls: Value) -> Value | None:
     return None
 
 
+_STRATEGY: Final = "tensorflow.distribute.Strategy"
+"""The class of what `tf.distribute.get_strategy()` gives, or the base class of it."""
+
+
 def _has_other_instances(frame: Frame, cls: Reference) -> bool:
     """Whether objects that do not derive from a class may count as its instances: `A.register(B)`, `__instancecheck__`."""
     if frame.state.get((cls.object, VIRTUAL)) is not None or find_in_class(frame, cls, "__subclasshook__") is not None:
@@ -145,7 +149,10 @@ def is_instance(site: Site, value: Value, cls: Value) -> bool | None:
         return cls == LibraryValue("builtins.object") or cls == LibraryValue("types.NoneType")
     own = class_of_instance(frame, value)
     if own is not None:
-        answers = [definitely_subclass(frame, candidate, cls) for candidate in members(own)]
+        answers = [
+            None if _may_be_of_subclass(candidate, cls) else definitely_subclass(frame, candidate, cls)
+            for candidate in members(own)
+        ]
         if isinstance(cls, Reference) and True not in answers and _has_other_instances(frame, cls):
             return None
         return answers[0] if len(set(answers)) == 1 else None
@@ -179,6 +186,13 @@ def is_instance(site: Site, value: Value, cls: Value) -> bool | None:
     if _overlapping(owner, cls.name):
         return None
     return False
+
+
+def _may_be_of_subclass(own: Value, cls: Value) -> bool:
+    """Whether an instance of a base class, which a function gives for any of its subclasses, may be one of this class."""
+    return own == LibraryValue(_STRATEGY) and (
+        not isinstance(cls, LibraryValue) or (cls != own and registry.is_library_subclass(cls.name, _STRATEGY))
+    )
 
 
 def _is_of_enum(name: str) -> bool:
