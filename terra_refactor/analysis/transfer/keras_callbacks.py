@@ -63,14 +63,19 @@ def run_hooks(site: Site, method: str, callbacks: tuple[Reference, ...], moment:
                     _call_again(site, found, logs)
 
 
+_ROUNDS: Final = 2
+"""So often a hook is run again: then a list that it fills has no known length any more, and the hook has seen such a list."""
+
+
 def _call_again(site: Site, hook: Value, logs: Value) -> None:
     """A hook that has run once may run again: what it appends to may hold more."""
     frame = site.frame
     outer = frame.state
-    again = outer.fork()
-    frame.state = again
-    try:
-        site.call(hook, CallArguments((UNKNOWN_INT, logs)))
-    finally:
-        frame.state = outer
-    outer.merge([outer.fork(), again])
+    for _ in range(_ROUNDS):
+        again = outer.fork()
+        frame.state = again
+        try:
+            site.call(hook, CallArguments((UNKNOWN_INT, logs)))
+        finally:
+            frame.state = outer
+        outer.merge([outer.fork(), again])

@@ -144,7 +144,17 @@ def _hashed(settings: Settings, shape: Shape) -> Shape:
         return shape
     if shape is None or mode is None:
         return None
-    return (*shape[:-1], settings.integer("num_bins"))
+    base = _encoded_axes(mode, shape)
+    return None if base is None else (*base, settings.integer("num_bins"))
+
+
+def _encoded_axes(mode: str, shape: tuple[Dim, ...]) -> tuple[Dim, ...] | None:
+    """The axes before those of the classes: a row of `multi_hot` is one example, and each number of `one_hot`, without a last axis of 1."""
+    if mode != "one_hot":
+        return shape[:-1]
+    if len(shape) == 1:
+        return shape
+    return None if not shape or shape[-1] is None else shape[:-1] if shape[-1] == 1 else shape
 
 
 def _hashing(call: BoundCall) -> Value:
@@ -278,13 +288,8 @@ def _string_lookup(call: BoundCall) -> Value:
     depth = settings.integer("max_tokens") if settings.truth("pad_to_max_tokens", False) else None
     if shape is None or mode is None:
         return read.tensor(None, None, output_kind(value))
-    if mode == "one_hot":
-        if shape and shape[-1] is None:
-            return read.tensor(None, None, output_kind(value))
-        base = shape[:-1] if len(shape) > 1 and shape[-1] == 1 else shape
-    else:
-        base = shape[:-1]
-    return read.tensor(None, (*base, depth), output_kind(value))
+    base = _encoded_axes(mode, shape)
+    return read.tensor(None, None if base is None else (*base, depth), output_kind(value))
 
 
 def _text_vectorization(call: BoundCall) -> Value:

@@ -562,13 +562,18 @@ def _bincount(call: BoundCall) -> Value:
     weights = call.argument("weights")
     binary = flag(call.argument("binary_output"), False)
     wanted = call.argument("dtype")
-    if not is_none(axis) or binary is not False:
+    if binary is None:
         return result(None)
     least, most = integer(call.argument("minlength")), integer(call.argument("maxlength"))
     size = least if isinstance(least, int) and least == most else None
-    if not is_none(weights):
+    counts = INT32 if is_none(wanted) else dtype_argument(wanted)
+    if not is_none(axis):
+        given = operand(call.argument("arr")).type.shape
+        rows = (*given[:-1], size) if given is not None and integer(axis) == -1 and 0 < len(given) <= 2 else None
+        return result(counts if is_none(weights) else None, rows)
+    if not is_none(weights) and not binary:
         return result(operand(weights).type.dtype, (size,))
-    return result(INT32 if is_none(wanted) else dtype_argument(wanted), (size,))
+    return result(counts if is_none(weights) else None, (size,))
 
 
 def _confusion_matrix(call: BoundCall) -> Value:
