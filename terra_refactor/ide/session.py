@@ -315,7 +315,7 @@ class Session:
 
     def _data_of(self, sources: Mapping[str, Source]) -> dict[str, bytes]:
         found = {display_path(path): file for path, file in self._discovered().data.items()}
-        return self._data.of(found, (source.text for source in sources.values()))
+        return self._data.of(found, ((source.digest, source.text) for source in sources.values()))
 
     def _sources(self, buffers: Mapping[str, Source]) -> tuple[dict[str, Source], dict[str, FileError]]:
         sources: dict[str, Source] = {}

@@ -90,16 +90,20 @@ def read_data_file(file: str) -> bytes | None:
     return content if len(content) <= MAX_BYTES else None
 
 
+_MOST_TEXTS: Final = 20_000
+
+
 class KnownData:
     """The data files of a project as an editor has read them last."""
 
     def __init__(self) -> None:
         self._read: dict[str, tuple[str, tuple[int, int] | None, bytes | None]] = {}
+        self._names: dict[str, frozenset[str]] = {}
         self._named: frozenset[str] = frozenset()
 
-    def of(self, found: Mapping[str, str], texts: Iterable[str]) -> dict[str, bytes]:
-        """As `read_data_files`, but a file is read again only if its time or size has changed."""
-        named = frozenset[str]().union(*map(names_in, texts)) if found else frozenset[str]()
+    def of(self, found: Mapping[str, str], texts: Iterable[tuple[str, str]]) -> dict[str, bytes]:
+        """As `read_data_files`, but a file is read again only if its time or size has changed. Texts come with their digests."""
+        named = frozenset[str]().union(*(self._names_in(*each) for each in texts)) if found else frozenset[str]()
         self._named |= named
         contents: dict[str, bytes] = {}
         for path, file in sorted(found.items()):
@@ -111,6 +115,14 @@ class KnownData:
             if known[2] is not None:
                 contents[path] = known[2]
         return contents
+
+    def _names_in(self, digest: str, text: str) -> frozenset[str]:
+        known = self._names.get(digest)
+        if known is None:
+            if len(self._names) > _MOST_TEXTS:
+                self._names.clear()
+            known = self._names[digest] = names_in(text)
+        return known
 
     def is_named(self, file: str) -> bool:
         """Whether a text names a data file of that name, by what was asked so far."""
