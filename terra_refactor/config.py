@@ -397,7 +397,7 @@ _WHOLE: Mapping[str, Any] = {"type": "integer", "minimum": 0}
 _TYPE: Mapping[str, Any] = {"type": "string", "minLength": 1}
 KEYS: Mapping[str, Key] = {
     "extend": Key(
-        _text, _PATH, "A file whose values hold where this one says nothing; relative to this file's folder."
+        _text, _PATH, "A file whose values apply to keys that this one does not set; relative to this file's folder."
     ),
     "select": Key(
         _names, _STRINGS, "Rules or families to report (`TR3`, `TR101`, `shape-mismatch`); empty, or `ALL`, for all."
@@ -412,33 +412,33 @@ KEYS: Mapping[str, Key] = {
     "severity": Key(
         _severities,
         {"type": "object", "additionalProperties": {"enum": list(SEVERITIES)}},
-        "`error`, `warning` or `information` by rule or family, instead of the rule's own; the longest code wins.",
+        "`error`, `warning` or `information` by rule or family, instead of the rule's default; a rule overrides its family.",
     ),
     "fail-on": Key(
         _fail_on,
         {"enum": [*SEVERITIES, NEVER]},
         "The lowest severity for which `lint` exits with 1, or `never`.",
     ),
-    "exclude": Key(_globs, _STRINGS, "Globs of paths that are not read, as in a `.gitignore`."),
+    "exclude": Key(_globs, _STRINGS, "Globs of paths to skip, as in a `.gitignore`."),
     "extend-exclude": Key(_globs, _STRINGS, "Globs in addition to `exclude`, also to that of an extended file."),
     "respect-gitignore": Key(_flag, {"type": "boolean"}, "Skip files that git ignores."),
     "min-ops": Key(
         _count,
         _WHOLE,
-        "The least estimated number of tensor operations per call for which converting pays; without it, the built-in default.",
+        "Minimum estimated number of tensor operations per call for a function to be converted; by default 15.",
     ),
     "tf-version": Key(
         _version,
         {"type": "string", "pattern": f"^{_TF_VERSION.pattern}$"},
-        "The TensorFlow that the code is for, as `X.Y`: decides tests of its version, "
-        "and which errors there are; without it, what the project asks for does.",
+        "TensorFlow release that the code targets, as `X.Y`: decides comparisons with `tf.__version__` and which "
+        "errors apply; by default what the project requires.",
     ),
     "jobs": Key(_count, _WHOLE, "Number of worker processes; 0 for one per processor."),
     "level": Key(_level, {"enum": list(LEVELS)}, "How much `fix` may assume: `safe`, `speculative` or `coexec`."),
     "extract": Key(
         _flag,
         {"type": "boolean"},
-        "Extract training steps that stand inline in loops into functions (`extract_tf_function`).",
+        "Extract training steps that are inline in loops into functions (`extract_tf_function`).",
     ),
     "baseline": Key(_text, _PATH, "File of known findings, relative to this file's folder."),
     "evidence": Key(
@@ -449,7 +449,7 @@ KEYS: Mapping[str, Key] = {
     "cache-dir": Key(
         _text,
         _PATH,
-        "Ignored, with a warning: a repository may not choose where the cache is. Use `--cache-dir` or "
+        "Ignored, with a warning: a repository may not choose the cache folder. Use `--cache-dir` or "
         "`TERRA_REFACTOR_CACHE_DIR`.",
     ),
     "project-models": Key(
@@ -466,7 +466,7 @@ KEYS: Mapping[str, Key] = {
                 "additionalProperties": False,
             },
         },
-        "Types and purity of functions that the analysis cannot see into, by full name; see below.",
+        "Types and purity of functions whose code the analysis cannot read, by full name; see below.",
     ),
 }
 
