@@ -40,7 +40,7 @@ def analyze_command(
     every_function: EveryFunction = False,
     run: RunOptions,
 ) -> int:
-    """Classify every function and print what to do: may it run as a graph, and does that pay?"""
+    """Show which functions should become graphs, the largest gain first, and what prevents others."""
     targets = read_targets(format, output)
     settings = run.settings(paths, select=select, ignore=ignore, baseline=baseline, min_ops=min_ops)
     if run.show_settings:

@@ -24,7 +24,7 @@ from terra_refactor.workspace.pool import available_jobs
 Manifest = Annotated[
     str,
     typer.Argument(
-        metavar="MANIFEST", help="A text file with one repository a line, or a TOML file of [[repository]]."
+        metavar="MANIFEST", help="A text file with one repository per line, or a TOML file of [[repository]] tables."
     ),
 ]
 Results = Annotated[
@@ -32,19 +32,21 @@ Results = Annotated[
     typer.Option(
         "--output",
         metavar="FILE",
-        help="The result file, JSON lines or FILE.parquet; a repeated run appends to it.",
+        help="The result file, JSON lines or FILE.parquet; a repeated run continues it.",
     ),
 ]
 Executor = Annotated[str, typer.Option("--executor", metavar="NAME", help="local (the default) or dask.")]
 SchedulerOption = Annotated[
     str | None,
-    typer.Option("--scheduler", metavar="ADDRESS", help="With --executor dask: the scheduler of the cluster."),
+    typer.Option(
+        "--scheduler", metavar="ADDRESS", help="With --executor dask: the address of the cluster's scheduler."
+    ),
 ]
 RepositoryTimeout = Annotated[float, typer.Option("--timeout", metavar="SECONDS", help="Time limit per repository.")]
 RepositoryMemory = Annotated[
     int, typer.Option("--memory", metavar="MB", help="Memory limit per repository; 0 for no limit.")
 ]
-Retry = Annotated[bool, typer.Option("--retry", help="Retry repositories that failed.")]
+Retry = Annotated[bool, typer.Option("--retry", help="Analyse repositories that failed again.")]
 
 
 _LIMITS = RepositoryLimits()
@@ -63,7 +65,7 @@ def batch_command(
     retry: Retry = False,
     quiet: Quiet = False,
 ) -> int:
-    """Analyse many repositories, each in its own process, and summarise."""
+    """Analyse many repositories, each in its own process, into one file of results."""
     if executor not in ("local", "dask"):
         raise UsageError(f"--executor: must be local or dask, not {executor}")
     if (executor == "dask") != (scheduler is not None):

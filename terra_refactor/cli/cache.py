@@ -3,31 +3,35 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
 
 import typer
 
 from terra_refactor.cli.errors import guarded
 from terra_refactor.cli.exit_codes import DONE
-from terra_refactor.cli.options import CacheDir, ConfigFile
+from terra_refactor.cli.options import CacheDir
 from terra_refactor.cli.output import out
 from terra_refactor.errors import UsageError
 from terra_refactor.workspace.cache import CacheInfo, cache_info, clean_cache
+
+IgnoredConfig = Annotated[str | None, typer.Option("--config", metavar="FILE", hidden=True)]
+"""Accepted for scripts of earlier versions: a configuration does not choose the cache."""
 
 cache_app = typer.Typer(no_args_is_help=True, help="Show or remove the analysis cache.")
 
 
 @cache_app.command("info")
 @guarded
-def info_command(config: ConfigFile = None, cache_dir: CacheDir = None) -> int:
-    """Say where the cache is and what it holds."""
-    del config  # a configuration says nothing about the cache any more
+def info_command(config: IgnoredConfig = None, cache_dir: CacheDir = None) -> int:
+    """Print where the cache is and what it contains."""
+    del config
     out().print(_described(cache_info(None if cache_dir is None else Path(cache_dir).absolute())), soft_wrap=True)
     return DONE
 
 
 @cache_app.command("clean")
 @guarded
-def clean_command(config: ConfigFile = None, cache_dir: CacheDir = None) -> int:
+def clean_command(config: IgnoredConfig = None, cache_dir: CacheDir = None) -> int:
     """Remove everything from the cache."""
     del config
     try:

@@ -20,7 +20,7 @@ RuleName = Annotated[
     typer.Argument(
         metavar="RULE",
         autocompletion=complete_rule,
-        help="Its id or name, or a family (`TR1`); without one, all rules are listed.",
+        help="Id or name of the rule, or a family (TR1); without it, all rules are listed.",
     ),
 ]
 

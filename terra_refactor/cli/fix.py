@@ -69,9 +69,9 @@ def fix_command(
     min_ops: MinOps = None,
     run: RunOptions,
 ) -> int:
-    """Add, remove and tune tf.function where that keeps the meaning and pays.
+    """Add, remove and tune tf.function where that keeps the meaning and pays; print a diff unless --write is given.
 
-    With --select, only changes that remove findings of these rules.
+    With --select, make only changes that remove findings of these rules.
     """
     targets = read_targets(format, output)
     if write and (diff or check):

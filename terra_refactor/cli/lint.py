@@ -49,7 +49,7 @@ from terra_refactor.workspace.results import FileError, WorkspaceReport
 from terra_refactor.workspace.workspace import Options, analyze
 
 AddIgnores = Annotated[
-    bool, typer.Option("--add-ignores", help="Write a suppression comment into the sources for each finding.")
+    bool, typer.Option("--add-ignores", help="Write a comment that suppresses it into the source for each finding.")
 ]
 Reason = Annotated[
     str | None,
@@ -65,7 +65,7 @@ FailOn = Annotated[
         "--fail-on",
         metavar="SEVERITY",
         autocompletion=complete_threshold,
-        help="End with 1 only for findings at least as severe; or never.",
+        help="Exit with 1 only for findings of at least this severity (error, warning, information), or never.",
     ),
 ]
 ExitZero = Annotated[bool, typer.Option("--exit-zero", help="Exit with 0 even if there are findings.")]
@@ -92,7 +92,7 @@ def lint_command(
     exit_zero: ExitZero = False,
     run: RunOptions,
 ) -> int:
-    """Find code that fails, differs or is slow as a graph, and shapes that cannot work."""
+    """Find code that fails, behaves differently or is slow as a graph, and shape errors."""
     targets = read_targets(format, output)
     settings = run.settings(
         paths, select=select, ignore=ignore, baseline=baseline, fail_on=NEVER if exit_zero else fail_on
@@ -197,9 +197,9 @@ def _add_ignores(report: WorkspaceReport, reason: str) -> int:
         else:
             written += 1
     console = err()
-    console.print(f"{added.silenced} findings silenced in {written} files", soft_wrap=True)
+    console.print(f"{added.silenced} findings suppressed in {written} files", soft_wrap=True)
     if added.missed:
-        console.print("no comment silences:", soft_wrap=True)
+        console.print("no comment can suppress:", soft_wrap=True)
         print_findings(console, added.missed, report.sources)
     print_errors(console, errors)
     if errors:

@@ -19,9 +19,9 @@ from terra_refactor.workspace.printable import printable
 
 _COMMANDS: Final = {
     "analyze": ("analyze_command", "Show which functions should become graphs, and why."),
-    "lint": ("lint_command", "Find code that fails, differs or is slow as a graph."),
-    "fix": ("fix_command", "Make the changes, or show them."),
-    "verify": ("verify_command", "Run the code before and after, and compare."),
+    "lint": ("lint_command", "Find code that fails, behaves differently or is slow as a graph."),
+    "fix": ("fix_command", "Show the changes as a diff, or make them with --write."),
+    "verify": ("verify_command", "Run the code before and after the changes, and compare."),
     "record": ("record_command", "Run a program and record types, calls and traces for --evidence."),
     "explain": ("explain_command", "Explain a rule or a family of rules."),
     "rules": ("rules_command", None),

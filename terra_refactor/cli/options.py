@@ -56,7 +56,7 @@ Output: TypeAlias = Annotated[
     typer.Option(
         "--output",
         metavar="[FORMAT:]FILE",
-        help="FILE: write the report there instead of printing it. FORMAT:FILE: write another one, too; may be given several times.",
+        help="Write the report to FILE instead of printing it; each FORMAT:FILE writes another report.",
     ),
 ]
 Select: TypeAlias = Annotated[
@@ -65,19 +65,21 @@ Select: TypeAlias = Annotated[
         "--select",
         metavar="RULES",
         autocompletion=complete_rules,
-        help="Only these rules or families (TR3, TR101,shape-mismatch), or ALL.",
+        help="Report only these rules or families (TR3 or TR101,shape-mismatch), or ALL.",
     ),
 ]
 Ignore: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option("--ignore", metavar="RULES", autocompletion=complete_rules, help="Not these rules or families."),
+    typer.Option(
+        "--ignore", metavar="RULES", autocompletion=complete_rules, help="Do not report these rules or families."
+    ),
 ]
 ConfigFile: TypeAlias = Annotated[
     str | None,
     typer.Option("--config", metavar="FILE", help="Read this file instead of the nearest pyproject.toml."),
 ]
 Exclude: TypeAlias = Annotated[
-    list[str] | None, typer.Option("--exclude", metavar="GLOB", help="Skip matching paths (as in .gitignore).")
+    list[str] | None, typer.Option("--exclude", metavar="GLOB", help="Skip paths that match (as in .gitignore).")
 ]
 BaselineOption: TypeAlias = Annotated[
     str | None,
@@ -135,7 +137,7 @@ Verbose: TypeAlias = Annotated[
     bool, typer.Option("--verbose", "-v", help="Print every function, with types, assumptions, effects and hazards.")
 ]
 EveryFunction: TypeAlias = Annotated[
-    bool, typer.Option("--all", "-a", help="List every function, file by file, instead of what to do.")
+    bool, typer.Option("--all", "-a", help="List every function, file by file, instead of only those to change.")
 ]
 StdinFilename: TypeAlias = Annotated[
     str | None, typer.Option("--stdin-filename", metavar="NAME", help="The name of standard input in reports.")
@@ -154,12 +156,12 @@ LevelOption: TypeAlias = Annotated[
         "--level",
         metavar="LEVEL",
         autocompletion=complete_level,
-        help="safe (the default), speculative, or coexec; each includes those before.",
+        help="What changes may assume: safe (nothing; the default), speculative (listed assumptions), or coexec (also use co_execute).",
     ),
 ]
 Functions: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option("--function", metavar="QUALNAME", help="Only this function; may be given several times."),
+    typer.Option("--function", metavar="QUALNAME", help="Change only this function; may be given several times."),
 ]
 Run: TypeAlias = Annotated[
     str | None,
@@ -173,16 +175,20 @@ Pytest: TypeAlias = Annotated[
 ]
 Python: TypeAlias = Annotated[
     str | None,
-    typer.Option("--python", metavar="FILE", help="The Python interpreter that has TensorFlow; this one if not given."),
+    typer.Option(
+        "--python", metavar="FILE", help="The Python interpreter that has TensorFlow; by default the current one."
+    ),
 ]
 Timeout: TypeAlias = Annotated[
     float | None,
     typer.Option(
-        "--timeout", metavar="SECONDS", help="Time limit per function (60), or per run with --run and --pytest (900)."
+        "--timeout",
+        metavar="SECONDS",
+        help="Time limit per function (default 60), or per run with --run and --pytest (900).",
     ),
 ]
 Memory: TypeAlias = Annotated[
-    float | None, typer.Option("--memory", metavar="GB", help="Memory limit of a run (8); 0 for no limit.")
+    float | None, typer.Option("--memory", metavar="GB", help="Memory limit of a run (default 8); 0 for no limit.")
 ]
 
 

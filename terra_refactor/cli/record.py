@@ -32,11 +32,11 @@ def record_command(
         str, typer.Option("--output", "-o", metavar="FILE", help="Where to write the record.")
     ] = "terra-record.json",
     root: Annotated[
-        str, typer.Option("--root", metavar="FOLDER", help="Functions of files below this folder are recorded.")
+        str, typer.Option("--root", metavar="FOLDER", help="Record the functions of files below this folder.")
     ] = ".",
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
 ) -> int:
-    """Run your own command and record types, calls, times and traces. Runs the program; ends with its exit code."""
+    """Run a program, and record types, calls, times and traces for --evidence; exit with the program's code."""
     if not os.path.isdir(root):
         raise UsageError(f"--root: no such folder: {root}")
     if not quiet:

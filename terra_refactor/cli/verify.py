@@ -37,7 +37,7 @@ def verify_command(
     min_ops: MinOps = None,
     run: RunOptions,
 ) -> int:
-    """Run both versions of everything that would change on the same inputs, and compare.
+    """Run every function that `fix` would change, before and after, on the same inputs, and compare.
 
     Runs the code under the paths; needs TensorFlow.
     """
