@@ -270,7 +270,7 @@ function draw(tag, attributes, text) {
   return element;
 }
 
-const LETTER = 6.6, ROW = 26, BETWEEN = 70, SMALL = 150;
+const LETTER = 6.6, ROW = 26, BETWEEN = 70, SMALL = 150, STEP = 60;
 const calls = new Map(), callers = new Map();
 for (const [from, to] of data.graph.edges) {
   if (!calls.has(from)) calls.set(from, []);
@@ -319,16 +319,17 @@ function showGraph() {
   canvas.replaceChildren();
   if (!picture.nodes.length) {
     canvas.className = "none";
+    canvas.onkeydown = null;
     canvas.textContent = "No function calls another one.";
     return;
   }
   byId("drawn").textContent = `${picture.nodes.length} functions` + (!isNear && whole.leftOut ? `; ${whole.leftOut} more are not drawn` : "");
-  byId("click-hint").textContent = isNear ? "Click a function to put it in the middle." : "Click a function to see it above.";
+  byId("click-hint").textContent = isNear ? "Click a function (or Enter) to put it in the middle." : "Click a function (or Enter) to see it above.";
   drawGraph(canvas, picture, isNear);
 }
 
 function drawGraph(canvas, { nodes, width, height }, isNear) {
-  const svg = draw("svg", { role: "img", "aria-label": "Call graph" });
+  const svg = draw("svg", { role: "group", "aria-label": "Call graph" });
   const world = draw("g", {});
   const at = new Map(nodes.map((node) => [node.f, node]));
   const edges = data.graph.edges.filter(([from, to]) => at.has(from) && at.has(to));
@@ -343,10 +344,20 @@ function drawGraph(canvas, { nodes, width, height }, isNear) {
   for (const node of nodes) {
     const entry = data.functions[node.f];
     const chosen = isNear && node.f === graph.around ? " chosen" : "";
-    const group = draw("g", { class: `node ${node.region}${chosen}`, transform: `translate(${node.x} ${node.y})` });
+    const group = draw("g", {
+      class: `node ${node.region}${chosen}`, transform: `translate(${node.x} ${node.y})`, tabindex: "0", role: "button", "aria-label": entry.name,
+    });
     group.append(draw("title", {}, `${entry.name}\n${entry.place}\n${entry.class}: ${entry.reason}`),
       draw("rect", { y: -9, width: node.w, height: 18, rx: 4 }), draw("text", { x: 8, y: 4 }, entry.name));
-    group.addEventListener("click", () => (isNear ? showAround(node.f) : choose(node.f)));
+    const select = () => (isNear ? showAround(node.f) : choose(node.f));
+    group.addEventListener("click", select);
+    group.addEventListener("keydown", (event) => {
+      if (event.key !== "Enter" && event.key !== " ") return;
+      event.preventDefault();
+      select();
+      if (isNear) canvas.querySelector(".node.chosen").focus();
+    });
+    group.addEventListener("focus", () => { if (group.matches(":focus-visible")) show(node); });
     world.append(group);
     boxes.set(node.f, group);
   }
@@ -377,13 +388,32 @@ function drawGraph(canvas, { nodes, width, height }, isNear) {
     y = height * scale < view.height ? (view.height - height * scale) / 2 : view.height / 2 - middle.y * scale;
   }
   const move = () => world.setAttribute("transform", `translate(${x} ${y}) scale(${scale})`);
-  svg.addEventListener("wheel", (event) => {
-    event.preventDefault();
-    const box = svg.getBoundingClientRect(), px = event.clientX - box.left, py = event.clientY - box.top;
-    const next = Math.min(4, Math.max(0.05, scale * Math.exp(-event.deltaY / 400)));
+  /** Scale by a factor; the point (px, py) of the canvas stays where it is. */
+  function zoom(factor, px, py) {
+    const next = Math.min(4, Math.max(0.05, scale * factor));
     x = px - (px - x) * next / scale; y = py - (py - y) * next / scale; scale = next;
     move();
+  }
+  /** Move a function that the keyboard reached into view. */
+  function show(node) {
+    canvas.scrollTo(0, 0); // browsers scroll to what is focused; the picture moves instead
+    const left = x + node.x * scale, middle = y + node.y * scale;
+    if (left < 0 || left + node.w * scale > view.width) x = view.width / 2 - (node.x + node.w / 2) * scale;
+    if (middle < 20 || middle > view.height - 20) y = view.height / 2 - node.y * scale;
+    move();
+  }
+  svg.addEventListener("wheel", (event) => {
+    event.preventDefault();
+    const box = svg.getBoundingClientRect();
+    zoom(Math.exp(-event.deltaY / 400), event.clientX - box.left, event.clientY - box.top);
   }, { passive: false });
+  canvas.onkeydown = (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const step = { ArrowLeft: [STEP, 0], ArrowRight: [-STEP, 0], ArrowUp: [0, STEP], ArrowDown: [0, -STEP] }[event.key];
+    const factor = { "+": 1.25, "=": 1.25, "-": 0.8 }[event.key];
+    if (step) { x += step[0]; y += step[1]; move(); } else if (factor) zoom(factor, view.width / 2, view.height / 2); else return;
+    event.preventDefault();
+  };
   let grip = null;
   svg.addEventListener("pointerdown", (event) => { grip = [event.clientX - x, event.clientY - y]; });
   window.onpointermove = (event) => {

@@ -154,4 +154,21 @@ def test_in_a_browser(page: Any, project: Path) -> None:
     assert page.locator("#canvas .node.chosen text").text_content() == "show"
     page.click("#to-table")
     assert "pkg/log.py" in page.locator("tr.function:focus").inner_text()
+
+    page.locator("#canvas").focus()
+    world = page.locator("#canvas svg > g")
+    places = [world.get_attribute("transform")]
+    for key in ("ArrowRight", "ArrowDown", "+", "-"):
+        page.keyboard.press(key)
+        places.append(world.get_attribute("transform"))
+    assert len(set(places)) == len(places), "each key moves the call graph or scales it"
+    for _ in range(40):
+        page.keyboard.press("ArrowRight")
+    page.keyboard.press("Tab")
+    canvas, box = page.locator("#canvas").bounding_box(), page.locator("#canvas .node:focus rect").bounding_box()
+    assert canvas["x"] <= box["x"] and box["x"] + box["width"] <= canvas["x"] + canvas["width"], "it came into view"
+    other = page.locator("#canvas .node:focus text").text_content()
+    assert other != "show"
+    page.keyboard.press("Enter")
+    assert page.locator("#canvas .node.chosen:focus text").text_content() == other
     assert wrong == []
