@@ -65,7 +65,7 @@ def batch_command(
     retry: Retry = False,
     quiet: Quiet = False,
 ) -> int:
-    """Analyse many repositories, each in its own process, into one file of results."""
+    """Analyse many repositories, each in its own process, into one file."""
     if executor not in ("local", "dask"):
         raise UsageError(f"--executor: must be local or dask, not {executor}")
     if (executor == "dask") != (scheduler is not None):

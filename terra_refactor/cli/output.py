@@ -12,7 +12,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-import time
+import threading
 from collections.abc import Callable, Iterator
 from io import StringIO
 from pathlib import Path
@@ -103,7 +103,7 @@ def _emit_to_device(text: str, output: str) -> None:
 
 @contextlib.contextmanager
 def progress_callback(*, quiet: bool) -> Iterator[Callable[[str, int, int], None] | None]:
-    """A callback for progress; None if it would not be shown."""
+    """A callback for progress, which is shown after `_PATIENCE` seconds; None if it would not be shown."""
     console = err()
     if quiet or not console.is_terminal:
         yield None
@@ -119,20 +119,27 @@ def progress_callback(*, quiet: bool) -> Iterator[Callable[[str, int, int], None
         transient=True,
     )
     task = bar.add_task("reading", total=None)
-    started = time.monotonic()
-    shown = False
+    lock = threading.Lock()
+    ended = False
+
+    def show() -> None:
+        with lock:
+            if not ended:
+                bar.start()
 
     def tell(stage: str, done: int, total: int) -> None:
-        nonlocal shown
-        if not shown and time.monotonic() - started > _PATIENCE:
-            shown = True
-            bar.start()
-        if shown:
-            bar.update(task, description=stage, completed=done, total=total)
+        bar.update(task, description=stage, completed=done, total=total)
 
+    # A timer, and not the next call of `tell`: there is none while `verify` runs the program, or while one large file is read.
+    timer = threading.Timer(_PATIENCE, show)
+    timer.daemon = True
+    timer.start()
     try:
         yield tell
     finally:
+        timer.cancel()
+        with lock:
+            ended = True
         bar.stop()
 
 
