@@ -62,12 +62,13 @@ def register(server: TerraServer) -> None:
 
     @server.feature(types.INITIALIZED)
     async def initialized(_: types.InitializedParams) -> None:
+        # first, since what the client asks in the meantime is answered without them
+        await read_settings(server)
         if server.client.watches_files:
             watchers = [types.FileSystemWatcher(glob) for glob in WATCHED]
             options = types.DidChangeWatchedFilesRegistrationOptions(watchers)
             registration = types.Registration("watched-files", types.WORKSPACE_DID_CHANGE_WATCHED_FILES, options)
             await server.client_register_capability_async(types.RegistrationParams([registration]))
-        await read_settings(server)
 
     @server.feature(types.SHUTDOWN)
     def shutdown(*_: Any) -> None:

@@ -46,7 +46,7 @@ def used_as_operand(
 ) -> bool:
     """Whether each use of an array is an operand of an expression that ends on one of some lines, where it meets a tensor.
 
-    Of an array of `whole` numbers NumPy may compute first (`1 - done`); others must meet the tensor themselves.
+    Of an array of `whole` numbers NumPy may compute first (`2 * done + 1`); others must meet the tensor themselves, or as `1 - done`.
     """
     found = False
     names = _same(statements, name)
@@ -59,7 +59,8 @@ def used_as_operand(
             if not _reads(node, names, parents):
                 continue
             top = _expression(node, parents)
-            if top is node or not (whole or _meets_result(node, parents, bound)):
+            meets = _meets_result(node, parents, bound) or (_is_negation(parents[node]) and _has_result(top, bound))
+            if top is node or not (whole or meets):
                 return False
             if not any(top.lineno <= line <= (top.end_lineno or top.lineno) for line in lines):
                 return False

@@ -60,9 +60,10 @@ def test_a_wrong_configuration_is_told_and_the_defaults_are_used(folder: Path) -
 def test_severities_and_the_log_follow_the_settings(folder: Path) -> None:
     async def scenario(talk: Conversation) -> None:
         shapes = talk.open("shapes.py")
+        # the client is asked for its settings while it opens files
+        await talk.until(lambda: any("logLevel" in text and "loud" in text for text in talk.shown))
         (found,) = (await talk.pull(shapes)).items
         assert (found.code, found.severity) == ("TR506", types.DiagnosticSeverity.Error)
-        assert any("logLevel" in text and "loud" in text for text in talk.shown)
 
     converse(folder, modern(), scenario, {None: {"severity": {"TR5": "error"}, "logLevel": "loud"}})
 
