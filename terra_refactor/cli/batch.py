@@ -35,7 +35,7 @@ Results = Annotated[
         help="The result file, JSON lines or FILE.parquet; a repeated run continues it.",
     ),
 ]
-Executor = Annotated[str, typer.Option("--executor", metavar="NAME", help="local (the default) or dask.")]
+Executor = Annotated[str, typer.Option("--executor", metavar="NAME", help="local or dask.")]
 SchedulerOption = Annotated[
     str | None,
     typer.Option(
@@ -46,7 +46,7 @@ RepositoryTimeout = Annotated[float, typer.Option("--timeout", metavar="SECONDS"
 RepositoryMemory = Annotated[
     int, typer.Option("--memory", metavar="MB", help="Memory limit per repository; 0 for no limit.")
 ]
-Retry = Annotated[bool, typer.Option("--retry", help="Analyse repositories that failed again.")]
+Retry = Annotated[bool, typer.Option("--retry", help="Also repeat repositories that failed.")]
 
 
 _LIMITS = RepositoryLimits()
@@ -81,6 +81,8 @@ def batch_command(
         done = len(entries) - len(todo)
         if done and not quiet:
             err().print(f"{done} of {len(entries)} are in {output} already", soft_wrap=True)
+        if progress is not None:
+            progress("repositories", done, len(entries))
         lines = (
             run_locally(todo, limits, jobs or available_jobs())
             if scheduler is None

@@ -17,7 +17,14 @@ from terra_refactor.workspace.cache import CacheInfo, cache_info, clean_cache
 IgnoredConfig = Annotated[str | None, typer.Option("--config", metavar="FILE", hidden=True)]
 """Accepted for scripts of earlier versions: a configuration does not choose the cache."""
 
-cache_app = typer.Typer(no_args_is_help=True, help="Show or remove the analysis cache.")
+cache_app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    help="Show or remove the analysis cache.",
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 
 
 @cache_app.command("info")

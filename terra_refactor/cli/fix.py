@@ -36,7 +36,7 @@ from terra_refactor.workspace.project import STDIN
 from terra_refactor.workspace.results import FileError, FixReport
 from terra_refactor.workspace.workspace import MAX_ROUNDS, fix, fix_verified
 
-WriteOption = Annotated[bool, typer.Option("--write", help="Write the files.")]
+WriteOption = Annotated[bool, typer.Option("--write", help="Write the changes into the files.")]
 Diff = Annotated[bool, typer.Option("--diff", help="Print a unified diff and write nothing (the default).")]
 CheckOnly = Annotated[bool, typer.Option("--check", help="Write nothing; exit with 1 if something would change.")]
 

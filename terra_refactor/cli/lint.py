@@ -49,7 +49,7 @@ from terra_refactor.workspace.results import FileError, WorkspaceReport
 from terra_refactor.workspace.workspace import Options, analyze
 
 AddIgnores = Annotated[
-    bool, typer.Option("--add-ignores", help="Write a comment that suppresses it into the source for each finding.")
+    bool, typer.Option("--add-ignores", help="For each finding, write a comment that suppresses it into the source.")
 ]
 Reason = Annotated[
     str | None,

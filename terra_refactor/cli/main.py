@@ -25,7 +25,7 @@ _COMMANDS: Final = {
     "record": ("record_command", "Run a program and record types, calls and traces for --evidence."),
     "explain": ("explain_command", "Explain a rule or a family of rules."),
     "rules": ("rules_command", None),
-    "batch": ("batch_command", None),
+    "batch": ("batch_command", "Analyse many repositories, and keep results in one file."),
     "cache": ("cache_app", None),
 }
 """The commands: what the module of that name in this folder calls each, and its short help, where that is not its first sentence."""

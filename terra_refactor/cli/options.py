@@ -48,7 +48,7 @@ Format: TypeAlias = Annotated[
         "--format",
         metavar="FORMAT",
         autocompletion=complete_format,
-        help="text (the default), json, jsonl, sarif, html, github, markdown, gitlab, junit or rdjson.",
+        help="text, json, jsonl, sarif, html, github, markdown, gitlab, junit or rdjson.",
     ),
 ]
 Output: TypeAlias = Annotated[
@@ -65,14 +65,12 @@ Select: TypeAlias = Annotated[
         "--select",
         metavar="RULES",
         autocompletion=complete_rules,
-        help="Report only these rules or families (TR3 or TR101,shape-mismatch), or ALL.",
+        help="Use only these rules or families (TR3 or TR101,shape-mismatch), or ALL.",
     ),
 ]
 Ignore: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option(
-        "--ignore", metavar="RULES", autocompletion=complete_rules, help="Do not report these rules or families."
-    ),
+    typer.Option("--ignore", metavar="RULES", autocompletion=complete_rules, help="Ignore these rules or families."),
 ]
 ConfigFile: TypeAlias = Annotated[
     str | None,
@@ -115,7 +113,8 @@ ShowSettings: TypeAlias = Annotated[
     typer.Option("--show-settings", help="Print the settings in effect and where each comes from, and exit."),
 ]
 Jobs: TypeAlias = Annotated[
-    int | None, typer.Option("--jobs", "-j", metavar="N", help="Worker processes; 0 for one per processor.")
+    int | None,
+    typer.Option("--jobs", "-j", metavar="N", help="Worker processes; 0 (the default) for one per processor."),
 ]
 CacheDir: TypeAlias = Annotated[
     str | None,
@@ -134,7 +133,12 @@ FollowLinks: TypeAlias = Annotated[
 NoCache: TypeAlias = Annotated[bool, typer.Option("--no-cache", help="Neither read nor write the analysis cache.")]
 Quiet: TypeAlias = Annotated[bool, typer.Option("--quiet", "-q", help="Print only the report.")]
 Verbose: TypeAlias = Annotated[
-    bool, typer.Option("--verbose", "-v", help="Print every function, with types, assumptions, effects and hazards.")
+    bool,
+    typer.Option(
+        "--verbose",
+        "-v",
+        help="Print everything: types, assumptions and hazards of all functions, all related places, all changes left out.",
+    ),
 ]
 EveryFunction: TypeAlias = Annotated[
     bool, typer.Option("--all", "-a", help="List every function, file by file, instead of only those to change.")
@@ -144,7 +148,9 @@ StdinFilename: TypeAlias = Annotated[
 ]
 MinOps: TypeAlias = Annotated[
     int | None,
-    typer.Option("--min-ops", metavar="N", help="Minimum number of tensor operations per call for a change."),
+    typer.Option(
+        "--min-ops", metavar="N", help="Minimum number of tensor operations per call for a change (default 15)."
+    ),
 ]
 TfVersion: TypeAlias = Annotated[
     str | None, typer.Option("--tf-version", metavar="X.Y", help="The TensorFlow release that the code targets.")

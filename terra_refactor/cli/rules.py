@@ -14,7 +14,7 @@ from terra_refactor.report.catalogue import print_rules, rules_json, rules_markd
 from terra_refactor.rules.registry import all_rules
 
 _RULE_FORMATS = ("text", "json", "markdown")
-RulesFormat = Annotated[str, typer.Option("--format", metavar="FORMAT", help="text (the default), json or markdown.")]
+RulesFormat = Annotated[str, typer.Option("--format", metavar="FORMAT", help="text, json or markdown.")]
 RulesOutput = Annotated[
     str | None, typer.Option("--output", metavar="FILE", help="Write to this file instead of printing.")
 ]

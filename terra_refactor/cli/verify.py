@@ -18,7 +18,7 @@ from terra_refactor.workspace.project import STDIN
 from terra_refactor.workspace.workspace import verify
 
 _FORMATS = ("text", "json")
-VerifyFormat = Annotated[str, typer.Option("--format", metavar="FORMAT", help="text (the default) or json.")]
+VerifyFormat = Annotated[str, typer.Option("--format", metavar="FORMAT", help="text or json.")]
 VerifyOutput = Annotated[
     str | None, typer.Option("--output", metavar="FILE", help="Write the report to this file instead of printing it.")
 ]
