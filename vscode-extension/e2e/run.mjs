@@ -311,6 +311,7 @@ async function cureHazard() {
     await bench.confirm();
     await until(() => onDisk("report.py").includes('    tf.print("values", values)'), "the cure was not made");
     await lens("Add @tf.function");
+    await bench.page.locator(".pane-body .monaco-list-row:has-text('loud: Add @tf.function')").first().waitFor(); // the list follows
     await bench.shot("cured");
 }
 

@@ -1,4 +1,5 @@
-// The changes that are proposed in the workspace, as a list in the explorer: what saves most first. It is filled when somebody asks for it.
+// The changes that are proposed in the workspace, as a list in the explorer: what saves most first. It is filled when somebody asks for it,
+// and follows what is saved while it is shown.
 
 import * as vscode from "vscode";
 import type { Ask } from "./commands";
@@ -21,19 +22,31 @@ export interface Proposal {
 }
 
 const VIEW = "terra-refactor.proposals";
+/** Milliseconds after a save until the list is asked for again. */
+const AFTER_SAVE = 1000;
 const ICONS: Readonly<Record<string, string>> = { safe: "pass", speculative: "question", coexec: "split-horizontal" };
 
 export class Proposals implements vscode.TreeDataProvider<Proposal>, vscode.Disposable {
     private readonly changed = new vscode.EventEmitter<void>();
     private readonly view: vscode.TreeView<Proposal>;
+    private readonly saved: vscode.Disposable;
+    private timer: ReturnType<typeof setTimeout> | undefined;
     private found: readonly Proposal[] = [];
     readonly onDidChangeTreeData = this.changed.event;
 
     constructor(private readonly ask: Ask) {
         this.view = vscode.window.createTreeView(VIEW, { treeDataProvider: this, showCollapseAll: false });
+        this.saved = vscode.workspace.onDidSaveTextDocument((document) => {
+            if (document.languageId === "python" && this.view.visible) {
+                clearTimeout(this.timer); // of several saves, as `files.autoSave` makes them, the last one counts
+                this.timer = setTimeout(() => void this.refreshIfFilled(), AFTER_SAVE);
+            }
+        });
     }
 
     dispose(): void {
+        clearTimeout(this.timer);
+        this.saved.dispose();
         this.view.dispose();
         this.changed.dispose();
     }
