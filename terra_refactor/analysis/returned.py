@@ -1,6 +1,6 @@
-"""What a function returns where a tensor decides on which way.
+"""Results of functions in which a condition on a tensor chooses the `return`.
 
-Computes: whether one does. Needs: the branches of a finished frame. Gives: `returned`.
+Computes: whether there is one. Needs: the branches of a finished frame. Gives: `returned`.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ Ignores: what constructors write, and functions that only constructors call.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from terra_refactor.analysis.boundary import is_restored
 from terra_refactor.analysis.classes import BASES
@@ -25,6 +25,7 @@ from terra_refactor.domain.value import ObjectId, Reference, TupleValue
 from terra_refactor.ir.function import Function, FunctionKind
 from terra_refactor.ir.ids import FunctionId, OpId
 
+_Node = TypeVar("_Node")
 _Way: TypeAlias = tuple[EffectSite, tuple[FunctionId, ...]]
 """Where state is read, and the functions that were called on the way there."""
 
@@ -98,16 +99,19 @@ def _through_containers(
     number: ObjectId, fields: Mapping[ObjectId, set[FieldKey]], outer: Mapping[ObjectId, set[ObjectId]]
 ) -> frozenset[FieldKey]:
     """The fields that hold a container, or a container that has it."""
-    seen: set[ObjectId] = set()
-    pending = [number]
-    found: set[FieldKey] = set()
+    return frozenset(field for each in _reached(number, outer) for field in fields.get(each, ()))
+
+
+def _reached(start: _Node, following: Mapping[_Node, Iterable[_Node]]) -> set[_Node]:
+    """A node with all that are reachable from it."""
+    seen: set[_Node] = set()
+    pending = [start]
     while pending:
         current = pending.pop()
         if current not in seen:
             seen.add(current)
-            found |= fields.get(current, set())
-            pending.extend(outer.get(current, ()))
-    return frozenset(found)
+            pending.extend(following.get(current, ()))
+    return seen
 
 
 def reads_before_writes(engine: Code, frame: Frame) -> frozenset[StaleRead]:
@@ -256,7 +260,7 @@ class StateChanges:
         made = self._engine.objects.facts[key[0]]
         kind = None if made.function is None else self._engine.code_of(made.function).kind
         if kind in (FunctionKind.MODULE, FunctionKind.CLASS_BODY):
-            # of what a module makes once there is one, whatever holds it
+            # the body runs once: the place identifies the object, under any name
             return (*held, (made.kind, f"{made.function} {made.op}", ITEMS))
         return held
 
@@ -303,13 +307,7 @@ def _relatives(engine: Heap) -> Mapping[str, frozenset[str]]:
                 bases.setdefault(facts.name, set()).add(engine.objects.facts[base.object].name)
     found: dict[str, set[str]] = {}
     for name in bases:
-        pending = [name]
-        above: set[str] = set()
-        while pending:
-            current = pending.pop()
-            if current not in above:
-                above.add(current)
-                pending.extend(bases.get(current, ()))
+        above = _reached(name, bases)
         for each in above:
             found.setdefault(each, {each}).add(name)
         found.setdefault(name, {name}).update(above)

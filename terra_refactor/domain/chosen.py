@@ -1,4 +1,4 @@
-"""Values that a tensor chooses: what AutoGraph makes of the Python values on the ways of a condition or loop on a tensor.
+"""Values that a condition or loop on a tensor chooses, as AutoGraph converts them.
 
 Gives: `symbolic`, `chosen_in_graph`, `with_axis_open`.
 """
@@ -17,7 +17,7 @@ from terra_refactor.domain.value import TensorValue, Value, as_symbolic, members
 
 
 def symbolic(value: Value) -> Value:
-    """A value that a condition or loop on a tensor has set: in a graph AutoGraph makes tensors of Python numbers and texts."""
+    """A value set under a condition or in a loop on a tensor: AutoGraph converts Python numbers and strings to tensors."""
     return with_content_open(join_all(as_symbolic(member) for member in members(value)), EVERYWHERE)
 
 

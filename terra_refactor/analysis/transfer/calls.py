@@ -22,7 +22,7 @@ from terra_refactor.analysis.transfer.definitions import instantiate
 from terra_refactor.analysis.transfer.dispatch import dispatched, is_dispatcher
 from terra_refactor.analysis.transfer.feeding import check_feeds
 from terra_refactor.analysis.transfer.iteration import iterate
-from terra_refactor.analysis.transfer.kept_iterators import advance, as_object, is_kept_iterator, maker
+from terra_refactor.analysis.transfer.kept_iterators import advance, as_object, is_kept_iterator
 from terra_refactor.analysis.transfer.library import call_library
 from terra_refactor.analysis.transfer.loaded_numbers import is_loaded, method_of_loaded
 from terra_refactor.analysis.transfer.mappings import dict_content, dict_element
@@ -61,7 +61,7 @@ from terra_refactor.tf_model.spec import Trait
 MAX_SPREAD: Final = 64
 """Maximum number of equal arguments distinguished when `*` spreads them."""
 _LEAVES_ARGUMENTS: Final = ("builtins.", "typing.", "itertools.tee")
-"""Beginnings of names of functions that read no iterator, but for those of `Trait.ITERATES`."""
+"""Name prefixes of functions that read no iterator, except those of `Trait.ITERATES`."""
 MAX_GRADIENTS: Final = 4
 """Maximum order of nested gradients."""
 
@@ -70,7 +70,7 @@ def call(site: Site, op: Op) -> Value | Terminated:
     assert isinstance(op, ops.Call)
     arguments = evaluate_arguments(site, op)
     site.frame.arrays_changed.clear()
-    result = as_object(site, site.call(site.frame.value(op.function), arguments), maker(site))
+    result = as_object(site, site.call(site.frame.value(op.function), arguments))
     _note_read_to_end(site, op)
     for argument in dict.fromkeys(site.frame.arrays_changed):
         if not array_changed(site, argument):
@@ -89,12 +89,16 @@ def call(site: Site, op: Op) -> Value | Terminated:
 
 def _note_read_to_end(site: Site, op: ops.Call) -> None:
     """Records that a function of a library reads the iterators that it is given."""
-    names = site.frame.call_record(op.id).library
+    given = [
+        member
+        for argument in op.arguments
+        for member in members(site.frame.value(argument.value))
+        if isinstance(member, Reference) and is_kept_iterator(site, member)
+    ]
+    names = site.frame.call_record(op.id).library if given else ()
     if any(has_trait(name, Trait.ITERATES) or not name.startswith(_LEAVES_ARGUMENTS) for name in names):
-        for argument in op.arguments:
-            for member in members(site.frame.value(argument.value)):
-                if isinstance(member, Reference) and is_kept_iterator(site, member):
-                    advance(site, member)
+        for iterator in given:
+            advance(site, iterator)
 
 
 def _set_shape(site: Site, op: ops.Call, arguments: CallArguments) -> None:

@@ -225,7 +225,7 @@ def _object_item(site: Site, container: Reference, index: Value) -> Value:
     missing = find_method(site, container, "__missing__") if is_library_function(method) else None
     if missing is None or is_library_function(missing):
         return result
-    # a class of the program that is a dict: it asks this method for what it does not have
+    # a subclass of dict calls its own `__missing__` for keys that are absent
     return join(result, site.call(missing, CallArguments((index,))))
 
 

@@ -1,4 +1,4 @@
-"""Iterators that outlive the expression which makes them: what one reader takes, the next one misses.
+"""Iterators that outlive the expression which makes them: each reader consumes elements, and the next one misses them.
 
 Computes: an object for an iterator that is kept in a name, an attribute or a container, or that is given to a function of the program; that
 reading advances it. Needs: the heap. Gives: `as_object`, `advance`, `is_kept_iterator`, `ITERATORS`.
@@ -54,18 +54,16 @@ _READERS: Final = (ops.For, ops.Comprehension, ops.With, ops.YieldFrom, ops.Unpa
 """Operations that read an iterator, and keep nothing of it."""
 
 
-def as_object(site: Site, value: Value, made_by: str | None = None) -> Value:
-    """The result of an operation; where it is an iterator that is used again, an object.
-
-    `made_by` is the name of the library's function that makes it, of which every element may be known.
-    """
-    if made_by is None and not any(
-        isinstance(each, SequenceValue) and each.kind in ITERATORS for each in members(value)
-    ):
+def as_object(site: Site, value: Value) -> Value:
+    """The result of an operation: an iterator becomes an object, unless the operation that reads it is the only one to see it."""
+    alternatives = members(value)
+    # every element of one may be known: the operation tells it from a tuple
+    made_by = _maker(site) if any(isinstance(each, TupleValue) for each in alternatives) else None
+    if made_by is None and not any(isinstance(each, SequenceValue) and each.kind in ITERATORS for each in alternatives):
         return value
     if all(_is_read_at_once(site, reader) for reader in site.engine.code.readers(site.frame.function, site.op)):
         return value
-    return join_all(_kept(site, member, made_by) for member in members(value))
+    return join_all(_kept(site, member, made_by) for member in alternatives)
 
 
 def _is_read_at_once(site: Site, reader: Op) -> bool:
@@ -93,8 +91,10 @@ def _kept(site: Site, value: Value, made_by: str | None) -> Value:
     return Reference(number)
 
 
-def maker(site: Site) -> str | None:
-    """The name of the library's function that this call has called, if it makes an iterator."""
+def _maker(site: Site) -> str | None:
+    """The type of the iterator that the operation makes, by the library's function or the kind of comprehension; None for others."""
+    if isinstance(site.operation(site.op), ops.Comprehension):
+        return "generator"
     names = site.frame.call_record(site.op).library
     return next((name.rpartition(".")[2] for name in sorted(names) if has_trait(name, Trait.MAKES_ITERATOR)), None)
 

@@ -1,7 +1,7 @@
 """Settings that Keras keeps for the whole program: the dtype policy, the default float type, epsilon, the format of images.
 
-Computes: reads and writes of an object that holds them, as of any state that functions share. Needs: the heap. Gives: `KERAS_SETTINGS`, by
-canonical name. Ignores: what layers read of them when they are made, which a trace does once as well.
+Computes: reads and writes of one object that holds them, so that they are shared state as any other. Needs: the heap. Gives:
+`KERAS_SETTINGS`, by canonical name. Ignores: reads by the constructors of layers, which run once in a trace, too.
 """
 
 from __future__ import annotations

@@ -410,7 +410,7 @@ def comprehension(site: Site, op: Op) -> Value:
     if op.kind is ops.ComprehensionKind.SET:
         return new_set(site, join_all(values))
     if collector.exact:
-        return as_object(site, TupleValue(values), "generator")
+        return as_object(site, TupleValue(values))
     return as_object(site, SequenceValue(join_all(values), "generator", length))
 
 

@@ -43,7 +43,7 @@ def _dicts(view: ContextView) -> Iterator[LocalHazard]:
         orders, is_open = orders_of_keys(given), may_be_in_other_orders(given)
         place = next(uses_of(view, parameter.name, _looks_at_order, is_part_of), None) if orders or is_open else None
         if place is not None:
-            assumed = None if orders else f"all calls bring the keys of `{parameter.name}` in the same order"
+            assumed = None if orders else f"all calls pass `{parameter.name}` with its keys in the same order"
             yield LocalHazard(
                 place,
                 f"`{view.written(place)}` follows the order of `{parameter.name}`, and calls {'' if orders else 'may '}bring "
