@@ -1,4 +1,4 @@
-"""What the bytes of a data file say: JSON, TOML, YAML and INI as trees, the header of a NumPy array, tables of text.
+"""Contents of data files, from their bytes: JSON, TOML, YAML and INI as trees, the header of a NumPy array, tables of text.
 
 Computes: pure functions of bytes or texts. Gives: `tree_of`, `text_of`, `array_header`, `table_shape`, `fields_of_lines`. None where the
 content is malformed or of another form; nothing of it is executed, and no object is unpickled. Of YAML only what most configurations use is

@@ -122,7 +122,7 @@ _MOST_NUMBERS: Final = 3
 
 
 def _in_files(sizes: Sequence[Dim]) -> str:
-    """What the files beside the program hold that these sizes are computed from; empty for none."""
+    """The contents of files beside the program from which these sizes are computed; empty for none."""
     by_file: dict[str, dict[str, int]] = {}
     for size in sizes:
         numbers = defaults_of(size)

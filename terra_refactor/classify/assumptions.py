@@ -116,7 +116,7 @@ def _is_any_number(code: Function, parameter: ParameterFacts) -> bool:
 
 
 def _is_computed_number(parameter: ParameterFacts) -> bool:
-    """Whether calls bring a number, or a string, that nothing tells."""
+    """Whether calls pass a number or string whose value is unknown."""
     return parameter.evidence is Evidence.DATAFLOW and any(
         isinstance(member, Scalar) and member.type in (*_NUMBERS, PythonType.STR) and not member.symbolic
         for value in parameter.values

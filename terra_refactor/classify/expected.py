@@ -1,7 +1,7 @@
-"""What the code around an operation makes of its failure: it may be there for the exception, or may never come that far.
+"""Effects of the surrounding code on a failing operation: it may expect the exception, or never reach the operation.
 
 A failure is certain only if nothing on the way to it ends its exception (a handler, a context manager, an assertion of a test, a test that
-is expected to fail) and nothing before it ends the program (`sys.exit`, `self.skipTest`) or replaces what it rests on (`mock.patch`).
+is expected to fail) and nothing before it ends the program (`sys.exit`, `self.skipTest`) or replaces a function it calls (`mock.patch`).
 
 Computes: whether that holds of an operation, and of all calls that lead to its function. Needs: facts. Gives: `Expected`. Ignores:
 handlers that raise in the end, and `sys.exit` under conditions.
@@ -57,7 +57,7 @@ class Expected:
         )
 
     def is_expected(self, context: ContextFacts, number: OpId, *, in_graph: bool = False) -> bool:
-        """Whether code around the operation, in its function, is for an exception there, or replaces what the operation rests on."""
+        """Whether code around the operation, in its function, expects an exception or replaces a function that is called there."""
         if self._is_left_out(context.function):
             return True
         view = self.hazards.view(context)
@@ -132,7 +132,7 @@ class Expected:
         return self._given
 
     def _is_left_out(self, function: FunctionId) -> bool:
-        """Whether a test runner is told that the function fails or does not run, or a decorator replaces what it rests on."""
+        """Whether a decorator marks the function as failing or skipped, or replaces a function that it depends on."""
         code = self.hazards.index(function).function
         if any(name in LEFT_OUT or name.startswith(REPLACING) for name in self.facts.functions[function].wrappers):
             return True

@@ -1,4 +1,4 @@
-"""What a program changes behind its own text: functions of libraries that it replaces, names that `exec` sets, defaults of functions.
+"""Changes that the text of a call does not show: replaced library functions, names that `exec` sets, changed defaults.
 
 Computes: whether that may concern an operation that fails. Needs: facts. Gives: `Replaced`. Ignores: what code outside of the program
 replaces.
@@ -26,7 +26,7 @@ _PROMOTES: Final = "enable_numpy_behavior"
 
 
 class Replaced:
-    """What the program replaces, computed on demand."""
+    """The replaced functions of the program, computed on demand."""
 
     def __init__(self, hazards: HazardMap, values: Provenance) -> None:
         self.hazards = hazards

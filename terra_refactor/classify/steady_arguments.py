@@ -1,6 +1,6 @@
 """Python numbers that stay the same while a loop calls a function: one trace for each run of the loop, not for each call.
 
-Computes: whether all calls of a function bring, for a parameter, a number that no loop around the call sets. Needs: the code and values of
+Computes: whether all calls of a function pass, for a parameter, a number that no loop around the call sets. Needs: the code and values of
 its callers. Gives: `is_steady`. Ignores: how frequently the loop itself runs with another number, which is for an assumption.
 
     def train(images, weight):          # `weight` is an option of the command line
@@ -23,7 +23,7 @@ _MAX_DEPTH: Final = 4
 
 
 def is_steady(codes: Codes, facts: ProgramFacts, identity: FunctionId, name: str, depth: int = 0) -> bool:
-    """Whether a loop around each call of the function brings the same number for a parameter in all of its iterations."""
+    """Whether the loops around each call of the function pass the same number for a parameter in all iterations."""
     found, code = facts.functions[identity], codes.program.function(identity)
     contexts = facts.contexts_of(identity)
     if depth > _MAX_DEPTH or not contexts or found.open_callers or found.recursive:

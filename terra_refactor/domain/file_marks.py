@@ -1,7 +1,7 @@
 """Marks of texts and of unknown values that come from a file beside the program.
 
 Computes: nothing. Gives: `FileMark`, which says which part of which file a value is, and `marked` and `mark_of`, its form as the `dim` of a
-text or the `number` of an unknown value: a symbol that is no size.
+text or the `number` of an unknown value: a symbol that is not a size.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _STEP: Final = "\n"
 
 
 class FilePart(Enum):
-    """What of a file a value is."""
+    """The part of a file that a value stands for."""
 
     __hash__ = object.__hash__
 

@@ -221,7 +221,7 @@ def joined_by_operator(symbol: str, left: Value, right: Value) -> Value | None:
 
 
 def formatted_path(first: Value, rest: str) -> Value | None:
-    """`f"{folder}/name"`; None where that is no path beside the program."""
+    """`f"{folder}/name"`; None if it is not a path beside the program."""
     return joined_by_operator("+", text_with(mark), Constant(rest)) if (mark := mark_of(first)) is not None else None
 
 
@@ -280,7 +280,7 @@ def method_of_stream(site: Site, stream: Value, name: str, arguments: CallArgume
 
 
 def entered_stream(manager: Value) -> Value | None:
-    """What `with open(...) as f` binds."""
+    """The value that `with open(...) as f` binds."""
     mark = mark_of(manager)
     return manager if mark is not None and mark.part is FilePart.STREAM else None
 
@@ -292,7 +292,7 @@ def _list_of_lines(site: Site, mark: FileMark, lines: list[str]) -> Value:
 
 
 def iterated(site: Site, value: Value) -> tuple[Value, Dim] | None:
-    """What a loop over an open file or a reader of its table binds, and how often; None for other values."""
+    """The value that a loop over an open file or a table reader binds, and the number of iterations; None for other values."""
     mark = mark_of(value)
     if mark is None or mark.path not in site.engine.program.data:
         return None
@@ -487,4 +487,4 @@ DATA_FILES: Final[dict[str, Handler]] = {
     "numpy.loadtxt": _load_table,
     "numpy.genfromtxt": _load_table,
 }
-"""Handlers of library functions, by canonical name; each gives None for what is no file beside the program."""
+"""Handlers of library functions, by canonical name; each returns None for anything but files beside the program."""

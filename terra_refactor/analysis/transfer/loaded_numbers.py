@@ -165,7 +165,7 @@ def _number(site: Site, source: str, name: str, least: int = 1) -> SymbolicDim:
 
 
 def _held(site: Site, source: str) -> object:
-    """What a file beside the program holds at a place; None if there is no such file or place."""
+    """The content of a file beside the program at a place; None if there is no such file or place."""
     steps = source.split(_STEP)
     file = steps[1].partition(_FILE)[2] if len(steps) > 1 else ""
     data = site.engine.program.data.get(file) if file else None
@@ -425,7 +425,7 @@ def _get_environment(site: Site, arguments: CallArguments, receiver: Value | Non
 
 
 def _set_environment(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
-    """What changes a variable, or, if it is not known which, any."""
+    """The operations that change a variable, or any if it is not known which."""
     note_environment_changed(site, arguments.positional[0] if arguments.positional else UNKNOWN)
     return None
 

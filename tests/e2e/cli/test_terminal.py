@@ -1,4 +1,4 @@
-"""What the commands do on a terminal: progress, colours and width."""
+"""Output of the commands on a terminal: progress, colours and width."""
 
 from __future__ import annotations
 
