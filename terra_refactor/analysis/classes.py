@@ -22,6 +22,7 @@ from terra_refactor.domain.value import (
     UNBOUND,
     BoundMethod,
     Constant,
+    EnumMember,
     FrozenDict,
     FunctionValue,
     LibraryValue,
@@ -64,6 +65,8 @@ def annotations_of(frame: Frame, cls: Reference) -> dict[str, Value]:
 
 def class_of_instance(frame: Frame, value: Value) -> Value | None:
     """The class of an object of the program; None for what is no instance."""
+    if isinstance(value, Constant) and isinstance(value.value, EnumMember):
+        return Reference(value.value.cls)
     if not isinstance(value, Reference):
         return None
     return frame.state.get((value.object, CLASS))

@@ -27,6 +27,7 @@ from terra_refactor.domain.value import (
     UNKNOWN_TENSOR,
     BoundMethod,
     Constant,
+    EnumMember,
     FunctionValue,
     LibraryValue,
     PartialValue,
@@ -109,7 +110,7 @@ def _identity(site: Site, op: ops.Compare, truth: bool) -> bool:
     same = truth is (op.operator == "is")
     for subject, other in ((op.left, op.right), (op.right, op.left)):
         constant = site.frame.value(other)
-        if isinstance(constant, Constant) and (constant == NONE or isinstance(constant.value, bool)):
+        if isinstance(constant, Constant) and (constant == NONE or isinstance(constant.value, bool | EnumMember)):
             return _narrow_identity(site, subject, constant, same)
     return True
 

@@ -16,6 +16,7 @@ from terra_refactor.domain.state import ITEMS
 from terra_refactor.domain.value import (
     BoundMethod,
     Constant,
+    EnumMember,
     FrozenDict,
     FrozenList,
     FunctionValue,
@@ -80,6 +81,8 @@ def asked(site: Site, value: Value) -> Answer:
 
 def _truth_of_member(site: Site, value: Value) -> Answer:
     match value:
+        case Constant(EnumMember()) if find_method(site, value, "__bool__") is not None:
+            return Answer(None, BranchKind.PYTHON)
         case Constant(constant):
             return Answer(bool(constant), BranchKind.PYTHON)
         case TupleValue(elements):

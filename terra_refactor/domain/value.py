@@ -8,7 +8,7 @@ Library entities are known by canonical name only (`LibraryValue`); what they me
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from types import EllipsisType
 from typing import TypeAlias
@@ -65,11 +65,24 @@ class Unbound:
     """A variable or attribute that has not been set on some path. Occurs in unions."""
 
 
+@dataclass(frozen=True, slots=True)
+class EnumMember:
+    """The content of a constant that is a member of an enumeration: an object that equals nothing but itself.
+
+    `cls` is the class object, `value` the member's `value`, in which no object of the heap occurs. Members of enumerations that are numbers
+    or texts as well (`IntEnum`, `class Color(str, Enum)`) are constants with that number or text.
+    """
+
+    cls: ObjectId
+    name: str
+    value: Value = field(compare=False)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Constant:
     """A Python constant. 1, 1.0 and True are three different constants; so are 0.0 and -0.0."""
 
-    value: int | float | complex | bool | str | bytes | EllipsisType | None
+    value: int | float | complex | bool | str | bytes | EllipsisType | EnumMember | None
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Constant) or type(self.value) is not type(other.value):

@@ -15,6 +15,7 @@ from terra_refactor.domain.value import (
     Bottom,
     BoundMethod,
     Constant,
+    EnumMember,
     FunctionValue,
     LibraryValue,
     ModuleValue,
@@ -92,6 +93,8 @@ def value_card(snapshot: Snapshot, value: Value) -> str | None:
             return " or ".join(list(cards)[:3]) if len(cards) <= 3 and all("\n" not in card for card in cards) else None
         case Constant(content) if content is None:
             return fenced("None")
+        case Constant(EnumMember(cls, name)):
+            return f"member {as_code(name)} of {as_code(snapshot.facts.objects[cls].name)}"
         case Constant(content):
             return fenced(_cut(f"{type(content).__name__} {content!r}"))
         case _:

@@ -10,7 +10,9 @@ from typing import Final
 from terra_refactor.analysis.facts import ObjectKind
 from terra_refactor.domain.value import (
     BoundMethod,
+    Constant,
     DTypeValue,
+    EnumMember,
     FunctionValue,
     LibraryValue,
     ModuleValue,
@@ -45,6 +47,8 @@ def _no_choice(view: ContextView, value: Value) -> str | None:
             return "a function or class" if entity is not None and entity.parameters is not None else None
         case DTypeValue():
             return "a dtype"
+        case Constant(EnumMember()):
+            return "a member of an enumeration"
         case Reference(number):
             facts = view.facts.objects[number]
             if facts.kind is ObjectKind.SET:

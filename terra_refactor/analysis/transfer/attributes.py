@@ -27,6 +27,7 @@ from terra_refactor.analysis.transfer.arrays import array_given_form
 from terra_refactor.analysis.transfer.command_line import flag_value
 from terra_refactor.analysis.transfer.data_files import attribute_of_path
 from terra_refactor.analysis.transfer.dispatch import is_dispatcher, register_of
+from terra_refactor.analysis.transfer.enumerations import member_attribute
 from terra_refactor.analysis.transfer.iteration import static_size_value
 from terra_refactor.analysis.transfer.kept_tensors import holds_new_tensor
 from terra_refactor.analysis.transfer.layer_weights import (
@@ -55,6 +56,7 @@ from terra_refactor.domain.value import (
     BoundMethod,
     Constant,
     DTypeValue,
+    EnumMember,
     FunctionValue,
     LibraryValue,
     ModuleValue,
@@ -98,6 +100,8 @@ def attribute_of(site: Site, value: Value, name: str) -> Value:
     match value:
         case Reference():
             return _object_attribute(site, value, name)
+        case Constant(EnumMember() as member):
+            return member_attribute(site, member, value, name)
         case ModuleValue() if name == "__dict__":
             return PartialValue(OBJECT_DICT, (value,), ())
         case ModuleValue():
@@ -499,6 +503,9 @@ def set_attribute(site: Site, target: Value, name: str, value: Value) -> None:
                         site.place(),
                     )
                 )
+            case Constant(EnumMember() as held):
+                place = Target(RootKind.GLOBAL, f"{held.name}.{name}")
+                frame.add_effect(Effect(EffectKind.STATE_WRITE, place, f".{name} = ...", site.place()))
             case _:
                 # a setter of a library object (a tensor, an optimizer's learning rate): its own business
                 continue

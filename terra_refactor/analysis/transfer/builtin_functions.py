@@ -101,7 +101,8 @@ def callable_(site: Site, arguments: CallArguments, receiver: Value | None) -> V
     value = argument_at(arguments, 0)
     if isinstance(value, FunctionValue | BoundMethod | PartialValue) and owner_of_attributes(value) is None:
         return Constant(True)
-    return FALSE if isinstance(value, Constant | TensorValue | TupleValue) else UNKNOWN_BOOL
+    plain = isinstance(value, Constant | TensorValue | TupleValue)
+    return FALSE if plain and value is not None and find_method(site, value, "__call__") is None else UNKNOWN_BOOL
 
 
 def type_(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:

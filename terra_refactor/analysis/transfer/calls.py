@@ -38,6 +38,7 @@ from terra_refactor.domain.value import (
     BoundMethod,
     Constant,
     DTypeValue,
+    EnumMember,
     FunctionValue,
     LibraryValue,
     Origin,
@@ -229,6 +230,8 @@ def _call_one(site: Site, callee: Value, arguments: CallArguments, graph: bool) 
             return _call_partial(site, callee, arguments, graph)
         case LibraryValue():
             return call_library(site, callee.name, arguments, None, graph=graph)
+        case Constant(EnumMember()) if (method := find_method(site, callee, "__call__")) is not None:
+            return site.call(method, arguments, graph=graph)
         case Reference():
             return _call_object(site, callee, arguments, graph)
         case DTypeValue():

@@ -19,6 +19,7 @@ from terra_refactor.analysis.classes import (
 from terra_refactor.analysis.engine import OpHandler, Site
 from terra_refactor.analysis.facts import EntryKind, ObjectKind
 from terra_refactor.analysis.frames import CallArguments, Frame
+from terra_refactor.analysis.transfer.enumerations import define_members, member_of_value
 from terra_refactor.analysis.transfer.iteration import iterate
 from terra_refactor.analysis.transfer.loaded_numbers import item_of_loaded
 from terra_refactor.domain.lattice import join_all
@@ -100,6 +101,7 @@ def make_class(site: Site, op: Op) -> Value:
     if inner.class_annotations and (_NAMED_TUPLE in bases or any(_is_typed_record(base) for base in bases)):
         frame.state.set((number, FIELDS), TupleValue(tuple(Constant(name) for name in inner.class_annotations)))
     frame.state.set((number, ANNOTATIONS), annotated_names(inner.class_annotations))
+    define_members(site, cls, tuple(name for owner, name in inner.root.heap if owner == number))
     for candidate in resolution_order(frame, cls)[1:]:
         if isinstance(candidate, Reference):
             hook = frame.state.get((candidate.object, "__init_subclass__"))
@@ -174,6 +176,11 @@ def _construct(
     frame = site.frame
     facts = site.engine.objects.facts[cls.object]
     if any(candidate.name.startswith("enum.") for candidate in libraries):
+        if (
+            len(arguments.positional) == 1
+            and (member := member_of_value(frame, cls, arguments.positional[0])) is not None
+        ):
+            return member
         return UnknownValue(may_be_tensor=False)
     number = site.allocate(ObjectKind.INSTANCE, facts.name, tag=("instance", cls.object))
     instance = Reference(number)

@@ -18,6 +18,7 @@ from terra_refactor.analysis.transfer import mappings
 from terra_refactor.analysis.transfer.allocation import new_list
 from terra_refactor.analysis.transfer.arrays import array_changed
 from terra_refactor.analysis.transfer.attribute_dicts import item_of_attributes, set_named
+from terra_refactor.analysis.transfer.enumerations import is_named, members_in
 from terra_refactor.analysis.transfer.iteration import iterate, python_slice, shape_item
 from terra_refactor.analysis.transfer.kept_tensors import holds_new_tensor
 from terra_refactor.analysis.transfer.loaded_numbers import (
@@ -213,6 +214,8 @@ def _object_item(site: Site, container: Reference, index: Value) -> Value:
             _contradict(frame)
         return mappings.dict_item(content, index)
     if facts.kind is ObjectKind.CLASS:
+        if (found := members_in(frame, container)) is not None:
+            return join_all(each for each in found if is_named(each, index))
         getter = find_in_class(frame, container, "__class_getitem__")
         return container if getter is None else site.call(getter[0], CallArguments((container, index)))
     section = section_of_ini(site, container, index)

@@ -16,6 +16,7 @@ from terra_refactor.analysis.frames import CallArguments, Frame
 from terra_refactor.analysis.transfer import mappings
 from terra_refactor.analysis.transfer.allocation import thaw
 from terra_refactor.analysis.transfer.data_files import iterated
+from terra_refactor.analysis.transfer.enumerations import members_in
 from terra_refactor.analysis.transfer.kept_iterators import ITERATORS, advance, is_kept_iterator
 from terra_refactor.domain.dim import Dim, OpenDim, Why, add, eager, opened, subtract
 from terra_refactor.domain.lattice import (
@@ -219,6 +220,8 @@ def _iterate_object(site: Site, value: Reference) -> Iteration:
         if content.rest is None and all(UNBOUND not in members(item) for _, item in content.items):
             return Iteration(keys, join_all(keys))
         return Iteration(None, mappings.dict_key(content))
+    if facts.kind is ObjectKind.CLASS and (found := members_in(frame, value)) is not None:
+        return Iteration(found, join_all(found))
     if facts.kind is ObjectKind.INSTANCE:
         method = find_method(site, value, "__iter__")
         if method is not None:

@@ -40,6 +40,7 @@ from terra_refactor.domain.value import (
     UNKNOWN,
     UNKNOWN_BOOL,
     Constant,
+    EnumMember,
     FrozenDict,
     FrozenList,
     FunctionValue,
@@ -578,7 +579,7 @@ def _identical(left: Value, right: Value) -> bool | None:
     if isinstance(left, Constant) and isinstance(right, Constant):
         if left != right:
             return False
-        return True if isinstance(left.value, bool) or left.value is Ellipsis else None
+        return True if isinstance(left.value, bool | EnumMember) or left.value is Ellipsis else None
     if isinstance(left, LibraryValue | ModuleValue | FunctionValue) and isinstance(
         right, LibraryValue | ModuleValue | FunctionValue
     ):
