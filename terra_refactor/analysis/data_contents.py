@@ -1,8 +1,7 @@
 """Contents of data files, from their bytes: JSON, TOML, YAML and INI as trees, the header of a NumPy array, tables of text.
 
 Computes: pure functions of bytes or texts. Gives: `tree_of`, `text_of`, `array_header`, `table_shape`, `fields_of_lines`. None where the
-content is malformed or of another form; nothing of it is executed, and no object is unpickled. Of YAML only what most configurations use is
-read: mappings and lists by indentation or in brackets, numbers and texts.
+content is malformed or of another form; nothing of it is executed, and no object is unpickled.
 """
 
 from __future__ import annotations
@@ -12,7 +11,6 @@ import configparser
 import csv
 import json
 import posixpath
-import re
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Final
@@ -21,7 +19,6 @@ from terra_refactor.config import parse_toml
 from terra_refactor.errors import UsageError
 
 MAX_ROWS: Final = 200_000
-_MAX_DEPTH: Final = 40
 _MAX_HEADER: Final = 4_000
 
 
@@ -59,90 +56,10 @@ def _toml(text: str) -> object:
     return parse_toml(text)
 
 
-# --- YAML ---------------------------------------------------------------------------------------------------------------------------
-
-_KEY: Final = re.compile(r"(?P<key>[A-Za-z_][\w .-]*|\"[^\"]*\"|'[^']*'|\d+)\s*:(?:\s+(?P<rest>.*))?$")
-
-
 def _yaml(text: str) -> object:
-    lines: list[tuple[int, str]] = []
-    for line in text.splitlines():
-        bare = re.sub(r"(?:^|\s)#.*$", "", line).rstrip()
-        if not bare.strip() or (not lines and bare.strip() == "---"):
-            continue
-        if "\t" in bare[: len(bare) - len(bare.lstrip())]:
-            raise ValueError("a tab")
-        lines.append((len(bare) - len(bare.lstrip()), bare.strip()))
-    value, rest = _block(lines, 0, 0)
-    if rest != len(lines):
-        raise ValueError("lines that belong to nothing")
-    return value
+    from terra_refactor.analysis.yaml_contents import yaml_tree  # noqa: PLC0415 - PyYAML takes 20 ms
 
-
-def _block(lines: list[tuple[int, str]], at: int, depth: int) -> tuple[object, int]:
-    """The mapping or list that begins at a line, and the number of the first line after it."""
-    if at >= len(lines) or depth > _MAX_DEPTH:
-        raise ValueError("nothing there")
-    indent = lines[at][0]
-    is_list = lines[at][1].startswith("- ")
-    items: list[object] = []
-    mapping: dict[object, object] = {}
-    while at < len(lines) and lines[at][0] == indent and lines[at][1].startswith("- ") == is_list:
-        if is_list:
-            item = lines[at][1][2:].strip()
-            if _KEY.match(item) is not None:
-                # a mapping that begins behind the dash
-                lines[at] = (indent + lines[at][1].index(item), item)
-                value, at = _block(lines, at, depth + 1)
-                items.append(value)
-            else:
-                items.append(_scalar(item))
-                at += 1
-            continue
-        match = _KEY.match(lines[at][1])
-        if match is None:
-            raise ValueError("no key")
-        key, rest = _scalar(match["key"]), (match["rest"] or "").strip()
-        at += 1
-        if rest:
-            mapping[key] = _scalar(rest)
-        elif at < len(lines) and (lines[at][0] > indent or (lines[at][0] == indent and lines[at][1].startswith("- "))):
-            mapping[key], at = _block(lines, at, depth + 1)
-        else:
-            mapping[key] = None
-    return (items if is_list else mapping), at
-
-
-_WORDS: Final = {"true": True, "false": False, "null": None, "~": None}
-_NUMBER: Final = re.compile(r"[+-]?(?:0|[1-9]\d*)$")
-
-
-def _scalar(text: str) -> object:
-    if text[:1] in "&*!|>%@`":
-        raise ValueError("more than a plain value")
-    if text[:1] in "[{":
-        return _flow(text)
-    if text[:1] in "\"'":
-        if len(text) < 2 or text[-1] != text[0]:
-            raise ValueError("a text of several lines")
-        return text[1:-1]
-    if text.lower() in _WORDS:
-        return _WORDS[text.lower()]
-    if _NUMBER.match(text):
-        return int(text)
-    try:
-        return float(text)
-    except ValueError:
-        return text
-
-
-def _flow(text: str) -> object:
-    """`[1, 2]` of plain values."""
-    if text[0] != "[" or text[-1] != "]" or any(character in text[1:-1] for character in "[]{}\"'"):
-        value: object = ast.literal_eval(text)
-        return value
-    inner = text[1:-1].strip().removesuffix(",")
-    return [_scalar(part.strip()) for part in inner.split(",")] if inner else []
+    return yaml_tree(text)
 
 
 _READERS: Final[Mapping[str, Callable[[str], object]]] = {

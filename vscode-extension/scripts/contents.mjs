@@ -14,7 +14,7 @@ const ALLOWED = [
     /^extension\/dist\/extension\.js$/,
     /^extension\/bundled\/tool\/launch\.py$/,
     /^extension\/bundled\/wheels\/terra_refactor-[^/]+-py3-none-any\.whl$/,
-    /^extension\/bundled\/libs\/(attrs?|cattrs?|exceptiongroup|libcst|lsp_server|lsprotocol|networkx|packaging|pathspec|platformdirs|pygls|terra_refactor|tomli|typing_extensions)(-[^/]+\.dist-info)?(\/|\.py$)/,
+    /^extension\/bundled\/libs\/(_yaml|attrs?|cattrs?|exceptiongroup|libcst|lsp_server|lsprotocol|networkx|packaging|pathspec|platformdirs|pygls|[Pp]y[Yy][Aa][Mm][Ll]|terra_refactor|tomli|typing_extensions|yaml)(-[^/]+\.dist-info)?(\/|\.py$)/,
     /^extension\/media\/(icon\.png|(walkthrough|screenshots)\/[\w-]+\.(png|md))$/,
 ];
 const LARGEST = 20_000_000; // LibCST's native module, for five versions of Python, is most of it

@@ -1,5 +1,5 @@
 // Unpacks the server and what it needs into bundled/libs, so that any Python 3.10 or newer of one platform can run it at once, without an
-// index: pure packages, and LibCST with its native module for each version of Python (their file names name version and platform).
+// index: pure packages, and LibCST and PyYAML with their native modules for each version of Python (their file names name version and platform).
 //
 //   node scripts/libs.mjs [TARGET]     TARGET as for `vsce package --target`; default: this machine
 //
@@ -37,17 +37,19 @@ const downloads = mkdtempSync(path.join(tmpdir(), "terra-libcst-"));
 for (const version of VERSIONS) {
     const where = path.join(downloads, version);
     const tags = platforms.flatMap((platform) => ["--platform", platform]);
-    pip("install", "--target", where, "--no-deps", "--no-compile", "--only-binary", ":all:", "--python-version", version, ...tags, "libcst>=1.9");
+    pip("install", "--target", where, "--no-deps", "--no-compile", "--only-binary", ":all:", "--python-version", version, ...tags, "libcst>=1.9", "pyyaml>=6.0.1");
     move(where);
 }
 rmSync(downloads, { recursive: true, force: true });
 prune(libs);
-const natives = readdirSync(path.join(libs, "libcst")).filter((name) => /^native\..*\.(so|pyd)$/.test(name));
-if (natives.length !== VERSIONS.length) {
-    console.error(`native modules for ${VERSIONS.length} versions were wanted: ${natives.join(", ")}`);
-    process.exit(1);
+for (const [folder, module] of [["libcst", "native"], ["yaml", "_yaml"]]) {
+    const natives = readdirSync(path.join(libs, folder)).filter((name) => name.startsWith(`${module}.`) && /\.(so|pyd)$/.test(name));
+    if (natives.length !== VERSIONS.length) {
+        console.error(`native modules of ${folder} for ${VERSIONS.length} versions were wanted: ${natives.join(", ")}`);
+        process.exit(1);
+    }
 }
-console.log(`${libs} for ${target}: ${natives.length} versions of Python`);
+console.log(`${libs} for ${target}: ${VERSIONS.length} versions of Python`);
 
 function pip(command, ...options) {
     const done = spawnSync(python, ["-m", "pip", command, "--quiet", "--disable-pip-version-check", ...options], { stdio: "inherit" });
@@ -56,16 +58,16 @@ function pip(command, ...options) {
     }
 }
 
-/** The first version brings all of LibCST, the others their native module. */
+/** The first version brings all of LibCST and PyYAML, the others their native modules. */
 function move(from) {
     const first = !existsSync(path.join(libs, "libcst"));
     const code = [
         "import pathlib, shutil, sys",
         "source, libs, first = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]), sys.argv[3] == 'true'",
         "for each in sorted(source.iterdir()) if first else []:",
-        "    if each.name.startswith('libcst'): shutil.copytree(each, libs / each.name)",
-        "for each in [] if first else source.glob('libcst/native.*'):",
-        "    shutil.copy(each, libs / 'libcst')",
+        "    if each.name.lower().startswith(('libcst', 'pyyaml', 'yaml', '_yaml')): shutil.copytree(each, libs / each.name)",
+        "for each in [] if first else [*source.glob('libcst/native.*'), *source.glob('yaml/_yaml.*')]:",
+        "    shutil.copy(each, libs / each.parent.name)",
     ].join("\n");
     const done = spawnSync(python, ["-c", code, from, libs, String(first)], { stdio: "inherit" });
     if (done.status !== 0) {

@@ -299,6 +299,11 @@ def test_a_file_that_is_excluded_is_not_read(folder: Path) -> None:
     ]
 
 
+LAUGHS = b"a0: &a0 {x: 1}\n" + b"".join(
+    b"a%d: &a%d %%(open)s" % (n, n) + b", ".join([b"*a%d" % (n - 1)] * 9) + b"%(close)s\n" for n in range(1, 10)
+)
+
+
 @pytest.mark.parametrize(
     ("path", "data"),
     [
@@ -308,10 +313,21 @@ def test_a_file_that_is_excluded_is_not_read(folder: Path) -> None:
         ("a.json", b"\xff\xfe"),
         ("a.toml", b"units = "),
         ("a.ini", b"units = 5"),
-        ("a.yaml", b"a: &b [1]\nc: *b\n"),
+        ("a.yaml", b"a: &b [*b]\n"),
+        ("a.yaml", b"a: *b\n"),
+        ("a.yaml", LAUGHS % {b"open": b"[", b"close": b"]"}),
+        ("a.yaml", LAUGHS % {b"open": b"{<<: [", b"close": b"]}"}),
+        ("a.yaml", b"a: 1\n---\nb: 2\n"),
+        ("a.yaml", b"[" * 100_000),
+        ("a.yaml", b"a: " + b"1:" * 50_000 + b"1"),
+        ("a.yaml", b'a: !!int "' + b"1:" * 50_000 + b'1"'),
+        ("a.yaml", b'a: !!int ""\n'),
+        ("a.yaml", b"a: !Custom 3\n"),
+        ("a.yaml", b"? [1]\n: 2\n"),
+        ("a.yaml", b"- 1\n" * 60_000),
         ("a.yaml", b"a: !!python/object/apply:os.system ['true']\n"),
         ("a.yaml", b"a:\n" + b"".join(b" " * depth + b"a:\n" for depth in range(1, 200))),
-        ("a.yaml", b"a: 'open\n  text'\n"),
+        ("a.yaml", b"a: 'open\n"),
         ("a.py", b"1"),
     ],
 )
@@ -325,10 +341,18 @@ def test_malformed_content_says_nothing(path: str, data: bytes) -> None:
         ("a: 1\nb:\n  c: [1, 2]\n  d: 'x'\n", {"a": 1, "b": {"c": [1, 2], "d": "x"}}),
         ("---\na:\n- 1\n- 2\nb: true\n", {"a": [1, 2], "b": True}),
         ("- name: x\n  size: 3\n- name: y\n  size: 4\n", [{"name": "x", "size": 3}, {"name": "y", "size": 4}]),
-        ("rate: 1e-3\nempty:\n", {"rate": 0.001, "empty": None}),
+        ("rate: 1.0e-3\nempty:\n", {"rate": 0.001, "empty": None}),
+        (
+            "base: &base {units: 5}\nwide:\n  <<: *base\n  depth: 2\n",
+            {"base": {"units": 5}, "wide": {"units": 5, "depth": 2}},
+        ),
+        (
+            "a: 1_000\nb: 0x10\nc: 1e-3\nd: yes\ne: {f: [1, 'x']}\n",
+            {"a": 1000, "b": 16, "c": "1e-3", "d": True, "e": {"f": [1, "x"]}},
+        ),
     ],
 )
-def test_plain_yaml(text: str, tree: object) -> None:
+def test_yaml_as_its_loader_reads_it(text: str, tree: object) -> None:
     assert tree_of("a.yaml", text.encode()) == tree
 
 
