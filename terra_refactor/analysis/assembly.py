@@ -72,7 +72,7 @@ def assemble_facts(
         for part in parts.values():
             if part.targets:
                 edges.setdefault(part.summary.function.id, set()).update(target for target, _ in part.targets)
-        cycles, changes = frozenset(on_cycles(edges)), StateChanges(engine, live)
+        cycles, changes = frozenset(on_cycles(edges)), StateChanges(engine, live, real)
     contexts: dict[ContextId, ContextFacts] = {}
     doubtful: set[FunctionId] = set()
     for number, part in parts.items():
@@ -371,14 +371,17 @@ def _live_summaries(engine: Engine) -> tuple[list[Summary], frozenset[int]]:
     for summary in sorted(entries, key=lambda summary: summary.function.id in called):
         if summary.function.id not in entered:
             reach(summary)
+    present = {summary.function.id for summary in reached.values()}
+    # what only an earlier round reached (a call that better knowledge ruled out) is still the best that is known of that function;
+    # so is a recursive call that an entry with better knowledge found
+    latest = {
+        summary.function.id: summary
+        for summary in engine.contexts.summaries.values()
+        if summary.function.id not in present and summary.round >= 0
+    }
+    for summary in latest.values():
+        reach(summary)
     live = list(reached.values())
-    present = {summary.function.id for summary in live}
-    # what only an earlier round reached (a call that better knowledge ruled out) is still the best that is known of that function
-    latest: dict[FunctionId, Summary] = {}
-    for summary in engine.contexts.summaries.values():
-        if summary.function.id not in present and summary.round >= 0:
-            latest[summary.function.id] = summary
-    live.extend(latest.values())
     modules = engine.program.modules
     functions = (function.id for name in sorted(modules) for function in modules[name].functions)
     place = {identity: number for number, identity in enumerate(functions)}

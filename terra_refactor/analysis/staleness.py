@@ -9,7 +9,8 @@ Ignores: what constructors write, and functions that only constructors call.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from functools import cached_property
 from typing import Any, TypeAlias, TypeVar
 
 from terra_refactor.analysis.boundary import is_restored
@@ -20,7 +21,7 @@ from terra_refactor.analysis.facts import ObjectKind
 from terra_refactor.analysis.frames import FieldKey, Frame, StaleRead, Summary
 from terra_refactor.domain.effect import Effect, EffectKind, EffectSite, RootKind, Target
 from terra_refactor.domain.lattice import references
-from terra_refactor.domain.state import CELL, CLASS, EXISTS, ITEMS, HeapKey
+from terra_refactor.domain.state import ANY_NAME, CELL, CLASS, EXISTS, ITEMS, HeapKey, may_be_named
 from terra_refactor.domain.value import ObjectId, Reference, TupleValue
 from terra_refactor.ir.function import Function, FunctionKind
 from terra_refactor.ir.ids import FunctionId, OpId
@@ -32,8 +33,9 @@ _Way: TypeAlias = tuple[EffectSite, tuple[FunctionId, ...]]
 _CONSTRUCTORS = frozenset(
     {"__init__", "__new__", "__post_init__", "build", "__setstate__", "__init_subclass__", "setUp", "setup_method"}
 )
-"""Methods that run before, not between, the calls of others: what they write is not changed behind anybody's back."""
+"""Methods that run before, not between, the calls of others of their object: what they write of it is not changed behind anybody's back."""
 
+_SHARED = (ObjectKind.CLASS, ObjectKind.MODULE, ObjectKind.CELL)
 _OF_CLASSES = (ObjectKind.INSTANCE, ObjectKind.CLASS)
 
 
@@ -114,7 +116,7 @@ def _reached(start: _Node, following: Mapping[_Node, Iterable[_Node]]) -> set[_N
     return seen
 
 
-def reads_before_writes(engine: Code, frame: Frame) -> frozenset[StaleRead]:
+def reads_before_writes(engine: Engine, frame: Frame) -> frozenset[StaleRead]:
     """The reads of callees after which this function, or another callee, writes the same state: the next call meets another value.
 
     A function is called again, so its last write may come before its first read; a module runs once, and what a call makes is
@@ -132,7 +134,8 @@ def reads_before_writes(engine: Code, frame: Frame) -> frozenset[StaleRead]:
                 if restored and not first < written < last:
                     # the value of the time between is the only one that is met
                     continue
-                if engine.code_of(FunctionId(by.module, by.function)).name in _CONSTRUCTORS:
+                is_made = engine.objects.facts[key[0]].kind not in _SHARED
+                if is_made and engine.code_of(FunctionId(by.module, by.function)).name in _CONSTRUCTORS:
                     continue
                 between = first < written and (last > written or not once)
                 if between or any(_in_one_loop(engine, frame.function, read, written, way) for read in (first, last)):
@@ -180,7 +183,7 @@ def _in_one_loop(engine: Code, function: Function, first: OpId, second: OpId, wa
 class StateChanges:
     """State that changes between calls, over all contexts of the last round."""
 
-    def __init__(self, engine: Engine, live: Sequence[Summary]) -> None:
+    def __init__(self, engine: Engine, live: Sequence[Summary], real: Set[int] = frozenset()) -> None:
         self._engine = engine
         self._relatives = _relatives(engine)
         # a test that tries one setting after another is no program that changes it between calls: there it stays an assumption
@@ -195,7 +198,7 @@ class StateChanges:
                     if engine.code_of(function).parent not in way[:position]
                 )
         self._writers: dict[FieldKey, set[FunctionId]] = {}
-        before = _constructing(engine, live)
+        before = _constructing(engine, live, real)
         for summary in live:
             if summary.function.kind in (FunctionKind.MODULE, FunctionKind.CLASS_BODY):
                 continue
@@ -203,7 +206,7 @@ class StateChanges:
                 if effect.kind is not EffectKind.STATE_WRITE or effect.target.object is None:
                     continue
                 writer = FunctionId(effect.site.module, effect.site.function)
-                if writer in before:
+                if writer in before and not _is_shared(engine, effect.target):
                     continue
                 field = own_field(effect.target)
                 name = field if field == ITEMS else field.lstrip(".") or CELL
@@ -247,11 +250,39 @@ class StateChanges:
                 for kind, cls, field in self._keys(summary, key):
                     for related in self._relatives.get(cls, (cls,)) if kind in _OF_CLASSES else (cls,):
                         writers |= self._writers.get((kind, related, field), set())
+                        writers.update(self._writers_by_computed_name((kind, related, field)))
                 if writers <= {summary.function.id, FunctionId(site.module, site.function)}:
                     continue
             target = _target_of(self._engine, summary, key)
             effects.append(Effect(EffectKind.STATE_READ, target, f"reads {target}", site, via, assumed=not certain))
         return tuple(effects)
+
+    @cached_property
+    def _computed(self) -> Mapping[tuple[ObjectKind, str], Mapping[str, set[FunctionId]]]:
+        """By kind and class of an object: how the names begin under which functions set attributes of it, and these functions."""
+        found: dict[tuple[ObjectKind, str], dict[str, set[FunctionId]]] = {}
+        for (kind, cls, field), writers in self._writers.items():
+            if field.endswith(ANY_NAME):
+                found.setdefault((kind, cls), {})[field.removesuffix(ANY_NAME)] = writers
+        return found
+
+    @cached_property
+    def _methods(self) -> Mapping[str, Set[str]]:
+        """By the name of a class: the names of what its body defines."""
+        found: dict[str, set[str]] = {}
+        code = self._engine
+        for module in code.program.modules.values():
+            for function in module.functions:
+                if function.parent is not None and function.kind is FunctionKind.METHOD:
+                    found.setdefault(code.code_of(function.parent).name, set()).add(function.name)
+        return found
+
+    def _writers_by_computed_name(self, key: FieldKey) -> Iterator[FunctionId]:
+        """The functions that set an attribute of the class under a name of which only the beginning is known: that of data, no method."""
+        kind, cls, field = key
+        for beginning, writers in self._computed.get((kind, cls), {}).items():
+            if may_be_named(field, beginning) and field not in self._methods.get(cls, ()):
+                yield from writers
 
     def _keys(self, summary: Summary, key: HeapKey) -> Iterable[FieldKey]:
         if key[1] != ITEMS:
@@ -259,10 +290,18 @@ class StateChanges:
         held = tuple((kind, cls, f"{name}[]") for kind, cls, name in summary.holders.get(key[0], ()))
         made = self._engine.objects.facts[key[0]]
         kind = None if made.function is None else self._engine.code_of(made.function).kind
-        if kind in (FunctionKind.MODULE, FunctionKind.CLASS_BODY):
-            # the body runs once: the place identifies the object, under any name
+        once = kind in (FunctionKind.MODULE, FunctionKind.CLASS_BODY)
+        if once or (made.function is not None and self._engine.code_of(made.function).name in _CONSTRUCTORS):
+            # the body runs once, a constructor once for its object: the place identifies the list or dict, under any name
             return (*held, (made.kind, f"{made.function} {made.op}", ITEMS))
         return held
+
+
+def _is_shared(engine: Heap, target: Target) -> bool:
+    """Whether an effect changes what several objects of a class have in common: a constructor of another one does so at any time."""
+    if target.object is None:
+        return False
+    return target.root in (RootKind.GLOBAL, RootKind.CLOSURE) or engine.objects.facts[target.object].kind in _SHARED
 
 
 def _given(engine: Heap, summary: Summary) -> frozenset[ObjectId]:
@@ -279,8 +318,11 @@ def _given(engine: Heap, summary: Summary) -> frozenset[ObjectId]:
     return frozenset(found)
 
 
-def _constructing(engine: Calls, live: Sequence[Summary]) -> frozenset[FunctionId]:
-    """Constructors and the functions that only constructors call."""
+def _constructing(engine: Calls, live: Sequence[Summary], real: Set[int]) -> frozenset[FunctionId]:
+    """Constructors and the functions that only constructors call.
+
+    Of a library, without public ones that set what they are given: other code may call these. `real` are the contexts that a run comes to.
+    """
     callers: dict[FunctionId, set[FunctionId]] = {}
     names: dict[FunctionId, str] = {}
     for summary in live:
@@ -289,12 +331,19 @@ def _constructing(engine: Calls, live: Sequence[Summary]) -> frozenset[FunctionI
             for callee in record.callees:
                 callers.setdefault(engine.contexts.summaries[callee].function.id, set()).add(summary.function.id)
     found = {identity for identity, name in names.items() if name in _CONSTRUCTORS}
+    called = {summary.function.id for summary in live if summary.identity in real}
+    setters = {summary.function.id for summary in live if _is_public_setter(summary.function)} - called
     grown = True
     while grown:
-        more = {identity for identity, by in callers.items() if identity not in found and by <= found}
+        more = {identity for identity, by in callers.items() if identity not in found | setters and by <= found}
         found |= more
         grown = bool(more)
     return frozenset(found)
+
+
+def _is_public_setter(function: Function) -> bool:
+    """Whether it is a method for others to call, with arguments."""
+    return function.kind is FunctionKind.METHOD and not function.name.startswith("_") and len(function.parameters) > 1
 
 
 def _relatives(engine: Heap) -> Mapping[str, frozenset[str]]:
@@ -319,7 +368,7 @@ def _field_key(engine: Heap, key: HeapKey) -> FieldKey:
     return (facts.kind, facts.name, key[1])
 
 
-def _target_of(engine: Heap, summary: Summary, key: HeapKey) -> Target:
+def _target_of(engine: Engine, summary: Summary, key: HeapKey) -> Target:
     number, name = key
     facts = engine.objects.facts[number]
     path = "[]" if name == ITEMS else "" if name == CELL else f".{name}"
@@ -333,6 +382,10 @@ def _target_of(engine: Heap, summary: Summary, key: HeapKey) -> Target:
     if facts.kind is ObjectKind.CELL:
         return Target(RootKind.CLOSURE, facts.name, "", number)
     held = sorted(summary.holders.get(number, ()), key=str)
+    if name == ITEMS and not held and facts.function is not None:
+        stores = engine.code.index(engine.code_of(facts.function)).stores
+        bound = (bound for bound, written in stores.items() if any(op.value == facts.op for op in written))
+        return Target(RootKind.GLOBAL, next(bound, facts.name), path, number)
     if name == ITEMS and held:
         kind, cls, field = held[0]
         if kind is ObjectKind.MODULE:

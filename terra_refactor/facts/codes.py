@@ -13,7 +13,16 @@ from terra_refactor.analysis.facts import BranchFact, CallFact, ContextFacts, Co
 from terra_refactor.facts.budget import LookBudget
 from terra_refactor.facts.class_families import ClassFamilies
 from terra_refactor.facts.code import CodeFacts, code_facts
-from terra_refactor.facts.records import AttributeRead, AttributeWrite, Call, ClassMade, Literal, NameRead
+from terra_refactor.facts.records import (
+    AttributeRead,
+    AttributeWrite,
+    Call,
+    ClassMade,
+    ItemDeletion,
+    ItemWrite,
+    Literal,
+    NameRead,
+)
 from terra_refactor.ir.control import Flow, flow_of
 from terra_refactor.ir.dataflow import NameSet, live_names
 from terra_refactor.ir.function import Function, FunctionKind
@@ -81,6 +90,8 @@ def _reads(nested: Iterable[Function]) -> tuple[tuple[FunctionKind, tuple[str, .
 
 
 _ANY_ATTRIBUTE = "*"
+ITEM = "[]"
+"""Behind the name of a variable or attribute, for `Codes.writers_of`: an item of what it holds."""
 _BY_NAME = ("getattr", "hasattr", "vars")
 
 
@@ -98,7 +109,13 @@ def _attributes_read(code: CodeFacts) -> Iterator[str]:
 
 
 def _attributes_written(code: CodeFacts) -> Iterator[str]:
-    return (write.name for write in code.of_kind(AttributeWrite))
+    for write in code.of_kind(AttributeWrite):
+        yield write.name
+    items: list[ItemWrite | ItemDeletion] = [*code.of_kind(ItemWrite), *code.of_kind(ItemDeletion)]
+    for item in items:
+        held = code.facts[item.owner]
+        if isinstance(held, AttributeRead | NameRead):
+            yield f"{held.name}{ITEM}"
 
 
 class Codes:
@@ -142,7 +159,7 @@ class Codes:
         return bool(self.readers_of(attribute))
 
     def writers_of(self, attribute: str) -> tuple[FunctionId, ...]:
-        """The functions in which an assignment to an attribute of that name is written, of whatever object."""
+        """The functions in which an assignment to an attribute of that name is written, of whatever object; `name[]`: to an item of one."""
         if self._writers is None:
             self._writers = self._by_name(_attributes_written)
         return self._writers.get(attribute, ())

@@ -15,7 +15,10 @@ from terra_refactor.domain.dtype import FLOAT64, INT32, INTEGER, DType
 from terra_refactor.domain.roots import HERE, MAX_ROOTS
 from terra_refactor.domain.traced import has_open_size
 from terra_refactor.domain.value import (
+    NONE,
+    BoundMethod,
     Constant,
+    LibraryValue,
     PythonType,
     Scalar,
     ShapeValue,
@@ -30,19 +33,22 @@ from terra_refactor.facts.records import (
     Display,
     Fact,
     ItemRead,
+    Literal,
     NameRead,
     NameWrite,
     Operation,
+    Region,
     Unpacked,
     Write,
 )
 from terra_refactor.facts.view import ContextView
 from terra_refactor.ir.function import FunctionKind
 from terra_refactor.ir.ids import OpId
-from terra_refactor.tf_model.graph_traits import is_of_python
+from terra_refactor.tf_model.graph_traits import SIZES_AT_RUN_TIME, TENSOR_SHAPE, is_of_python
 from terra_refactor.tf_model.registry import has_trait
 from terra_refactor.tf_model.spec import Trait
 
+_SIZES_AT_RUN_TIME: Final = frozenset(name.rpartition(".")[2] for name in SIZES_AT_RUN_TIME)
 _BECAUSE: Final = {
     Why.BATCH: "it is not fixed",
     Why.DECLARED: "it is not fixed",
@@ -60,6 +66,8 @@ class SizeUse:
     source: tuple[ContextView, OpId]
     """The size, or the sizes, and the context that has them."""
     is_curable: bool = False
+    holds: str | None = None
+    """What must hold for the graph to give the same; None if it certainly does not."""
 
 
 def open_size(value: Value, roots: int = HERE) -> OpenDim | None:
@@ -142,6 +150,13 @@ def uses_of_open_sizes(view: ContextView, wanted: Set[Why], level: int = 0) -> I
             for use in (_uses_of_length if size.is_tensor else _uses_of_size)(view, number, size):
                 found = True
                 yield use
+    if not any(call.method in _SIZES_AT_RUN_TIME for call in view.code.of_kind(Call)):
+        # else it takes the size of the run where there is no static one, in code that eager calls do not come to
+        for number, why in (*_tests_of_sizes(view, wanted, roots), *_tests_of_shapes(view, wanted, roots)):
+            written = view.written(number)
+            message = f"a size is None while the graph is traced: {_BECAUSE[why]}; `{written}` says so there"
+            holds = f"the result does not depend on `{written}`"
+            yield SizeUse(number, message, why, (view, number), holds=holds)
     for call in view.code.of_kind(Call):
         fact = view.calls.get(call.op)
         if fact is None:
@@ -179,6 +194,65 @@ def _uses_of_length(view: ContextView, size: OpId, dim: OpenDim) -> Iterator[Siz
         yield SizeUse(size, message, dim.why, (view, size))
     elif any(size in map(view.behind_name, view.code.tested_by(use)) for use in _uses(view, size)):
         yield SizeUse(size, f"{written}, and a condition must be a bool", dim.why, (view, size))
+
+
+def _tests_of_sizes(view: ContextView, wanted: Set[Why], roots: int) -> Iterator[tuple[OpId, Why]]:
+    """`n is None`, `if n` and `n or 1` of sizes that are numbers eagerly."""
+
+    def of(number: OpId) -> Why | None:
+        size = open_size(view.value(number), roots)
+        return (
+            None if size is None or size.is_tensor or size.why is Why.DECLARED or size.why not in wanted else size.why
+        )
+
+    for test in view.reached(Operation):
+        for side, other in test.pairs if test.symbol in ("is", "is not") else ():
+            if view.all_of(other, lambda value: value == NONE) and (why := of(side)) is not None:
+                yield test.op, why
+    for region in view.reached(Region):
+        for tested in view.code.tested_by(region.op):
+            if (why := of(tested)) is not None:
+                yield tested, why
+
+
+def _tests_of_shapes(view: ContextView, wanted: Set[Why], roots: int) -> Iterator[tuple[OpId, Why]]:
+    """What a static shape says as a whole: `x.shape == (3,)`, `x.shape.num_elements()`, `x.shape.as_list()[0]`."""
+
+    def of(value: Value) -> Why | None:
+        if not isinstance(value, ShapeValue):
+            return None
+        sizes = (OpenDim(None, roots, Why.CONTENT),) if value.shape is None else value.shape
+        if value.shape is None and not (value.traced.first | value.traced.rank) & roots:
+            return None
+        whys = (size.why for size in sizes if isinstance(size, OpenDim) and _is_open(size, roots))
+        return next((why for why in whys if why in wanted and why is not Why.DECLARED), None)
+
+    def of_result(number: OpId) -> Why | None:
+        return next(filter(None, map(of, members(view.value(number)))), None)
+
+    for test in view.reached(Operation):
+        for side, other in test.pairs if test.symbol in ("==", "!=") else ():
+            if (why := of_result(side)) is not None and of_result(other) is None:
+                yield test.op, why
+    for call in view.reached(Call):
+        for method in members(view.value(call.function)):
+            if not isinstance(method, BoundMethod) or not isinstance(method.function, LibraryValue):
+                continue
+            owner, _, name = method.function.name.rpartition(".")
+            if owner != TENSOR_SHAPE or (why := of(method.receiver)) is None:
+                continue
+            if name in ("num_elements", "is_fully_defined"):
+                yield call.op, why
+            elif name == "as_list":
+                yield from ((read, why) for read in _first_items(view, call.op))
+
+
+def _first_items(view: ContextView, number: OpId) -> Iterator[OpId]:
+    """The reads of `result[0]`."""
+    for read in view.reached(ItemRead):
+        index = view.made(read.index)
+        if view.behind_name(read.owner) == number and isinstance(index, Literal) and index.value == 0:
+            yield read.op
 
 
 def _whole_shapes(view: ContextView, wanted: Set[Why], call: Call, roots: int) -> Iterator[SizeUse]:

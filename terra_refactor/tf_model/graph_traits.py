@@ -247,6 +247,7 @@ RUN_TEXT: Final = frozenset({"builtins.exec", "builtins.execfile"})
 POPITEM: Final = "builtins.dict.popitem"
 PRINT: Final = "builtins.print"
 RANK: Final = "tensorflow.rank"
+TENSOR_SHAPE: Final = "tensorflow.TensorShape"
 SEQUENTIAL: Final = "keras.Sequential"
 KERAS_STEPS: Final = frozenset({"train_step", "test_step", "predict_step"})
 """Methods of Keras models that `fit`, `evaluate` and `predict` trace."""
@@ -374,9 +375,9 @@ def is_of_pipelines(name: str) -> bool:
     return name.startswith("tensorflow.data.")
 
 
-_ABOUT_SHAPES: Final = frozenset({"tensorflow.shape", "tensorflow.size", "tensorflow.rank"})
+SIZES_AT_RUN_TIME: Final = frozenset({"tensorflow.shape", "tensorflow.size", "tensorflow.rank"})
 
 
 def gives_integers(name: str) -> bool:
     """Whether a function gives integers, whatever it is given."""
-    return name in _ABOUT_SHAPES
+    return name in SIZES_AT_RUN_TIME

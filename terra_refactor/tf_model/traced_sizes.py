@@ -120,7 +120,7 @@ _SPECIAL: Final = frozenset(
         *_OF_SHAPES,
         *_OF_NUMBERS,
         *("tensorflow.where", "tensorflow.RaggedTensor.to_tensor", "tensorflow.strings.split"),
-        *("tensorflow.io.decode_raw", "tensorflow.repeat"),
+        *("tensorflow.io.decode_raw", "tensorflow.repeat", "tensorflow.concat"),
     }
 )
 
@@ -272,6 +272,11 @@ def _with_open_sizes(name: str, call: BoundCall, result: Value) -> Value:
         return _with_open_axes(result, (0, 1) if known else (0, 1, 2), EVERYWHERE)
     if name == "tensorflow.repeat":
         return _of_repeat(call, result)
+    if name == "tensorflow.concat" and read.known_integer(argument("axis")) == 0:
+        roots = 0
+        for part in read.elements(argument("values")) or ():
+            roots |= part.traced.first if isinstance(part, TensorValue) and part.type.shape is None else 0
+        return _with_open_axes(result, (0,), roots)
     if name == "tensorflow.reshape":
         return _of_reshape(call, result)
     if name in _SHAPES:

@@ -45,7 +45,7 @@ def set_named(site: Site, target: Value, name: Value, value: Value, written: str
                 beginning = "" if named_by is None else _beginning(site, named_by)
                 if isinstance(owner, Reference) or frame.function.kind is not FunctionKind.MODULE:
                     _write_any(site, number, beginning, given)
-                write_effect(site, number, f".{ANY_NAME}", written)
+                write_effect(site, number, f".{beginning}{ANY_NAME}", written)
             else:
                 note_changed(site, owner, None)
                 place = unknown_target(owner)

@@ -16,6 +16,7 @@ from terra_refactor.analysis.transfer.data_files import formatted_path
 from terra_refactor.analysis.transfer.items import delete_item, load_item, store_item
 from terra_refactor.analysis.transfer.iteration import MAX_ELEMENTS, iterate
 from terra_refactor.analysis.transfer.loaded_numbers import is_loaded, unpacked_from_loaded
+from terra_refactor.analysis.transfer.special_methods import format_object
 from terra_refactor.domain.dim import Dim, add
 from terra_refactor.domain.lattice import (
     join,
@@ -27,6 +28,7 @@ from terra_refactor.domain.value import (
     UNKNOWN,
     UNKNOWN_STR,
     Constant,
+    EnumMember,
     FrozenList,
     SequenceValue,
     SliceValue,
@@ -87,7 +89,13 @@ def format_string(site: Site, op: Op) -> Value:
             continue
         value = site.frame.value(part.value)
         note_contents(site, value)
-        if not isinstance(value, Constant) or part.conversion is not None or part.spec is not None:
+        format_object(site, value)
+        if (
+            not isinstance(value, Constant)
+            or isinstance(value.value, EnumMember)
+            or part.conversion is not None
+            or part.spec is not None
+        ):
             known = False
             continue
         texts.append(str(value.value))

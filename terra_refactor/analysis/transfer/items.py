@@ -29,6 +29,7 @@ from terra_refactor.analysis.transfer.loaded_numbers import (
     note_ini_changed,
     section_of_ini,
 )
+from terra_refactor.analysis.transfer.special_methods import as_index
 from terra_refactor.analysis.transfer.windows import inside, moving_window, with_window
 from terra_refactor.domain.effect import Effect, EffectKind
 from terra_refactor.domain.lattice import (
@@ -83,6 +84,11 @@ def load_item(site: Site, op: Op) -> Value:
     assert isinstance(op, ops.LoadItem)
     frame = site.frame
     container, index = frame.value(op.object), frame.value(op.index)
+    if all(
+        isinstance(member, TupleValue | SequenceValue | TensorValue) or _is_list(site, member)
+        for member in members(container)
+    ):
+        index = as_index(site, index)
     if container == _MODULES and (module := _imported(site, op.index)) is not None:
         return module
     window = moving_window(site, op.index)
@@ -90,6 +96,10 @@ def load_item(site: Site, op: Op) -> Value:
         container, index = inside(container), with_window(index, window)
     combinations = [(member, part) for member in members(container) for part in members(index)]
     return over_combinations(site, "[]", combinations, lambda pair: item_of(site, pair[0], pair[1]))
+
+
+def _is_list(site: Site, value: Value) -> bool:
+    return isinstance(value, Reference) and site.engine.objects.facts[value.object].kind is ObjectKind.LIST
 
 
 def _imported(site: Site, index: OpId) -> ModuleValue | None:

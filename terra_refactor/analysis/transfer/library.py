@@ -53,6 +53,7 @@ from terra_refactor.analysis.transfer.keras_training import KERAS_TRAINING
 from terra_refactor.analysis.transfer.layer_weights import note_input
 from terra_refactor.analysis.transfer.loaded_numbers import LOADED_NUMBERS
 from terra_refactor.analysis.transfer.replicas import REPLICA_FUNCTIONS
+from terra_refactor.analysis.transfer.special_methods import asked_of_object, format_object
 from terra_refactor.analysis.transfer.tensor_arrays import TENSOR_ARRAYS
 from terra_refactor.analysis.transfer.weight_functions import call_weight_functions
 from terra_refactor.domain.dtype import DType, dtype_named
@@ -82,6 +83,7 @@ from terra_refactor.domain.value import (
 from terra_refactor.ir.function import FunctionKind
 from terra_refactor.tf_model import registry
 from terra_refactor.tf_model.factories import FACTORIES
+from terra_refactor.tf_model.graph_traits import FORMAT_METHOD
 from terra_refactor.tf_model.packages import TENSOR_PACKAGES
 from terra_refactor.tf_model.probability import DEFERRED
 from terra_refactor.tf_model.python_effects import MUTATING_FUNCTIONS, MUTATING_METHODS
@@ -129,6 +131,13 @@ def call_library(
     note_arguments(site, name, arguments, receiver)
     if name in _FLOAT_SETTINGS:
         _set_floats(site, arguments)
+    asked = asked_of_object(site, name, arguments)
+    if asked is not None:
+        _note_effects(site, name, registry.lookup(name), receiver, arguments)
+        return asked
+    if name == FORMAT_METHOD:
+        for value in (*arguments.positional, *(value for _, value in arguments.keywords)):
+            format_object(site, value)
     builtin = BUILTINS.get(name) or _SPECIAL.get(name)
     if builtin is not None:
         result = builtin(site, arguments, receiver)

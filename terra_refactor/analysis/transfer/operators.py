@@ -24,6 +24,7 @@ from terra_refactor.analysis.transfer.contents import note_contents
 from terra_refactor.analysis.transfer.data_files import joined_by_operator
 from terra_refactor.analysis.transfer.iteration import MAX_ELEMENTS, extend_list, iterate, static_size_value
 from terra_refactor.analysis.transfer.loaded_numbers import note_changed
+from terra_refactor.analysis.transfer.special_methods import format_object
 from terra_refactor.analysis.transfer.windows import largest_remainder
 from terra_refactor.analysis.truth import asked
 from terra_refactor.domain import dim as dims
@@ -202,6 +203,7 @@ def binary_value(
         return path
     if symbol == "%" and python_type(left) is PythonType.STR:
         # a text is formatted whatever is put into it, tensors as well
+        format_object(site, right)
         return Scalar(PythonType.STR)
     if isinstance(left, TensorValue) or isinstance(right, TensorValue):
         if isinstance(left, UnknownValue) or isinstance(right, UnknownValue):

@@ -6,8 +6,10 @@ from collections.abc import Collection, Iterator
 from typing import Final
 
 from terra_refactor.analysis.facts import BranchKind, ContextId
-from terra_refactor.facts.records import Region, RegionKind
+from terra_refactor.domain.value import BoundMethod, FunctionValue, Value
+from terra_refactor.facts.records import Call, Region, RegionKind
 from terra_refactor.facts.view import ContextView
+from terra_refactor.ir.ids import FunctionId, OpId
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
 
 _DECIDING: Final = frozenset({RegionKind.IF, RegionKind.CHOICE, RegionKind.CONNECTIVE})
@@ -17,14 +19,27 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
     if not view.function_facts.recursive:
         return
     for call in view.context.calls:
-        for callee in call.callees:
-            circle = _circle(view, callee)
+        circles = [_circle(view, callee) for callee in call.callees]
+        if _is_of_itself(view, call.op):
+            circles.append((view.context.id,))
+        for circle in circles:
             if circle:
                 certain = view.under_tensor_condition(call.op) or _only_tensors_decide(view, circle)
                 message = f"{view.function.qualname} calls itself, directly or through others: tracing it may never end"
                 ends = f"the recursion of `{view.function.qualname}` ends while it is traced"
                 yield LocalHazard(call.op, message, None if certain else ends)
                 return
+
+
+def _is_of_itself(view: ContextView, number: OpId) -> bool:
+    """Whether an operation calls the function that it stands in: a context that calls itself with what it was given has no other callee."""
+    call = view.made(number)
+    return isinstance(call, Call) and view.any_of(call.function, lambda value: _function_of(value) == view.function.id)
+
+
+def _function_of(value: Value) -> FunctionId | None:
+    function = value.function if isinstance(value, BoundMethod) else value
+    return FunctionId(*function.function) if isinstance(function, FunctionValue) else None
 
 
 def _only_tensors_decide(view: ContextView, circle: Collection[ContextId]) -> bool:

@@ -32,7 +32,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
             cure = CureHint(CureKind.DYNAMIC_SIZE) if isinstance(view.made(number), ItemRead) else None
             found[number] = LocalHazard(number, _message(view, number), cure=cure)
     for use in uses_of_open_sizes(view, {Why.CONTENT}):
-        found.setdefault(use.op, LocalHazard(use.op, use.message))
+        found.setdefault(use.op, LocalHazard(use.op, use.message, use.holds))
     yield from found.values()
 
 

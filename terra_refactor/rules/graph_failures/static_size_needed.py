@@ -13,7 +13,8 @@ from terra_refactor.rules.rule import CureHint, CureKind, LocalHazard, Rule, Rul
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
     for use in uses_of_open_sizes(view, {Why.BATCH, Why.DECLARED}):
-        yield LocalHazard(use.op, use.message, cure=CureHint(CureKind.DYNAMIC_SIZE) if use.is_curable else None)
+        cure = CureHint(CureKind.DYNAMIC_SIZE) if use.is_curable else None
+        yield LocalHazard(use.op, use.message, use.holds, cure=cure)
 
 
 RULE: Final = Rule(

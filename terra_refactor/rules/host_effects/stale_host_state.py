@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Final
+from typing import Final, TypeAlias
 
-from terra_refactor.analysis.facts import ContextFacts, ContextId
+from terra_refactor.analysis.facts import ContextFacts, ContextId, EntryKind
 from terra_refactor.domain.effect import EffectKind
-from terra_refactor.domain.value import FALSE
+from terra_refactor.domain.value import FALSE, UnknownValue, Value
 from terra_refactor.facts.code import CodeFacts
-from terra_refactor.facts.records import AttributeRead, AttributeWrite, Call, Literal, NameRead
+from terra_refactor.facts.codes import ITEM
+from terra_refactor.facts.records import (
+    AttributeRead,
+    AttributeWrite,
+    Call,
+    Fact,
+    ItemDeletion,
+    ItemRead,
+    ItemWrite,
+    Literal,
+    NameRead,
+)
 from terra_refactor.facts.view import ContextView, is_tensorflow_tensor
 from terra_refactor.facts.whole_program import with_all_callers
+from terra_refactor.ir.function import FunctionKind
 from terra_refactor.ir.ids import FunctionId, OpId
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
 from terra_refactor.tf_model.graph_traits import called_layer
@@ -23,6 +35,7 @@ _UPDATES: Final = frozenset({"apply_gradients", "minimize", "apply"})
 _MAKERS: Final = frozenset({"__init__", "build"})
 _OF_FIT: Final = frozenset({"train_step", "test_step"})
 """Keras rebuilds the graph of these when a model is compiled, and requires that after `trainable` is set."""
+_Assignment: TypeAlias = AttributeWrite | ItemWrite | ItemDeletion
 _RATES: Final = frozenset({"learning_rate", "lr"})
 
 
@@ -31,6 +44,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
     yield from _captured_variables(view)
     yield from _lists_of_variables(view)
     yield from _objects_of_unknown_classes(view)
+    yield from _of_unknown_objects(view)
 
 
 def _captured_variables(view: ContextView) -> Iterator[LocalHazard]:
@@ -74,7 +88,14 @@ def _lists_of_variables(view: ContextView) -> Iterator[LocalHazard]:
     if not setting:
         return
     freezing, running = (with_all_callers(view.facts, each) for each in (setting, view.function_facts.contexts))
-    if not any(_freezes_between_calls(view, view.facts.contexts[each], freezing, running) for each in sorted(running)):
+    # a function without callers is for other code to call, at any time
+    is_offered = any(
+        context.entry is not EntryKind.MODULE and not view.facts.functions[context.function].callers
+        for context in (view.facts.contexts[each] for each in setting)
+    )
+    if not is_offered and not any(
+        _freezes_between_calls(view, view.facts.contexts[each], freezing, running) for each in sorted(running)
+    ):
         return
     for read in reads:
         written = view.written(read)
@@ -177,6 +198,84 @@ def _objects_of_unknown_classes(view: ContextView) -> Iterator[LocalHazard]:
                     f"`{written}` does not change between calls" if _is_graph(view) else None,
                 )
                 break
+
+
+def _of_unknown_objects(view: ContextView) -> Iterator[LocalHazard]:
+    """Attributes and items of objects that are not known, which other functions assign under the same name: `self.config.rate = ...`."""
+    told: set[tuple[str, str]] = set()
+    reads: list[AttributeRead | ItemRead] = [*view.reached(AttributeRead), *view.reached(ItemRead)]
+    for read in reads:
+        held = view.code.facts[read.owner]
+        if not isinstance(held, AttributeRead | NameRead) or not view.all_of(read.owner, _is_unknown_object):
+            continue
+        name = read.name if isinstance(read, AttributeRead) else f"{held.name}{ITEM}"
+        if (held.name, name) in told or not any(
+            _may_change(view, read, held.name, name, function) for function in view.codes.writers_of(name)
+        ):
+            continue
+        told.add((held.name, name))
+        written = view.written(read.op)
+        yield LocalHazard(
+            read.op,
+            f"a graph keeps the value that `{written}` had when it was traced; later changes are ignored",
+            f"`{written}` does not change between calls",
+        )
+
+
+def _is_unknown_object(value: Value) -> bool:
+    return isinstance(value, UnknownValue) and not value.reason
+
+
+def _may_change(
+    view: ContextView, read: AttributeRead | ItemRead, holder: str, name: str, function: FunctionId
+) -> bool:
+    """Whether a function may assign an attribute or item of what a variable or attribute `holder` holds, between calls of the view's."""
+    code = view.codes.of(function)
+    if function == view.function.id or code.function.name in _MAKERS:
+        return False
+    key = view.code.facts[read.index] if isinstance(read, ItemRead) else None
+    assigned: list[_Assignment] = [
+        *code.of_kind(AttributeWrite),
+        *code.of_kind(ItemWrite),
+        *code.of_kind(ItemDeletion),
+    ]
+    writes = [
+        write.op for write in assigned if _assigns(code, write, holder, name) and not _is_other_item(code, write, key)
+    ]
+    if not writes:
+        return False
+    running = with_all_callers(view.facts, view.function_facts.contexts)
+    calls = {
+        call.op
+        for context in view.facts.contexts_of(function)
+        for call in context.calls
+        if not running.isdisjoint(call.callees)
+    }
+    if calls:
+        # it calls the view's function itself: what it assigns before is what all of its calls see
+        return _comes_between(code, writes, calls)
+    return code.function.kind not in (FunctionKind.MODULE, FunctionKind.CLASS_BODY)
+
+
+def _assigns(code: CodeFacts, write: _Assignment, holder: str, name: str) -> bool:
+    if isinstance(write, AttributeWrite) and write.name != name:
+        return False
+    if not isinstance(write, AttributeWrite) and not name.endswith(ITEM):
+        return False
+    match code.facts[write.owner]:
+        case AttributeRead(name=held):
+            return held == holder
+        case NameRead(name=held) as read:
+            # what a local variable holds may be new in each call
+            return held == holder and (not read.is_own or code.has_parameter(held))
+        case _:
+            return False
+
+
+def _is_other_item(code: CodeFacts, write: _Assignment, key: Fact | None) -> bool:
+    """Whether an item is assigned, and certainly not the one under this key."""
+    index = None if isinstance(write, AttributeWrite) else code.facts[write.index]
+    return isinstance(index, Literal) and isinstance(key, Literal) and index.value != key.value
 
 
 def _is_graph(view: ContextView) -> bool:

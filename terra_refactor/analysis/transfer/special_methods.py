@@ -1,0 +1,87 @@
+"""Built-in functions that ask an object of the program: `int(x)` runs its `__int__`, `str(x)` and `f"{x}"` its `__str__`.
+
+Computes: what the method gives, with its effects. Needs: class look-up, calls. Gives: `asked_of_object`, `format_object`, `as_index`.
+Ignores: `__hash__` and `__eq__`, which containers ask.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from terra_refactor.analysis.classes import find_method, is_library_function
+from terra_refactor.analysis.engine import Site
+from terra_refactor.analysis.frames import CallArguments
+from terra_refactor.domain.lattice import join_all
+from terra_refactor.domain.value import Constant, EnumMember, Reference, TupleValue, Value, members
+
+_ASKED: Final = {
+    "builtins.int": ("__int__", "__index__", "__trunc__"),
+    "builtins.float": ("__float__", "__index__"),
+    "builtins.complex": ("__complex__", "__float__", "__index__"),
+    "builtins.bool": ("__bool__", "__len__"),
+    "builtins.str": ("__str__", "__repr__"),
+    "builtins.repr": ("__repr__",),
+    "builtins.ascii": ("__repr__",),
+    "builtins.print": ("__str__", "__repr__"),
+    "builtins.format": ("__format__", "__str__", "__repr__"),
+    "builtins.bytes": ("__bytes__",),
+    "builtins.abs": ("__abs__",),
+    "builtins.round": ("__round__",),
+    "builtins.hash": ("__hash__",),
+    "builtins.dir": ("__dir__",),
+    "builtins.divmod": ("__divmod__",),
+    "builtins.pow": ("__pow__",),
+    "builtins.reversed": ("__reversed__",),
+    "builtins.hex": ("__index__",),
+    "builtins.bin": ("__index__",),
+    "builtins.chr": ("__index__",),
+    "math.trunc": ("__trunc__",),
+    "math.floor": ("__floor__",),
+    "math.ceil": ("__ceil__",),
+    "operator.index": ("__index__",),
+    "operator.abs": ("__abs__",),
+    "operator.neg": ("__neg__",),
+    "operator.length_hint": ("__length_hint__",),
+    "os.fspath": ("__fspath__",),
+}
+"""The special methods that a function looks for on its first argument, in this order."""
+
+
+def asked_of_object(site: Site, name: str, arguments: CallArguments) -> Value | None:
+    """What a function gives for objects of the program that have a method for it; None if an alternative of the argument has none."""
+    looked_for = _ASKED.get(name)
+    if looked_for is None or not arguments.positional:
+        return None
+    further = arguments.positional[1:] if looked_for[0] in ("__divmod__", "__pow__", "__format__", "__round__") else ()
+    results = [_ask(site, member, looked_for, CallArguments(further)) for member in members(arguments.positional[0])]
+    known = [result for result in results if result is not None]
+    return join_all(known) if known and len(known) == len(results) else None
+
+
+def format_object(site: Site, value: Value) -> None:
+    """Runs what gives the text of an object, or of those in a tuple, for what it does besides."""
+    for member in members(value):
+        if isinstance(member, TupleValue):
+            for element in member.elements:
+                format_object(site, element)
+        else:
+            _ask(site, member, _ASKED["builtins.format"], CallArguments((Constant(""),)))
+
+
+def as_index(site: Site, value: Value) -> Value:
+    """An index as a sequence sees it: that of an object with `__index__`."""
+    if not any(isinstance(member, Reference) for member in members(value)):
+        return value
+    asked = [(member, _ask(site, member, ("__index__",), CallArguments())) for member in members(value)]
+    return join_all(member if result is None else result for member, result in asked)
+
+
+def _ask(site: Site, value: Value, names: tuple[str, ...], arguments: CallArguments) -> Value | None:
+    """Calls the first of these methods that the program's class has; None if it has none."""
+    if not isinstance(value, Reference) and not (isinstance(value, Constant) and isinstance(value.value, EnumMember)):
+        return None
+    for name in names:
+        method = find_method(site, value, name)
+        if method is not None and not is_library_function(method):
+            return site.call(method, arguments if name == names[0] else CallArguments())
+    return None
