@@ -52,6 +52,7 @@ from terra_refactor.tf_model.static_parameters import SCALARS, static_parameters
 
 _FIELD: Final = re.compile(r"%(?P<key>\([^)]*\))?[-+ #0-9.]*(?P<kind>[diouxXeEfFgGcrsa%])")
 _NUMBERS: Final = frozenset("diouxXeEfFgGc")
+_USUAL: Final = 1000
 _PRODUCTS: Final = frozenset({"*", "**", "<<"})
 
 
@@ -71,8 +72,10 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
     for operation in view.reached(Operation):
         yield from _check_operator(view, operation)
         yield from _check_dtypes(view, operation)
-    for write in view.reached(NameWrite):
-        yield from _grows(view, write)
+    growing = [hazard for write in view.reached(NameWrite) for hazard in _grows(view, write)]
+    yield from growing
+    for operation in () if growing else view.reached(Operation):
+        yield from _check_size(view, operation)
     for text in view.reached(Text):
         yield from _formatted(view, text.op, (value for value, has_spec in text.fields if has_spec), every=True)
 
@@ -130,6 +133,40 @@ def _grows(view: ContextView, write: NameWrite) -> Iterator[LocalHazard]:
                 f"`{write.name}` stays below 2**31",
             )
             return
+
+
+def _check_size(view: ContextView, operation: Operation) -> Iterator[LocalHazard]:
+    """Products and powers of an int of the loop that leave 32 bits for small numbers already: `(48271 * i) ** 2`."""
+    if operation.symbol in _PRODUCTS and _is_int_in_graph(view, operation.op) and _magnitude(view, operation.op) >= 2**31:
+        if all(_magnitude(view, side) < 2**31 for side in operation.sides):
+            written = view.written(operation.op)
+            yield LocalHazard(
+                operation.op,
+                f"`{written}` does not overflow as a Python int, and wraps around as an int32 tensor",
+                f"`{written}` stays below 2**31",
+            )
+
+
+def _magnitude(view: ContextView, number: OpId) -> int:
+    """How large an int gets if those that it is computed from are about a thousand; `2**64` at most."""
+    value, made = view.value(number), view.made(number)
+    if isinstance(value, Constant):
+        return abs(value.value) if type(value.value) is int else 1
+    if not isinstance(made, Operation) or made.right is None:
+        return _USUAL
+    left, right = _magnitude(view, made.left), _magnitude(view, made.right)
+    match made.symbol:
+        case "+" | "-":
+            found = left + right
+        case "*":
+            found = left * right
+        case "**" | "<<":
+            found = (left if made.symbol == "**" else 2) ** min(right, 64) * (1 if made.symbol == "**" else left)
+        case "%":
+            found = right
+        case _:
+            found = left
+    return min(found, 2**64)
 
 
 def _computed_from(
