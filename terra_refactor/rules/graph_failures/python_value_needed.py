@@ -137,7 +137,11 @@ def _grows(view: ContextView, write: NameWrite) -> Iterator[LocalHazard]:
 
 def _check_size(view: ContextView, operation: Operation) -> Iterator[LocalHazard]:
     """Products and powers of an int of the loop that leave 32 bits for small numbers already: `(48271 * i) ** 2`."""
-    if operation.symbol in _PRODUCTS and _is_int_in_graph(view, operation.op) and _magnitude(view, operation.op) >= 2**31:
+    if (
+        operation.symbol in _PRODUCTS
+        and _is_int_in_graph(view, operation.op)
+        and _magnitude(view, operation.op) >= 2**31
+    ):
         if all(_magnitude(view, side) < 2**31 for side in operation.sides):
             written = view.written(operation.op)
             yield LocalHazard(
