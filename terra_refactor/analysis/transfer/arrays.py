@@ -27,6 +27,7 @@ from terra_refactor.domain.value import (
     TensorKind,
     TensorValue,
     TupleValue,
+    UnknownValue,
     Value,
     members,
 )
@@ -193,9 +194,9 @@ def _shown_by(site: Site, holder: OpId) -> OpId:
 
 
 def _is_basic(index: Value) -> bool:
-    """Whether an index gives a view: it has no arrays or lists."""
+    """Whether an index may give a view: it has no arrays or lists, as far as is known."""
     parts = index.elements if isinstance(index, TupleValue) else (index,)
-    return all(isinstance(part, Constant | Scalar | SliceValue) for part in parts)
+    return all(isinstance(part, Constant | Scalar | SliceValue | UnknownValue) for part in parts)
 
 
 def _set_to(site: Site, name: str) -> OpId | None:
