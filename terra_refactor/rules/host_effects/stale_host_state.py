@@ -253,10 +253,24 @@ def _may_change(
         for call in context.calls
         if not running.isdisjoint(call.callees)
     }
+    callers = view.facts.functions[function].callers
     if calls:
-        # it calls the view's function itself: what it assigns before is what all of its calls see
-        return _comes_between(code, writes, calls)
-    return code.function.kind not in (FunctionKind.MODULE, FunctionKind.CLASS_BODY)
+        # it calls the view's function itself: in a run that comes to it once, what it assigns before is what all of its calls see
+        is_once = len(callers) == 1 and view.facts.contexts[callers[0].context].entry is EntryKind.MODULE
+        return _comes_between(code, writes, calls) or not (is_once or code.function.kind is FunctionKind.MODULE)
+    if not callers:
+        return code.function.kind not in (FunctionKind.MODULE, FunctionKind.CLASS_BODY)
+    changing = with_all_callers(view.facts, (context.id for context in view.facts.contexts_of(function)))
+    return any(_call_comes_between(view, view.facts.contexts[each], changing, running) for each in sorted(running))
+
+
+def _call_comes_between(
+    view: ContextView, around: ContextFacts, changing: set[ContextId], running: set[ContextId]
+) -> bool:
+    """Whether a function or module body calls what changes something between two calls that run the view's function."""
+    calls = {call.op for call in around.calls if not running.isdisjoint(call.callees)}
+    others = [call.op for call in around.calls if call.op not in calls and not changing.isdisjoint(call.callees)]
+    return bool(calls) and _comes_between(view.codes.of(around.function), others, calls)
 
 
 def _changes_itself(view: ContextView, held: AttributeRead | NameRead, attribute: str) -> bool:
