@@ -94,7 +94,10 @@ class Renumbering:
         return replace(
             summary,
             effects=tuple(
-                replace(effect, site=self._site(effect.site), via=self._way(effect.via)) for effect in summary.effects
+                replace(effect, site=self._site(effect.site), via=self._way(effect.via))
+                if self._has_moved(effect.site) or any(map(self._has_moved, effect.via))
+                else effect
+                for effect in summary.effects
             ),
             state_reads={key: (self._site(site), self._way(via)) for key, (site, via) in summary.state_reads.items()},
             stale_reads=frozenset((self._site(site), name, way) for site, name, way in summary.stale_reads),

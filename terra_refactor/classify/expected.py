@@ -18,6 +18,7 @@ from terra_refactor.domain.value import BoundMethod, FunctionValue, LibraryValue
 from terra_refactor.facts.catching import Catch, catches_of
 from terra_refactor.facts.code import CodeFacts
 from terra_refactor.facts.records import Arm, Call, Region, RegionKind, Return
+from terra_refactor.facts.view import ContextView
 from terra_refactor.ir.function import FunctionKind
 from terra_refactor.ir.ids import FunctionId, OpId
 from terra_refactor.tf_model.expected_errors import (
@@ -31,6 +32,7 @@ from terra_refactor.tf_model.expected_errors import (
 from terra_refactor.tf_model.registry import has_trait
 from terra_refactor.tf_model.spec import Trait
 
+_CATCHING: Final = frozenset({RegionKind.TRY, RegionKind.WITH})
 _MAX_DEPTH: Final = 4
 """Maximum number of calls that are followed to one that ends the program."""
 
@@ -43,6 +45,7 @@ class Expected:
         self.facts = hazards.whole_facts
         self._given: frozenset[FunctionId] | None = None
         self._ending: dict[ContextId, tuple[OpId, ...]] = {}
+        self._left_out: dict[FunctionId, bool] = {}
 
     def holds(self, context: ContextFacts, number: OpId, *, in_graph: bool = False) -> bool:
         """Whether a failure of the operation leaves its function, and nothing before it in the function ends the program.
@@ -60,6 +63,9 @@ class Expected:
         """Whether code around the operation, in its function, expects an exception or replaces a function that is called there."""
         if self._is_left_out(context.function):
             return True
+        around = [each for each in self.hazards.index(context.function).around(number) if each.kind in _CATCHING]
+        if not around:
+            return False
         view = self.hazards.view(context)
         others = OTHER_ERRORS_OF_GRAPHS if in_graph else OTHER_ERRORS
         return any(
@@ -72,7 +78,7 @@ class Expected:
                     or any(name.startswith(REPLACING) for name in view.library_of(region.subject))
                 )
             )
-            for region in view.enclosing(number)
+            for region in around
             if region.holds(number, Arm.FIRST)
         )
 
@@ -121,18 +127,19 @@ class Expected:
     def _given_to_expecting(self) -> frozenset[FunctionId]:
         """The functions that are given to what calls them and expects an exception: `self.assertRaises(ValueError, function, x)`."""
         if self._given is None:
-            self._given = frozenset(
-                FunctionId(*function.function)
-                for context in self.facts.contexts
-                for call in self.hazards.index(context.function).of_kind(Call)
-                if expects(call.method)
-                for argument in call.arguments
-                for function in _functions(context.values[argument.value])
+            self._given = frozenset[FunctionId]().union(
+                *(given for _, given in self.hazards.of_each(_given_where_expected))
             )
         return self._given
 
     def _is_left_out(self, function: FunctionId) -> bool:
         """Whether a decorator marks the function as failing or skipped, or replaces a function that it depends on."""
+        found = self._left_out.get(function)
+        if found is None:
+            found = self._left_out[function] = self._is_marked(function)
+        return found
+
+    def _is_marked(self, function: FunctionId) -> bool:
         code = self.hazards.index(function).function
         if any(name in LEFT_OUT or name.startswith(REPLACING) for name in self.facts.functions[function].wrappers):
             return True
@@ -151,6 +158,8 @@ class Expected:
 
     def is_behind_end(self, context: ContextFacts, number: OpId) -> bool:
         """Whether a call before the operation certainly ends the program, or the test."""
+        if not self.facts.is_called(Trait.ENDS_PROGRAM):
+            return False
         ending = self._ending.get(context.id)
         if ending is None:
             ending = self._ending[context.id] = tuple(call.op for call in context.calls if self._ends(call, 0))
@@ -178,6 +187,16 @@ class Expected:
             and not any(True for _ in self.hazards.index(callee.function).of_kind(Return))
             for callee in (self.facts.contexts[each] for each in call.callees)
         )
+
+
+def _given_where_expected(view: ContextView) -> frozenset[FunctionId]:
+    return frozenset(
+        FunctionId(*function.function)
+        for call in view.code.of_kind(Call)
+        if expects(call.method)
+        for argument in call.arguments
+        for function in _functions(view.context.values[argument.value])
+    )
 
 
 def _arms_of(region: Region, number: OpId) -> tuple[Arm, ...]:

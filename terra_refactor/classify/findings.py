@@ -5,7 +5,7 @@ Computes: findings at the place where they are. Needs: facts, hazards, decisions
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import replace
 from typing import Final
 
@@ -58,10 +58,11 @@ def find(hazards: HazardMap, decisions: tuple[Decision, ...]) -> tuple[Finding, 
     told: set[FunctionId] = set()
     proof, expected = Proof(hazards), Expected(hazards)
     written = written_for(hazards)
+    reached = definitely_reached(facts, expected)
     for each in (
         *_in_graphs(program, facts, hazards, proof, expected),
-        *_diagnostics(program, facts, hazards, told, expected),
-        *failures(program, facts, hazards, proof, expected),
+        *_diagnostics(program, facts, hazards, told, expected, reached),
+        *failures(program, facts, hazards, proof, expected, reached),
         *_decided(program, decisions),
         *_retraced(program, decisions, told),
     ):
@@ -167,10 +168,15 @@ def _entered_from_outside(facts: ProgramFacts) -> frozenset[ContextId]:
 
 
 def _diagnostics(
-    program: Program, facts: ProgramFacts, hazards: HazardMap, told: set[FunctionId], expected: Expected
+    program: Program,
+    facts: ProgramFacts,
+    hazards: HazardMap,
+    told: set[FunctionId],
+    expected: Expected,
+    reached: Container[ContextId],
 ) -> Iterator[Finding]:
     """Findings of rules that do not concern safety. Adds to `told` the functions of which a finding says how often a run traced them."""
-    old, reached = tensorflow_1_modules(facts), definitely_reached(facts, expected)
+    old = tensorflow_1_modules(facts)
     for context in facts.contexts:
         identity = context.function
         for rule, place in hazards.found(context):

@@ -128,38 +128,24 @@ class CallFrequency:
     def by_name(self) -> dict[str, set[_Place]]:
         """The calls of methods of unknown objects, by the method's name."""
         found: dict[str, set[_Place]] = {}
-        for context in self.hazards.whole_facts.contexts:
-            view = self.hazards.view(context)
-            for call in view.code.of_kind(Call):
-                fact = view.calls.get(call.op)
-                if call.owner is not None and (fact is None or fact.unknown is not None):
-                    found.setdefault(call.method, set()).add((context.function, call.op))
+        for context, calls in self.hazards.of_each(_calls_by_name):
+            for method, op in calls:
+                found.setdefault(method, set()).add((context.function, op))
         return found
 
     @cached_property
     def by_function(self) -> dict[FunctionId, set[_Place]]:
         """The calls of functions that the analysis did not follow, for example because the caller has no callers itself."""
         found: dict[FunctionId, set[_Place]] = {}
-        for context in self.hazards.whole_facts.contexts:
-            view = self.hazards.view(context)
-            for call in view.code.of_kind(Call):
-                if (fact := view.calls.get(call.op)) is None or not fact.callees:
-                    for function in functions_in(view.value(call.function)):
-                        found.setdefault(function, set()).add((context.function, call.op))
+        for context, calls in self.hazards.of_each(_calls_not_followed):
+            for function, op in calls:
+                found.setdefault(function, set()).add((context.function, op))
         return found
 
     @cached_property
     def given(self) -> frozenset[FunctionId]:
         """The functions that are handed on as values, to unknown callers."""
-        found: set[FunctionId] = set()
-        for context in self.hazards.whole_facts.contexts:
-            view = self.hazards.view(context)
-            values = [argument.value for call in view.code.of_kind(Call) for argument in call.arguments]
-            values += [write.value for write in (*view.code.of_kind(ItemWrite), *view.code.of_kind(AttributeWrite))]
-            values += [place.value for place in view.code.of_kind(Return) if place.value is not None]
-            for value in values:
-                found.update(functions_in(view.value(value)))
-        return frozenset(found)
+        return frozenset[FunctionId]().union(*(functions for _, functions in self.hazards.of_each(_handed_on)))
 
     @cached_property
     def scripts(self) -> frozenset[str]:
@@ -200,6 +186,33 @@ def functions_in(value: Value) -> Iterator[FunctionId]:
             yield FunctionId(*member.function)
         elif isinstance(member, PartialValue | BoundMethod):
             yield from functions_in(member.function)
+
+
+def _calls_by_name(view: ContextView) -> tuple[tuple[str, OpId], ...]:
+    """The calls of methods of unknown objects."""
+    return tuple(
+        (call.method, call.op)
+        for call in view.code.of_kind(Call)
+        if call.owner is not None and ((fact := view.calls.get(call.op)) is None or fact.unknown is not None)
+    )
+
+
+def _calls_not_followed(view: ContextView) -> tuple[tuple[FunctionId, OpId], ...]:
+    """The calls of functions of the program that have no context."""
+    return tuple(
+        (function, call.op)
+        for call in view.code.of_kind(Call)
+        if (fact := view.calls.get(call.op)) is None or not fact.callees
+        for function in functions_in(view.value(call.function))
+    )
+
+
+def _handed_on(view: ContextView) -> frozenset[FunctionId]:
+    """The functions that are arguments, parts of objects, or results."""
+    values = [argument.value for call in view.code.of_kind(Call) for argument in call.arguments]
+    values += [write.value for write in (*view.code.of_kind(ItemWrite), *view.code.of_kind(AttributeWrite))]
+    values += [place.value for place in view.code.of_kind(Return) if place.value is not None]
+    return frozenset(function for value in values for function in functions_in(view.value(value)))
 
 
 def _is_repeated(view: ContextView, op: OpId) -> bool:

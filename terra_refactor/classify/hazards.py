@@ -7,16 +7,17 @@ happen as they would without a change. Code that a host callback (`tf.py_functio
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import zip_longest
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from terra_refactor.analysis.effects import own_field
 from terra_refactor.analysis.facts import CallFact, ContextFacts, ContextId, ProgramFacts
 from terra_refactor.classify.answers import Answers, Question
 from terra_refactor.classify.conversion import is_never_converted, leaves_conversion, tensor_decisions
 from terra_refactor.classify.decision import Decision
+from terra_refactor.classify.each_context import EachContext
 from terra_refactor.classify.first_time import runs_first_time, written_through_call
 from terra_refactor.classify.keyed_creation import is_made_for_each
 from terra_refactor.classify.scratch import is_scratch, readers_outside
@@ -46,6 +47,7 @@ MAX_HAZARDS = 60
 MAX_CHAIN = 10
 _OWN = frozenset({RootKind.PARAMETER, RootKind.CLOSURE, RootKind.FRESH})
 """The object that an inner function changes there may belong to its definer and be created in the same call."""
+_T = TypeVar("_T")
 _NOT_CONVERTED: Final = "a tensor decides here, in code that AutoGraph does not convert: in a graph this raises"
 
 
@@ -122,6 +124,7 @@ class HazardMap:
         """Decisions in the earlier state, for the current one."""
         self.ask = self._answers.ask
         self._views: dict[ContextId, ContextView] = {}
+        self._each: EachContext = EachContext(facts, self.whole_codes, None if earlier is None else earlier._each)
 
     def kept(self) -> tuple[object, ...]:
         """Its results, as data, without the program."""
@@ -160,6 +163,10 @@ class HazardMap:
         """The operations of a function by number and by what holds them."""
         return self.codes.of(identity)
 
+    def of_each(self, question: Callable[[ContextView], _T]) -> Iterator[tuple[ContextFacts, _T]]:
+        """An answer about each context's own code and values; of all, so no dependency is noted."""
+        return self._each.ask(question, self.view)
+
     def found(self, context: ContextFacts) -> tuple[tuple[Rule, LocalHazard], ...]:
         """Findings of the rules' checks in a context's own code."""
         return self.ask(_FOUND, context.id)
@@ -170,6 +177,7 @@ class HazardMap:
         self.whole_codes.forget_tables()
         self.codes.forget_tables()
         self._answers.end()
+        self._each.end()
         self._views = {}
 
     def reached(self, context: ContextFacts) -> tuple[ReachedHazard, ...]:

@@ -36,20 +36,7 @@ _OF_DATA_SETS: Final = frozenset({"batch", "flat_map", "interleave", "padded_bat
 def given_to_pipelines(hazards: HazardMap) -> frozenset[FunctionId]:
     """The functions that only unknown datasets call, and what only such functions call."""
     facts = hazards.whole_facts
-    given_to_some: set[FunctionId] = set()
-    for context in facts.contexts:
-        view = hazards.view(context)
-        for call in view.code.of_kind(Call):
-            if call.owner is None or not (context.in_graph or call.method in _TRACING):
-                continue
-            fact = view.calls.get(call.op)
-            handed = {identity for each in call.arguments for identity in _functions(view.value(each.value))}
-            if context.in_graph and (fact is None or not fact.callees) and not _runs_eagerly(fact):
-                # `strategy.run(step, ...)` in a graph: it is called while the graph is traced
-                given_to_some |= handed
-            if call.method in _TRACING and handed - given_to_some and view.all_are(call.owner, UnknownValue):
-                if _is_of_data_set(view, call):
-                    given_to_some |= handed
+    given_to_some = frozenset[FunctionId]().union(*(given for _, given in hazards.of_each(_given_in)))
     if not given_to_some:
         return frozenset()
     callers = {
@@ -73,14 +60,7 @@ def synchronized_in_replicas(hazards: HazardMap) -> frozenset[FunctionId]:
     The replicas meet in an update, which raises in a graph of one of them: the graph has to be around `strategy.run`.
     """
     facts = hazards.whole_facts
-    found: set[FunctionId] = set()
-    for context in facts.contexts:
-        if context.in_graph:
-            continue
-        view = hazards.view(context)
-        for call in view.code.of_kind(Call):
-            if call.owner is not None and call.method in _IN_REPLICAS and _is_of_strategy(view, call):
-                found.update(identity for each in call.arguments for identity in _functions(view.value(each.value)))
+    found = set[FunctionId]().union(*(given for _, given in hazards.of_each(_given_to_strategies)))
     pending = list(found)
     while pending:
         for context in facts.contexts_of(pending.pop()):
@@ -91,6 +71,39 @@ def synchronized_in_replicas(hazards: HazardMap) -> frozenset[FunctionId]:
                     found.add(inner.function)
                     pending.append(inner.function)
     return frozenset(found)
+
+
+def _given_in(view: ContextView) -> frozenset[FunctionId]:
+    """The functions that a context gives to unknown datasets, or in a graph to methods that call them while it is traced."""
+    found: set[FunctionId] = set()
+    in_graph = view.context.in_graph
+    for call in view.code.of_kind(Call):
+        if call.owner is None or not (in_graph or call.method in _TRACING):
+            continue
+        handed = {identity for each in call.arguments for identity in _functions(view.value(each.value))}
+        if not handed:
+            continue
+        fact = view.calls.get(call.op)
+        if in_graph and (fact is None or not fact.callees) and not _runs_eagerly(fact):
+            # `strategy.run(step, ...)` in a graph: it is called while the graph is traced
+            found |= handed
+        if call.method in _TRACING and handed - found and view.all_are(call.owner, UnknownValue):
+            if _is_of_data_set(view, call):
+                found |= handed
+    return frozenset(found)
+
+
+def _given_to_strategies(view: ContextView) -> frozenset[FunctionId]:
+    """The functions that a context calls by `strategy.run`, outside of graphs."""
+    if view.context.in_graph:
+        return frozenset()
+    return frozenset(
+        identity
+        for call in view.code.of_kind(Call)
+        if call.owner is not None and call.method in _IN_REPLICAS and _is_of_strategy(view, call)
+        for each in call.arguments
+        for identity in _functions(view.value(each.value))
+    )
 
 
 def _is_of_strategy(view: ContextView, call: Call) -> bool:

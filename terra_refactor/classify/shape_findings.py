@@ -8,7 +8,7 @@ is not on such a way.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from terra_refactor.analysis.facts import ContextFacts, ContextId, EntryKind, FailureFact, ProgramFacts
@@ -29,11 +29,16 @@ from terra_refactor.tf_model.releases import behaviour_of
 
 
 def failures(
-    program: Program, facts: ProgramFacts, hazards: HazardMap, proof: Proof, expected: Expected
+    program: Program,
+    facts: ProgramFacts,
+    hazards: HazardMap,
+    proof: Proof,
+    expected: Expected,
+    certain: Mapping[ContextId, tuple[ContextId, OpId] | None],
 ) -> Iterator[Finding]:
-    """Operations that certainly fail, in the contexts of definite calls."""
+    """Operations that certainly fail, in the contexts of definite calls; `certain` is what `definitely_reached` gives."""
     old = tensorflow_1_modules(facts)
-    certain, replaced = definitely_reached(facts, expected), Replaced(hazards, proof.makings)
+    replaced = Replaced(hazards, proof.makings)
     reached = dict(certain)
     _follow(facts, expected, reached, by_choice=True)
     for context in facts.contexts:

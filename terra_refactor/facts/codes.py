@@ -118,6 +118,35 @@ def _attributes_written(code: CodeFacts) -> Iterator[str]:
             yield f"{held.name}{ITEM}"
 
 
+@dataclass(frozen=True, slots=True)
+class _Before:
+    """Tables of an earlier state of a program with the same functions."""
+
+    changed: tuple[CodeFacts, ...]
+    """The earlier facts of the functions with another body."""
+    readers: dict[str, tuple[FunctionId, ...]] | None
+    writers: dict[str, tuple[FunctionId, ...]] | None
+
+    @staticmethod
+    def of(earlier: Codes, program: Program) -> _Before | None:
+        """None if other functions, or the same ones in another order, make up the program now."""
+        if tuple(earlier.program.modules) != tuple(program.modules):
+            return None
+        changed: list[CodeFacts] = []
+        for name, module in program.modules.items():
+            old = earlier.program.modules[name]
+            if old is module:
+                continue
+            if len(old.functions) != len(module.functions):
+                return None
+            for known, function in zip(old.functions, module.functions, strict=True):
+                if known.id != function.id:
+                    return None
+                if known.body is not function.body:
+                    changed.append(earlier.of(known.id))
+        return _Before(tuple(changed), earlier._readers, earlier._writers)
+
+
 class Codes:
     """The facts of the functions of a program, each made when it is first asked for.
 
@@ -137,6 +166,7 @@ class Codes:
         self._writers: dict[str, tuple[FunctionId, ...]] | None = None
         self._readers_of: dict[tuple[str, bool], tuple[FunctionId, ...]] = {}
         self._named: dict[str, tuple[FunctionId, ...]] | None = None
+        self._before = None if earlier is None else _Before.of(earlier, program)
         self._families = ClassFamilies(program, self.of)
 
     def readers_of(self, attribute: str, *, by_name: bool = False) -> tuple[FunctionId, ...]:
@@ -161,7 +191,7 @@ class Codes:
     def writers_of(self, attribute: str) -> tuple[FunctionId, ...]:
         """The functions in which an assignment to an attribute of that name is written, of whatever object; `name[]`: to an item of one."""
         if self._writers is None:
-            self._writers = self._by_name(_attributes_written)
+            self._writers = self._by_name(_attributes_written, None if self._before is None else self._before.writers)
         return self._writers.get(attribute, ())
 
     def are_related(self, one: str, other: str) -> bool:
@@ -170,11 +200,16 @@ class Codes:
 
     def _all_readers(self) -> dict[str, tuple[FunctionId, ...]]:
         if self._readers is None:
-            self._readers = self._by_name(_attributes_read)
+            self._readers = self._by_name(_attributes_read, None if self._before is None else self._before.readers)
         return self._readers
 
-    def _by_name(self, names: Callable[[CodeFacts], Iterator[str]]) -> dict[str, tuple[FunctionId, ...]]:
-        """The functions of the program by the names that the code of each gives."""
+    def _by_name(
+        self, names: Callable[[CodeFacts], Iterator[str]], before: dict[str, tuple[FunctionId, ...]] | None
+    ) -> dict[str, tuple[FunctionId, ...]]:
+        """The functions of the program by the names that the code of each gives; the table from before if no function has others."""
+        if before is not None and self._before is not None:
+            if all({*names(old)} == {*names(self.of(old.function.id))} for old in self._before.changed):
+                return before
         found: dict[str, dict[FunctionId, None]] = {}
         for module in self.program.modules.values():
             for function in module.functions:
@@ -258,8 +293,8 @@ class Codes:
         self._tables = {}
 
     def forget_earlier(self) -> None:
-        """Lets go of the earlier indexes."""
-        self._earlier = {}
+        """Lets go of the earlier indexes and tables."""
+        self._earlier, self._before = {}, None
 
 
 def _outlines(program: Program) -> dict[str, tuple[ClassOutline, ...]]:

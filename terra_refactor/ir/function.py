@@ -45,6 +45,10 @@ class Parameter:
     has_annotation: bool
     span: Span
 
+    def down(self, lines: int) -> Parameter:
+        """The parameter after `lines` lines were inserted above it."""
+        return Parameter(self.name, self.kind, self.has_default, self.has_annotation, self.span.down(lines))
+
 
 @dataclass(frozen=True, slots=True)
 class Decorator:
@@ -52,6 +56,10 @@ class Decorator:
 
     text: str
     span: Span
+
+    def down(self, lines: int) -> Decorator:
+        """The decorator after `lines` lines were inserted above it."""
+        return Decorator(self.text, self.span.down(lines))
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +103,28 @@ class Function:
         """Whether its first parameter is the object, or the class, of which it is called."""
         is_static = any(decorator.text.rpartition(".")[2] == "staticmethod" for decorator in self.decorators)
         return self.kind is FunctionKind.METHOD and bool(self.parameters) and not is_static
+
+    def down(self, lines: int) -> Function:
+        """The function after `lines` lines were inserted above it: most of a file moves so when a line is put in."""
+        return Function(  # a quarter of the time of `replace`
+            self.id,
+            self.name,
+            self.qualname,
+            self.kind,
+            self.parent,
+            tuple([parameter.down(lines) for parameter in self.parameters]),
+            self.body,
+            self.locals,
+            self.cells,
+            self.frees,
+            tuple([decorator.down(lines) for decorator in self.decorators]),
+            self.is_generator,
+            self.is_async,
+            self.docstring,
+            self.spans.down(lines),
+            self.def_line + lines,
+            self.span.down(lines),
+        )
 
     def looks_the_same_as(self, other: Function) -> bool:
         """Whether the two look the same to who calls or makes them, wherever they stand."""

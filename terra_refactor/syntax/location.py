@@ -7,7 +7,7 @@ Ignores: which file it is (the owner of the span says so) and UTF-16 (the langua
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import overload
 
@@ -65,6 +65,20 @@ class Spans(Sequence[Span]):
         moved = Spans(())
         moved._numbers, moved._lines = self._numbers, self._lines + lines
         return moved
+
+    def placed(self, place: Callable[[int, int], tuple[int, int]], first: int) -> Spans:
+        """The spans with each line and column replaced by what `place` gives for them; those that end above line `first` stay."""
+        numbers, lines = self._numbers[:], self._lines
+        for at in range(0, len(numbers), 4):
+            start, end = numbers[at] + lines, numbers[at + 2] + lines
+            if end >= first:
+                numbers[at], numbers[at + 1] = place(start, numbers[at + 1])
+                numbers[at + 2], numbers[at + 3] = place(end, numbers[at + 3])
+            elif lines:
+                numbers[at], numbers[at + 2] = start, end
+        placed = Spans(())
+        placed._numbers = numbers
+        return placed
 
     @overload
     def __getitem__(self, index: int) -> Span: ...

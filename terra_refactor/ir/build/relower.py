@@ -55,7 +55,7 @@ def relower(before: ModuleIR, old_text: str, source: Source) -> ModuleIR | None:
         return None  # the whole file is parsed, and says what is wrong
     if lowered is None:
         return None
-    return _spliced(before, old, chunk, lowered, moved, source)
+    return _spliced(before, old, new, chunk, lowered, moved, source)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +140,7 @@ def _lower_chunk(chunk: _Chunk, before: ModuleIR, lines: Sequence[str], source: 
     """The function and what is nested in it, with the identities and positions that they have in the whole file."""
     if lines[-1].rstrip("\r\n").endswith("\\"):
         return None
-    head: list[str] = [f"{_FUTURE}\n"] if _FUTURE_IMPORT.search(source.text) else []
+    head: list[str] = [f"{_FUTURE}\n"] if "__future__" in source.text and _FUTURE_IMPORT.search(source.text) else []
     for around in chunk.classes:
         head.append(f"{' ' * (around.span.column - 1)}class {around.name}:\n")
     parsed = parse_module(replace(source, text="".join([*head, *lines])))
@@ -162,9 +162,7 @@ def _lower_chunk(chunk: _Chunk, before: ModuleIR, lines: Sequence[str], source: 
         # the identities are shared by all that names them, and are not published yet
         object.__setattr__(function.id, "index", {**indices, **parents}[id(function.id)])
     return tuple(
-        replace(_moved(function, lambda span: span.down(shift)), decorators=old.decorators)
-        if function is own
-        else _moved(function, lambda span: span.down(shift))
+        replace(function.down(shift), decorators=old.decorators) if function is own else function.down(shift)
         for function, old in zip(inner, old_inner, strict=True)
     )
 
@@ -192,12 +190,18 @@ class _UnmovedError(Exception):
 
 
 def _spliced(
-    before: ModuleIR, old: Sequence[str], chunk: _Chunk, lowered: tuple[Function, ...], moved: int, source: Source
+    before: ModuleIR,
+    old: Sequence[str],
+    new: Sequence[str],
+    chunk: _Chunk,
+    lowered: tuple[Function, ...],
+    moved: int,
+    source: Source,
 ) -> ModuleIR | None:
     old_own, new_own = before.functions[chunk.index], lowered[0]
     old_place = (old_own.span.end_line, old_own.span.end_column)
     new_place = (new_own.span.end_line, new_own.span.end_column)
-    old_end, new_end = _text_end(old), _text_end(split_lines(source.text))
+    old_end, new_end = _text_end(old), _text_end(new)
     unchanged = moved == 0 and old_place == new_place and old_end == new_end
 
     def place(line: int, column: int) -> tuple[int, int]:
@@ -224,9 +228,9 @@ def _spliced(
             elif unchanged or function.span.end_line < chunk.first:
                 functions.append(function)
             elif _begin(function) > chunk.last and (function.span.end_line, function.span.end_column) != old_end:
-                functions.append(_below(function, moved))
+                functions.append(function.down(moved) if moved else function)
             else:
-                functions.append(_moved(function, shifted))
+                functions.append(_moved(function, shifted, function.spans.placed(place, chunk.first)))
     except _UnmovedError:
         return None
     return ModuleIR(
@@ -251,27 +255,13 @@ def _begin(function: Function) -> int:
     return min((function.span.line, *(decorator.span.line for decorator in function.decorators)))
 
 
-def _below(function: Function, lines: int) -> Function:
-    """A function of which all has moved by whole lines: most of a file does when a line is put in, so its spans are only shifted."""
-    if lines == 0:
-        return function
-    return replace(
-        function,
-        parameters=tuple(replace(parameter, span=parameter.span.down(lines)) for parameter in function.parameters),
-        decorators=tuple(replace(decorator, span=decorator.span.down(lines)) for decorator in function.decorators),
-        spans=function.spans.down(lines),
-        def_line=function.def_line + lines,
-        span=function.span.down(lines),
-    )
-
-
-def _moved(function: Function, shifted: Callable[[Span], Span]) -> Function:
-    span = shifted(function.span)
+def _moved(function: Function, shifted: Callable[[Span], Span], spans: Spans) -> Function:
+    """The function with its places replaced, and those of its operations by `spans`."""
     return replace(
         function,
         parameters=tuple(replace(parameter, span=shifted(parameter.span)) for parameter in function.parameters),
         decorators=tuple(replace(decorator, span=shifted(decorator.span)) for decorator in function.decorators),
-        spans=Spans(map(shifted, function.spans)),
+        spans=spans,
         def_line=shifted(Span(function.def_line, 1, function.def_line, 1)).line,
-        span=span,
+        span=shifted(function.span),
     )
