@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import libcst as cst
 
+from terra_refactor.refactor.walk import Walker
+
 
 def read_names(node: cst.CSTNode) -> frozenset[str]:
     """The identifiers that are looked up below a node: no attribute names, no keywords of calls, no targets."""
@@ -19,21 +21,21 @@ def read_names(node: cst.CSTNode) -> frozenset[str]:
 def bound_names(node: cst.CSTNode) -> frozenset[str]:
     """The identifiers that are bound below a node, by any kind of statement or expression."""
     collector = _Bound()
-    node.visit(collector)
+    collector.walk(node)
     return frozenset(name.value for name in collector.found)
 
 
 def occurrences(node: cst.CSTNode, name: str | None = None) -> tuple[cst.Name, ...]:
     """The `Name` nodes below a node that stand for a variable, in source order; only those of that name if it is given."""
     collector = _Names()
-    node.visit(collector)
+    collector.walk(node)
     return tuple(found for found in collector.found if name is None or found.value == name)
 
 
 def _only_bound(node: cst.CSTNode) -> frozenset[str]:
     """The names whose every occurrence is a target."""
     targets = _Targets()
-    node.visit(targets)
+    targets.walk(node)
     everywhere = occurrences(node)
     return frozenset(
         name
@@ -42,39 +44,37 @@ def _only_bound(node: cst.CSTNode) -> frozenset[str]:
     )
 
 
-class _Names(cst.CSTVisitor):
+class _Names(Walker):
     def __init__(self) -> None:
-        super().__init__()
         self.found: list[cst.Name] = []
 
     def visit_Attribute(self, node: cst.Attribute) -> bool:
-        node.value.visit(self)
+        self.walk(node.value)
         return False
 
     def visit_Arg(self, node: cst.Arg) -> bool:
-        node.value.visit(self)
+        self.walk(node.value)
         return False
 
     def visit_FunctionDef(self, node: cst.FunctionDef) -> bool:
         for part in (*node.decorators, node.params, node.body):
-            part.visit(self)
+            self.walk(part)
         return False
 
     def visit_Param(self, node: cst.Param) -> bool:
         for part in (node.annotation, node.default):
             if part is not None:
-                part.visit(self)
+                self.walk(part)
         return False
 
     def visit_Name(self, node: cst.Name) -> None:
         self.found.append(node)
 
 
-class _Targets(cst.CSTVisitor):
+class _Targets(Walker):
     """The `Name` nodes that are assigned to."""
 
     def __init__(self) -> None:
-        super().__init__()
         self.found: set[cst.Name] = set()
 
     def _target(self, target: cst.CSTNode) -> None:

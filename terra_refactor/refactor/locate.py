@@ -16,6 +16,7 @@ import libcst as cst
 
 from terra_refactor.refactor.names import CstScope
 from terra_refactor.refactor.text import ModuleText
+from terra_refactor.refactor.walk import Walker
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +52,12 @@ class DefinitionSite:
 def locate_definitions(module: ModuleText) -> Mapping[int, DefinitionSite]:
     """Every `def` of the module by its line."""
     finder = _Finder(module)
-    module.tree.visit(finder)
+    finder.walk(module.tree)
     return finder.sites
 
 
-class _Finder(cst.CSTVisitor):
+class _Finder(Walker):
     def __init__(self, module: ModuleText) -> None:
-        super().__init__()
         self.module = module
         self.enclosing: list[CstScope] = [module.tree]
         self.qualname: list[str] = []
@@ -89,7 +89,7 @@ class _Finder(cst.CSTVisitor):
     def _inside(self, node: cst.FunctionDef | cst.ClassDef, names: Sequence[str]) -> None:
         self.enclosing.append(node)
         self.qualname.extend(names)
-        node.body.visit(self)
+        self.walk(node.body)
         del self.qualname[-len(names) :]
         self.enclosing.pop()
 

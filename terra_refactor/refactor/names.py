@@ -16,6 +16,8 @@ from typing import TypeAlias
 
 import libcst as cst
 
+from terra_refactor.refactor.walk import Walker
+
 CstScope: TypeAlias = cst.Module | cst.FunctionDef | cst.ClassDef
 
 
@@ -112,7 +114,7 @@ def dotted_name(expression: cst.CSTNode) -> str | None:
 def collect_names(module: cst.Module, line_of: Callable[[cst.CSTNode], int]) -> ModuleNames:
     """Read the bindings of every scope. `line_of` gives the line of an import statement or of a definition."""
     collector = _Collector(line_of)
-    module.visit(collector)
+    collector.walk(module)
     return ModuleNames(
         scopes={
             scope: {name: tuple(found) for name, found in names.items()} for scope, names in collector.scopes.items()
@@ -132,9 +134,8 @@ class _Frame:
     """The reasons why a statement here may not run, outermost first."""
 
 
-class _Collector(cst.CSTVisitor):
+class _Collector(Walker):
     def __init__(self, line_of: Callable[[cst.CSTNode], int]) -> None:
-        super().__init__()
         self.line_of = line_of
         self.scopes: dict[CstScope, dict[str, list[Binding]]] = {}
         self.used: set[str] = set()
@@ -150,7 +151,7 @@ class _Collector(cst.CSTVisitor):
         self.frames.append(frame)
         if not isinstance(node, cst.ClassDef):
             declared = _Declarations()
-            node.body.visit(declared) if isinstance(node, cst.FunctionDef) else None
+            declared.walk(node.body) if isinstance(node, cst.FunctionDef) else None
             frame.globals, frame.nonlocals = declared.globals, declared.nonlocals
 
     def visit_Module(self, node: cst.Module) -> None:
@@ -160,13 +161,13 @@ class _Collector(cst.CSTVisitor):
         self._bind(node.name.value, Binding(BindingKind.OTHER, 0))
         for part in (*node.decorators, node.returns, *_defaults_and_annotations(node.params)):
             if part is not None:
-                part.visit(self)
+                self.walk(part)
         self.used.add(node.name.value)
         self._enter(node)
         for name in _parameter_names(node.params):
             self.used.add(name)
             self._bind(name, Binding(BindingKind.OTHER, 0))
-        node.body.visit(self)
+        self.walk(node.body)
         self.frames.pop()
         return False
 
@@ -174,9 +175,9 @@ class _Collector(cst.CSTVisitor):
         self._bind(node.name.value, Binding(BindingKind.OTHER, 0))
         self.used.add(node.name.value)
         for part in (*node.decorators, *node.bases, *node.keywords):
-            part.visit(self)
+            self.walk(part)
         self._enter(node)
-        node.body.visit(self)
+        self.walk(node.body)
         self.frames.pop()
         return False
 
@@ -186,7 +187,7 @@ class _Collector(cst.CSTVisitor):
     # --- conditions
 
     def visit_If(self, node: cst.If) -> bool:
-        node.test.visit(self)
+        self.walk(node.test)
         typing_only = dotted_name(node.test) in ("TYPE_CHECKING", "typing.TYPE_CHECKING", "t.TYPE_CHECKING")
         self._under(BindingKind.TYPING_IMPORT if typing_only else BindingKind.CONDITIONAL_IMPORT, [node.body])
         if node.orelse is not None:
@@ -200,7 +201,7 @@ class _Collector(cst.CSTVisitor):
         if node.orelse is not None:
             self._under(BindingKind.CONDITIONAL_IMPORT, [node.orelse])
         if node.finalbody is not None:
-            node.finalbody.visit(self)
+            self.walk(node.finalbody)
         return False
 
     def visit_TryStar(self, node: cst.TryStar) -> bool:
@@ -218,7 +219,7 @@ class _Collector(cst.CSTVisitor):
         return self._loop(node)
 
     def visit_Match(self, node: cst.Match) -> bool:
-        node.subject.visit(self)
+        self.walk(node.subject)
         self._under(BindingKind.CONDITIONAL_IMPORT, node.cases)
         return False
 
@@ -231,7 +232,7 @@ class _Collector(cst.CSTVisitor):
     def _under(self, condition: BindingKind, nodes: Iterable[cst.CSTNode]) -> None:
         self.frames[-1].conditions.append(condition)
         for node in nodes:
-            node.visit(self)
+            self.walk(node)
         self.frames[-1].conditions.pop()
 
     # --- bindings
@@ -342,11 +343,10 @@ class _Collector(cst.CSTVisitor):
                 pass  # an attribute or an item binds no name
 
 
-class _Declarations(cst.CSTVisitor):
+class _Declarations(Walker):
     """The `global` and `nonlocal` names of one function body."""
 
     def __init__(self) -> None:
-        super().__init__()
         self.globals: set[str] = set()
         self.nonlocals: set[str] = set()
 

@@ -1,8 +1,9 @@
 """Which of the released packages `make test` analyses: few that together show every kind of decision that all of them show.
 
-The kinds of decisions of a package come from its committed summary: at each level the actions; the reasons of refusals; the assumptions; the rules of
-findings. First come the packages that alone show something, then, until nothing is missing, the one that shows the most of what is missing
-for its lines. So the choice follows what is committed. `make test-all` analyses all packages.
+The kinds of decisions of a package come from its committed summary: at each level the actions; the reasons of refusals; the
+assumptions; the rules of findings. Packages of more than LARGEST lines are left to `make test-all`: what they alone show is shown by
+the files of `kinds_of_decisions/`. Of the others, first come the packages that alone show something, then, until nothing is missing,
+the one that shows the most of what is missing for its lines. So the choice follows what is committed.
 """
 
 from __future__ import annotations
@@ -12,6 +13,9 @@ from collections.abc import Mapping
 
 from corpus.released.summary import Summary
 
+LARGEST = 20_000
+"""Lines of the largest package that `make test` analyses. GPflow, the only larger one, takes a minute."""
+
 
 def kinds_of(summary: Summary) -> frozenset[tuple[str, str]]:
     """The kinds of decisions that a package shows."""
@@ -20,8 +24,16 @@ def kinds_of(summary: Summary) -> frozenset[tuple[str, str]]:
     return frozenset(refactored | others)
 
 
+def only_in_large(summaries: Mapping[str, Summary]) -> frozenset[tuple[str, str]]:
+    """The kinds of decisions that no package of at most LARGEST lines shows."""
+    large = {key for key, each in summaries.items() if each["lines"] > LARGEST}
+    shown = (kinds_of(each) for key, each in summaries.items() if key not in large)
+    return frozenset(kind for key in large for kind in kinds_of(summaries[key])).difference(*shown)
+
+
 def chosen(summaries: Mapping[str, Summary]) -> list[str]:
     """The packages of the choice, sorted."""
+    summaries = {key: each for key, each in summaries.items() if each["lines"] <= LARGEST}
     kinds = {name: kinds_of(summary) for name, summary in summaries.items()}
     shown = Counter(kind for each in kinds.values() for kind in each)
     choice = {name for name, each in kinds.items() if any(shown[kind] == 1 for kind in each)}

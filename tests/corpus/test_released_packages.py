@@ -14,7 +14,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from package_choice import chosen, kinds_of
+from package_choice import LARGEST, chosen, kinds_of, only_in_large
 from running_time import runs_everything
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
@@ -230,7 +230,8 @@ def committed() -> dict[str, summary.Summary]:
 def test_the_choice_shows_every_kind_of_decision() -> None:
     summaries = committed()
     choice = chosen(summaries)
-    assert set().union(*(kinds_of(summaries[key]) for key in choice)) == set().union(*map(kinds_of, summaries.values()))
+    shown = set().union(*(kinds_of(summaries[key]) for key in choice)) | only_in_large(summaries)
+    assert shown == set().union(*map(kinds_of, summaries.values()))
     assert len(choice) < len(summaries)
     few = {"a": {"refactored": {}, "refused": {"x": 1}, "assumptions": {}, "findings": {"TR101": 2}, "lines": 9}}
     few["b"] = {**few["a"], "findings": {}, "lines": 3}
@@ -238,13 +239,23 @@ def test_the_choice_shows_every_kind_of_decision() -> None:
     assert chosen(few) == ["a", "c"]
     few["d"] = {**few["a"], "lines": 1}
     assert chosen(few) == ["c", "d"]
+    assert only_in_large(few) == set()
+    few["e"] = {**few["a"], "assumptions": {"y": 1}, "lines": LARGEST + 1}
+    assert chosen(few) == ["c", "d"]
+    assert only_in_large(few) == {("assumptions", "y")}
+
+
+def test_what_only_a_large_package_shows_is_shown_by_small_files() -> None:
+    found = summary.summary_of(analyze_folder(Path(__file__).parent / "kinds_of_decisions", 60).report)
+    assert only_in_large(committed()) - kinds_of(found) == set()
 
 
 def wanted() -> list[Package]:
     """The packages that are analysed: all in `make test-all`, and in each other run those of the choice, the longest first."""
-    lines = {key: each["lines"] for key, each in committed().items()}
-    found = packages() if runs_everything() else [each for each in packages() if each.key in chosen(committed())]
-    return sorted(found, key=lambda each: -lines.get(each.key, 0))
+    summaries = committed()
+    choice = summaries.keys() if runs_everything() else set(chosen(summaries))
+    found = [each for each in packages() if each.key in choice]
+    return sorted(found, key=lambda each: -summaries[each.key]["lines"])
 
 
 @pytest.mark.slow

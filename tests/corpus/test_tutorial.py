@@ -8,11 +8,11 @@ import re
 import shlex
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+import warm_programs
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
@@ -37,7 +37,7 @@ def shown() -> list[tuple[list[str], list[str]]]:
 
 def printed(words: list[str], folder: Path) -> list[str]:
     """The lines that a command prints, both streams."""
-    command = [sys.executable, "-m", "terra_refactor", *words[1:], "--no-cache"]
+    command = warm_programs.tool(*words[1:], "--no-cache")
     variables = {**os.environ, "COLUMNS": "100", "NO_COLOR": "1", "PYTHONPATH": str(ROOT)}
     done = subprocess.run(command, cwd=folder, env=variables, capture_output=True, text=True, check=False)
     assert done.returncode in (0, 1), done.stderr

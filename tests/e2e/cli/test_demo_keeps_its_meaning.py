@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+import warm_programs
 from demo_runs import PROJECT, ROOT, printed
 
 
@@ -19,7 +19,7 @@ def test_the_project_prints_what_it_printed(level: str, tmp_path: Path) -> None:
     before, after = tmp_path / "before", tmp_path / "after"
     shutil.copytree(PROJECT, before)
     shutil.copytree(PROJECT, after)
-    command = [sys.executable, "-m", "terra_refactor", "fix", "--no-cache", "--level", level, "--write", "."]
+    command = warm_programs.tool("fix", "--no-cache", "--level", level, "--write", ".")
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(command, cwd=after, env=environment, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr

@@ -172,12 +172,12 @@ def test_fix_verify_leaves_out_what_no_run_reached(project: Path, warm_command: 
     assert "not verified: not reached" in done.stderr
 
 
-def test_tests_are_a_run_too(project: Path) -> None:
+def test_tests_are_a_run_too(project: Path, warm_command: Callable[..., Answer]) -> None:
     (project / "tests").mkdir()
     (project / "tests" / "test_lib.py").write_text(
         "import tensorflow as tf\nfrom lib import smooth\n\n\ndef test_smooth():\n    assert smooth(tf.zeros([2])).shape == [2]\n"
     )
-    done = command(
+    done = warm_command(
         project,
         "verify",
         ".",

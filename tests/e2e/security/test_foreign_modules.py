@@ -85,7 +85,7 @@ def test_no_command_imports_what_it_reads(command: str, installed: Installed, ho
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("value", ["", ":", ".", "..:."])
+@pytest.mark.parametrize("value", ["", ":.:..:"])
 def test_a_path_variable_that_names_the_folder_does_not_reach_the_processes(
     value: str, installed: Installed, hostile: tuple[Path, Path], tmp_path: Path
 ) -> None:
