@@ -225,7 +225,7 @@ _NEVER_TENSORS = frozenset((bool, int, float, complex, str, bytes, type(None), d
 
 
 def _is_tensor_hook() -> Any:
-    """The same answer sooner: for what is no tensor TensorFlow asks a protocol, which takes longer than deferring a call."""
+    """A faster `is_tensor`: for other values TensorFlow checks a protocol, which takes longer than deferring a call."""
     original = tf.is_tensor
 
     @functools.wraps(original)
@@ -239,7 +239,7 @@ def _is_tensor_hook() -> Any:
 
 
 def _deferring() -> Any:
-    """The run in which an event of a tape is one of the trace, or None where it really happens."""
+    """The run that defers an event of a tape, or None if the event happens now."""
     run = thread.run
     if run is None or run.depth or not run.tld.is_eager:
         return None
@@ -289,7 +289,7 @@ def _tape_hooks() -> list[tuple[Any, str, Any]]:
 
 
 def _really(original: Any) -> Any:
-    """The tape becomes real first, and the method runs as it is."""
+    """Make the tape real, then run the original method."""
 
     @functools.wraps(original)
     def hooked(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -314,7 +314,7 @@ class _Layer:
         self.in_place = False
 
     def put(self) -> None:
-        """Put them in place. An interruption may leave some in place and some not: the next call ends what was begun."""
+        """Install the hooks. After an interruption some may be missing; the next call installs them."""
         if self.in_place:
             return
         if not self.made or not all(self._is_there(each) for each in self.made):
@@ -325,7 +325,7 @@ class _Layer:
         self.in_place = True
 
     def take_away(self) -> None:
-        """Take them away. A function that the program has put over a hook stays."""
+        """Remove the hooks. A function with which the program has replaced a hook stays."""
         self.in_place = False
         for owner, name, was, replacement in reversed(self.made):
             if vars(owner).get(name) is replacement:
@@ -359,7 +359,7 @@ _below = _Layer(raw_ops.raw_hooks)
 _standing = _Layer(lambda: [*raw_ops.standing_hooks(), *keras_hooks.standing_hooks()])
 _at_fork: list[bool] = []
 switching = threading.RLock()
-"""Held while hooks come and go, and while a run is registered: none begins without them."""
+"""Lock for installing and removing hooks and for registering a run, so that no run begins without hooks."""
 
 
 def install() -> None:
@@ -379,7 +379,7 @@ def install() -> None:
 
 
 def _before_fork() -> None:
-    """The child has none of TensorFlow's threads: what is in flight would never arrive there."""
+    """Wait for all segments before a fork: the child has none of TensorFlow's threads, so their results would never arrive there."""
     run = thread.run
     if run is not None and not run.depth and run.tld.is_eager:
         run.cut()
@@ -387,7 +387,7 @@ def _before_fork() -> None:
 
 
 def _in_forked_child() -> None:
-    """Nothing is deferred in a forked process: there is nobody who would run it."""
+    """Defer nothing in a forked process: it has no threads to run segments."""
     forget_executors()
     foreign.forget_other_threads()
     run = thread.run
@@ -415,7 +415,7 @@ def _function_graph_call(function: Any, original: Any) -> Call:
 
 
 def rest() -> None:
-    """Nothing is deferred for now: what hooks cost at each operation goes, unless a run is active on any thread.
+    """Remove the hooks for a while, and their cost at each operation, unless a run is active on any thread.
 
     The hooks below the API stay while the program has deferred tensors from earlier calls, which only they let operations
     take, and while kernels do not know of all random numbers that were drawn. Those on what begins and ends a block stay.
@@ -436,7 +436,7 @@ def _take_the_api_away() -> None:
 
 
 def remove() -> None:
-    """Take the hooks away; what was deferred has run then. Those below the API stay while the program has deferred tensors."""
+    """Remove the hooks, after running all deferred operations. Those below the API stay while the program has deferred tensors."""
     run = thread.run
     if run is not None and not run.depth:
         run.bail_out("switched off in the middle of a call")

@@ -15,7 +15,7 @@ from terra_refactor.runtime.trie import ArrayRule, Call
 
 
 def has_tensor(values: Any) -> bool:
-    """Whether there is a tensor or a variable among the values, at any depth of lists."""
+    """Whether the values, or lists in them, contain a tensor or a variable."""
     for value in values:
         if isinstance(value, (list, tuple)):
             if has_tensor(value):

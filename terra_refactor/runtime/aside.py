@@ -21,9 +21,9 @@ from terra_refactor.runtime.trie import InputRef, Node, Role, SlotRef, fill, nod
 from terra_refactor.runtime.values import collect
 
 MOST: Final = 24
-"""Nodes: each is run by itself, as eager execution does."""
+"""Maximum number of nodes that are run one by one, as eager execution does."""
 LEAST_LEFT: Final = 8
-"""Pending nodes that need not be waited for: for fewer it is not worth the work."""
+"""Minimum number of pending nodes that are skipped; for fewer, computing aside does not pay."""
 _UNKNOWN: Final = object()
 
 
@@ -40,7 +40,7 @@ def deferred_in(values: Any) -> list[LazyTensor]:
 
 
 def compute(run: Any, tensors: Sequence[LazyTensor]) -> None:
-    """Give the deferred tensors their values now, if that needs few of the pending nodes, none of which a tape records.
+    """Compute the values of the deferred tensors now, if they depend on few of the pending nodes and no tape records these.
 
     The other results of these nodes get their values, too.
     """
@@ -98,7 +98,7 @@ def _slots_of(node: Node) -> range:
 
 
 def _recorded(run: Any, pending: list[Node], needed: tuple[int, ...]) -> bool:
-    """Whether a tape that really records watches what the nodes work on."""
+    """Whether a tape that records now watches an operand of the nodes."""
     inputs = {r.index for place in needed for r in node_references(pending[place]) if type(r) is InputRef}
     return bool(pywrap_tfe.TFE_Py_TapeSetShouldRecordBackprop([run.inputs[index] for index in sorted(inputs)]))
 

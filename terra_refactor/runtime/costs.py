@@ -21,40 +21,40 @@ _log = logging.getLogger("terra_refactor.runtime")
 WARM_UP: Final = 8
 """Calls before the first measurement: paths are recorded and compiled in them."""
 LONGEST_WARM_UP: Final = 40
-"""While paths are still found, it goes on."""
+"""Maximum number of calls before the first measurement, while new paths are found."""
 SETTLED: Final = 4
-"""So many calls in a row on known paths end it."""
+"""Number of calls in a row on known paths that end this extension."""
 TURNS: Final = 2
 MOST_TURNS: Final = 4
 CLOSE: Final = 1.25
-"""While the two are no further apart, there are more turns: calls on other inputs take other times."""
+"""Ratio of the two times below which more turns are measured, because calls on other inputs take other times."""
 LEAST_IN_A_TURN: Final = 3
 MOST_IN_A_TURN: Final = 20
 TURN: Final = 4e-3
-"""Seconds: a turn of short calls has more of them."""
+"""Minimum seconds of a turn; a turn of short calls has more calls."""
 LONG_CALL: Final = 20e-3
-"""Seconds: what the change from one way to the other costs the first call of a turn does not show in longer calls."""
+"""Seconds of a call above which the cost of changing between the two ways does not show in the first call of a turn."""
 CLEARLY: Final = 1.5
-"""Two eager calls that both take so many times as long settle it; one may have been disturbed."""
+"""Two eager calls that take this many times as long end the measurement; a single one may have been disturbed."""
 LOSES: Final = 1.02
 EAGER_OPERATION: Final = 4e-6
-"""Seconds that an operation takes at least when Python runs it: so many of them need no measurement."""
+"""Minimum seconds of an operation in eager execution: a call with many operations needs no measurement."""
 FIRST_REST: Final = 64
 LONGEST_REST: Final = 100_000
 TRYING_AGAIN: Final = 0.02
-"""The budget of trying again, as a share of the time of the calls between."""
+"""Budget for further measurements, as a share of the time of the calls between them."""
 SLOW_TRIES: Final = 4
-"""After so many calls that took twice the time, a new try ends: recording and compiling take two."""
+"""Number of calls with twice the usual time after which a new attempt ends: recording and compiling take two."""
 PASSED_OVER: Final = 6
-"""So many timed calls of a measurement that recorded or compiled something are not counted: later ones will not do that again."""
+"""Number of timed calls of a measurement that are not counted if they recorded or compiled something, which later calls will not repeat."""
 LONGEST_LEARNING: Final = 512
 INVESTMENT: Final = 60.0
-"""So many calls, and seconds in all, may go into compiling paths that come again, before the function has to win: lengths of an
-epoch come back in the next one."""
+"""Maximum number of calls, and of seconds in all, for compiling paths that come again (the lengths of an epoch come back in the next
+one) before the function must be faster."""
 FORGETS: Final = 0.9
-"""What the share of new paths among recent calls keeps of itself at each call."""
+"""Decay, per call, of the share of new paths among recent calls."""
 UNSETTLED: Final = 12
-"""So many of the last calls on unknown paths are a reason to measure again."""
+"""Number of recent calls on unknown paths after which the function is measured again."""
 
 
 class Way(enum.Enum):
@@ -67,7 +67,7 @@ class Way(enum.Enum):
 
 
 def _typical(times: list[float]) -> float:
-    """The undisturbed time of a call: the mean of the lower half, since calls on other inputs take other times."""
+    """Undisturbed time of a call: the mean of the faster half, since calls on other inputs take other times."""
     lower = sorted(times)[: (len(times) + 1) // 2]
     return sum(lower) / len(lower)
 
@@ -116,7 +116,7 @@ class Costs:
         return Way.FREE if self.until_measured else self.turn
 
     def ran(self, way: Way, seconds: float, operations: int, missed: bool, new: bool | None = None) -> None:
-        """A call has run that way.
+        """Account for a call that ran in the given way.
 
         Args:
             way: as `way` said.
@@ -163,11 +163,11 @@ class Costs:
             self.until_measured = self.missed = 0
 
     def _learns(self) -> bool:
-        """Whether what recent calls compiled is worth it: most of them took a path that had been seen, and will be fast on it."""
+        """Whether most recent calls that compiled something took a path that had been seen before, and will be fast on it."""
         return self.new_share < 0.5 and self.warmed_up < LONGEST_LEARNING and self.invested < INVESTMENT
 
     def _in_turn(self, times: list[float], seconds: float) -> None:
-        """A call of the present turn of the measurement."""
+        """Account for a call of the current turn of the measurement."""
         self.turn_calls += 1
         self.turn_seconds += seconds
         if self.turn_calls > 1 or seconds > LONG_CALL:

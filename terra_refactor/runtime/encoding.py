@@ -124,7 +124,7 @@ def _make_slice(items: list[Any]) -> Any:
 
 
 def keras_scope_active() -> bool:
-    """Whether an autocast or stateless scope stands between Keras variables and their values."""
+    """Whether a Keras autocast or stateless scope is active, which changes the values that variables give."""
     state = keras_global_state.GLOBAL_STATE_TRACKER
     return getattr(state, "autocast_scope", None) is not None or getattr(state, "stateless_scope", None) is not None
 
@@ -134,7 +134,7 @@ _assigned: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
 
 
 def note_assignment(variable: Any) -> None:
-    """`variable` was assigned to; what the assignment returned will be taken for it."""
+    """Note an assignment to `variable`, whose result stands for the variable from now on."""
     _assigned[id(variable.handle)] = variable
 
 
@@ -167,7 +167,7 @@ def _is_constant(array: Any, arrays: int) -> bool:
 
 
 def keras_attributes(tensor: Any) -> tuple[tuple[str, ...], list[Any]]:
-    """The names and values of what Keras hung on a tensor."""
+    """Names and values of the attributes that Keras set on a tensor."""
     hung = hung_on(tensor)
     names = tuple(sorted(name for name in hung if name.startswith("_keras_")))
     return names, [hung[name] for name in names]
@@ -190,7 +190,7 @@ class Encoder:
         self.hint: Any = None  # the dtype that an operator would give an array
 
     def rollback(self, mark: int) -> None:
-        """Forget the inputs from `mark` on: the call they belong to is not part of the segment."""
+        """Remove the inputs from `mark` on; their call is not part of the segment."""
         for tensor in self.inputs[mark:]:
             self.ids.pop(id(tensor), None)
         del self.inputs[mark:]
@@ -283,7 +283,7 @@ class Encoder:
                 raise Unencodable(kind.__name__)
 
     def key_hung(self, values: Any, key: list[Any]) -> None:
-        """Append what Keras hung on the tensors among `values`: its Python looks at that, so it belongs to the path."""
+        """Append the attributes that Keras set on tensors among `values`. Keras's Python reads them, so they are part of the path."""
         for position, value in enumerate(values):
             kind = type(value)
             if kind is LazyTensor or kind is EagerTensor:

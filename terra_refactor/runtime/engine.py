@@ -75,9 +75,9 @@ _testing = threading.Lock()
 
 
 def _test_once() -> None:
-    """At the first call, outside graphs: do TensorFlow and Keras still work as the shim takes for granted?
+    """Run the self-test at the first call outside of graphs.
 
-    Other threads whose first call this is wait for the answer.
+    Other threads that make their first call meanwhile wait for its result.
     """
     if _tested or not tf.executing_eagerly() or not pywrap_tfe.TFE_Py_TapeSetIsEmpty() or _obstacle_now() is not None:
         return
@@ -141,14 +141,14 @@ def _interrupts(failure: BaseException | None) -> bool:
 
 
 def _clean_up(outer_tapes: list[Any]) -> None:
-    """After an interruption operations run in order again, and no tape goes on recording that was entered in this call."""
+    """After an interruption, restore synchronous execution and stop tapes that this call entered."""
     restore_executor()
     for tape in [tape for tape in thread.tapes if all(tape is not other for other in outer_tapes)]:
         run_tapes.drop(tape)
 
 
 def leave(run: Run, started: float, failure: BaseException | None, way: Way = Way.FREE) -> None:
-    """End a run: everything pending runs, and nothing deferred is left behind."""
+    """End a run: execute pending operations and leave nothing deferred."""
     try:
         if not run.passive:
             run.depth = 0
@@ -184,14 +184,14 @@ def leave(run: Run, started: float, failure: BaseException | None, way: Way = Wa
 
 
 def at_rest(program: Program, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-    """A call of a function that rests, while hooks are in place because of others."""
+    """Call a resting function while other functions need the hooks."""
     if program.costs.resting % LOOK_AGAIN == 0:
         _rest_with(program)
     return _eagerly(function, args, kwargs)
 
 
 def _eagerly(function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-    """Call `function` as it is. An interruption may hit a hook: it leaves no tape that records, either."""
+    """Call `function` eagerly. After an interruption in a hook, stop the tapes that it left recording."""
     outer = list(thread.recording())
     try:
         return function(*args, **kwargs)
@@ -202,7 +202,7 @@ def _eagerly(function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
 
 
 def _execute_eagerly(program: Program, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-    """A call that is only timed, to compare."""
+    """Call `function` eagerly and measure the time, for comparison."""
     wait_for_segments()
     _without_hooks(program)
     started = time.perf_counter()
@@ -213,13 +213,13 @@ def _execute_eagerly(program: Program, function: Callable[..., Any], args: Any, 
 
 
 def _rest_with(program: Program) -> None:
-    """Where every function in use rests, TensorFlow's API is as it was: the hooks cost a little at each operation."""
+    """Remove the hooks, which cost a little at each operation, if every function in use rests."""
     if program.costs.resting:
         _without_hooks(program)
 
 
 def _without_hooks(program: Program) -> None:
-    """Take away the hooks that a rest of `program` would take away."""
+    """Without the hooks that are removed while `program` rests."""
     started = time.perf_counter()
     since = time.monotonic() - IN_USE
     for other in registered_programs():
@@ -309,7 +309,7 @@ def _real(value: Any, seen: dict[int, Any]) -> Any:
 
 
 def _make_real_in(failure: BaseException) -> None:
-    """An exception that leaves carries real tensors."""
+    """Make the tensors in an exception that leaves the function real."""
     if not _interrupts(failure):
         args = _real(failure.args, {})
         if args is not failure.args:

@@ -48,7 +48,7 @@ _shapes: dict[int, tuple[Any, tuple[int, ...]]] = {}
 
 
 def note_shape(tensor: Any, shape: tuple[int, ...]) -> None:
-    """A result of a segment that may not have run yet has this shape: to ask the tensor would be to wait for it."""
+    """Note the shape of a segment's result, because asking the tensor would wait for the segment."""
     key = id(tensor)
     _shapes[key] = (weakref.ref(tensor, lambda _: _shapes.pop(key, None)), shape)
 
@@ -119,7 +119,7 @@ def sum_later(add: Callable[[], Any], tensors: Any) -> Any:
 
 
 def _submit(handle: Any, queue: Any, run: Callable[[], Any]) -> Any:
-    """What `run` gives on the executor `queue`."""
+    """The result of `run` on the executor `queue`."""
     outer, before = _executors.before, pywrap_tfe.TFE_ContextGetExecutorForThread(handle)
     _executors.before = before
     pywrap_tfe.TFE_ContextSetExecutorForThread(handle, queue.handle())
@@ -138,7 +138,7 @@ _kept_from_before_a_fork: list[Any] = []
 
 
 def forget_executors() -> None:
-    """In a forked process: the threads behind the executors do not exist, so nothing waits for them, not even their end."""
+    """Set the executors aside in a forked process without waiting: their threads do not exist there."""
     _kept_from_before_a_fork.extend((_executors.segments, dict(outstanding.busy)))
     outstanding.busy = {}
 
@@ -166,14 +166,14 @@ original_execute = pywrap_tfe.TFE_Py_Execute
 
 
 def wait_for_other_threads() -> None:
-    """Return when the segments that other threads submitted have finished: variables are shared."""
+    """Wait for segments of other threads, since variables are shared."""
     busy = outstanding.busy
     if busy and (len(busy) > 1 or _executors.segments not in busy):
         wait_for_segments()
 
 
 def settle_after(error: Exception) -> None:
-    """Python has just got `error` from a tensor: if a segment failed with it, that is not said a second time.
+    """Clear the failed segment that raised `error`, so that the error is not raised twice.
 
     Raises:
         tf.errors.OpError: a segment failed with something else.
@@ -185,7 +185,7 @@ def settle_after(error: Exception) -> None:
 
 
 def wait_for_segments() -> None:
-    """Return when every submitted segment, of every thread, has finished.
+    """Wait for all submitted segments of all threads.
 
     Raises:
         tf.errors.OpError: the first error of a segment; the executor is clean again afterwards.

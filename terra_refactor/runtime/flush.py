@@ -36,7 +36,7 @@ def guards_hold(run: Any, node: Node) -> bool:
 
 
 def _drop_what_hangs_on_the_dead(slots: list[Any]) -> None:
-    """Attributes of an unreferenced tensor are unreferenced."""
+    """Drop the attributes of tensors that nobody references."""
     count = sys.getrefcount
     dropped = True
     while dropped:
@@ -48,7 +48,7 @@ def _drop_what_hangs_on_the_dead(slots: list[Any]) -> None:
 
 
 def _wanted(slots: list[Any], static_too: bool) -> list[int]:
-    """The slots that somebody outside the run still holds."""
+    """The slots that are still referenced outside the run."""
     found = []
     position = 0
     count = sys.getrefcount
@@ -70,12 +70,12 @@ _BASE_COUNT = _base_count()
 
 
 def _open_tapes(run: Any) -> set[int]:
-    """The tapes entered in this segment that the program can still ask for a gradient."""
+    """The tapes entered in this segment that are still referenced."""
     return {index for index, state in enumerate(run.tapes) if not state.consumed and sys.getrefcount(state.tape) > 2}
 
 
 def run_pending(run: Any, nodes: list[Node]) -> None:
-    """Run the nodes that a run had deferred; its live LazyTensors have values afterwards."""
+    """Run the deferred nodes of a run. Its live LazyTensors have values afterwards."""
     run.program.deferred += len(nodes)
     opened = _open_tapes(run) if run.tapes else set()
     tapes = bool(opened) or bool(thread.recording())
@@ -111,7 +111,7 @@ def run_pending(run: Any, nodes: list[Node]) -> None:
 
 
 def release(slots: list[Any]) -> list[weakref.ref[LazyTensor]]:
-    """A segment has ended: its tensors need nothing of it any more. Gives those that somebody outside the run still holds."""
+    """Detach tensors from an ended segment. Returns those that are still referenced outside the run."""
     found = []
     count = sys.getrefcount
     for lazy in slots:
@@ -184,7 +184,7 @@ def _needed_later(nodes: list[Node], pieces: list[tuple[bool, int, int]]) -> set
 
 
 def _event(run: Any, node: Node, values: list[Any]) -> None:
-    """An event of a tape that stays open really happens."""
+    """Execute an event of a tape that stays open."""
     _replay_nodes(run, [node], values)
 
 

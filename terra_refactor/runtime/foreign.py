@@ -1,4 +1,4 @@
-"""Other threads: a thread that touches TensorFlow must see what a co-executed function on another thread has done so far.
+"""Other threads: an operation on one thread must see the effects of a co-executed function on another.
 
 Computes: whether another thread has a run with pending operations. Needs: the register of runs.
 Gives: `register`, `unregister`, `other_runs`, `before_operation`, `thread_hooks`.
@@ -30,17 +30,17 @@ restart_recording = pywrap_tfe.TFE_Py_TapeSetRestartOnThread
 
 
 def register(run: Any) -> None:
-    """A run begins on this thread."""
+    """Register the run of this thread."""
     _runs[threading.get_ident()] = run
 
 
 def unregister() -> None:
-    """The run of this thread has ended."""
+    """Unregister the run of this thread."""
     _runs.pop(threading.get_ident(), None)
 
 
 def other_runs() -> bool:
-    """Whether any run is active; asked on threads that have none."""
+    """Whether a run is active on another thread. For threads without a run."""
     return bool(_runs)
 
 
@@ -51,7 +51,7 @@ def conflict(program: Any) -> bool:
 
 
 def before_touching(handles: list[int]) -> None:
-    """An operation of a run is about to read or write variables while other threads have runs."""
+    """Called before an operation of a run reads or writes variables while other threads have runs."""
     own = threading.get_ident()
     for thread_id, run in list(_runs.items()):
         if thread_id != own and not run.program.writes.union(run.program.reads).isdisjoint(handles):
@@ -65,7 +65,7 @@ def several_runs() -> bool:
 
 
 def before_operation() -> None:
-    """A thread that defers nothing is about to run an operation while another thread has a run.
+    """Called before a thread without a run executes an operation while another thread has a run.
 
     From now on that run defers nothing. What it has pending, it runs at its next hooked call; if it makes none because
     it is blocked (waiting for this very thread, perhaps), what is pending is run from here.
@@ -78,17 +78,17 @@ def before_operation() -> None:
 
 
 def _end_deferral(run: Any) -> None:
-    """A run of another thread defers nothing from here on, and what it has deferred has run when this returns."""
+    """End the deferral of another thread's run, after its deferred operations have run."""
     run_from_elsewhere(run, lambda: bool(run.pending or run.flushing), LONGEST)
 
 
 def ask_for(run: Any, lazy: Any) -> None:
-    """A tensor that a run of another thread has deferred has its value when this returns, if it can be had."""
+    """Compute a tensor that another thread's run deferred, if possible."""
     run_from_elsewhere(run, lambda: lazy._value is None and bool(run.pending or run.flushing), LONGEST_FOR_A_VALUE)
 
 
 def run_from_elsewhere(run: Any, unfinished: Callable[[], bool], longest: float) -> None:
-    """The deferred operations of another thread's run are executed; `unfinished` says whether something is still missing.
+    """Execute the deferred operations of another thread's run; `unfinished` says whether something is still missing.
 
     Its own thread does it, at its next hooked call; where a segment is built that takes long. Only where that thread makes none,
     because it is blocked (waiting for this very thread, perhaps), is it done here: never while it is in the middle of the
@@ -121,7 +121,7 @@ def run_from_elsewhere(run: Any, unfinished: Callable[[], bool], longest: float)
 
 
 def _in_its_own_python(ident: int) -> bool:
-    """Whether a thread is in code of the program, or in what that calls of Python's library, and so not in the shim's."""
+    """Whether a thread executes the program or Python's library, and not the shim."""
     frame = sys._current_frames().get(ident)
     while frame is not None:
         package = frame.f_globals.get("__name__", "").partition(".")[0]
@@ -134,7 +134,7 @@ def _in_its_own_python(ident: int) -> bool:
 
 
 def _run_here(run: Any) -> None:
-    """Run what another thread has deferred. Its operations are none of this thread's: no tape and no run of it sees them."""
+    """Run another thread's deferred operations, unseen by the tapes and the run of this thread."""
     here, tapes = thread.run, thread.tapes
     log = None
     if here is not None:
@@ -151,7 +151,7 @@ def _run_here(run: Any) -> None:
 
 
 def forget_other_threads() -> None:
-    """In a forked process there is but one thread."""
+    """Remove the runs of other threads in a forked process, which has only one."""
     _runs.clear()
 
 
@@ -166,7 +166,7 @@ def _flush_here() -> None:
 
 
 def _before(real: Any) -> Any:
-    """A call that wakes another thread, or waits for one, happens after everything before it."""
+    """Run pending operations before a call that wakes another thread or waits for one."""
 
     def hooked(*args: Any, **kwargs: Any) -> Any:
         _flush_here()

@@ -1,4 +1,4 @@
-"""Signals wait while TensorFlow builds a graph.
+"""Delays signals while TensorFlow builds a graph.
 
 Computes: nothing. Needs: Python's handlers of signals. Gives: `held`.
 Ignores: other threads (Python runs handlers on the main thread only), and handlers that were not set from Python.
@@ -17,7 +17,7 @@ from typing import Any
 
 
 class held:  # noqa: N801  (a context manager, read as a word)
-    """In the block no handler of a signal runs; those that were to run, run at its end, in order."""
+    """Delay signal handlers in a block; they run in order at its end."""
 
     __slots__ = ("_came", "_handlers")
 

@@ -1,4 +1,4 @@
-"""Where the ways back from several results of a segment meet.
+"""Tensors where the backward paths from several results of a segment meet.
 
 Computes: the tensors, between what a tape watches and the wanted results of a traced graph, that one result depends on through
 operations of which another does not depend. Needs: the graph. Gives: `junctions`.
@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 MOST_FOR_EACH_RESULT: Final = 4
-"""More junctions than so many times the results are not worth the calls."""
+"""Maximum number of junctions for each result; more are not worth their calls."""
 _SAME_VALUE: Final = ("Identity", "Cast")
 _INPUTS: Final = ("ReadVariableOp", "Placeholder")
 
@@ -50,7 +50,7 @@ def junctions(graph: Any, results: Sequence[Any], watched: Iterable[Any]) -> lis
 
 
 def _can_be_recorded(tensor: Any) -> bool:
-    """Whether a gradient may be summed there: not at the value of a variable, whose gradient may be rows, and is to stay so."""
+    """Whether gradients may be summed there. Not at the value of a variable, whose gradient may be `IndexedSlices` and must stay so."""
     if not (tensor.dtype.is_floating or tensor.dtype.is_complex):
         return False
     operation = tensor.op

@@ -110,7 +110,7 @@ def _methods(kind: type) -> tuple[tuple[type, Any, str, Any], ...]:
 
 
 def library_class(kind: type) -> bool:
-    """Whether objects of the class are Keras' own Python, and nobody has put another method into it."""
+    """Whether the class is Keras's own and none of its methods was replaced."""
     if not kind.__module__.startswith("keras."):
         return False
     methods = _watched.get(kind)
@@ -128,7 +128,7 @@ def _has_changed(methods: Sequence[tuple[type, Any, str, Any]]) -> bool:
 
 
 def notice_patched_classes() -> None:
-    """When a method of a class was replaced, the paths that took its objects whole no longer hold."""
+    """Invalidate paths that treat objects of a class as one node if a method of the class was replaced."""
     if not _has_changed(_every_watched):
         return
     changed = [kind for kind, methods in _watched.items() if _has_changed(methods)]
@@ -144,7 +144,7 @@ def _collect_watched() -> None:
 
 
 def _run_pending_as_it_was(changed: list[type]) -> None:
-    """What is deferred was called before its classes were patched, and a replay or a build runs their Python."""
+    """Run pending operations with the methods that their classes had before they were patched."""
     run = thread.run
     if run is None or run.depth or not run.tld.is_eager or not run.pending:
         return
@@ -196,7 +196,7 @@ def _nothing(thing: Any) -> Any:
 
 
 def forgotten_in(table: dict[int, Any], thing: Any) -> weakref.ref[Any]:
-    """A weak reference to `thing`, whose entry goes out of `table` when it dies."""
+    """A weak reference to `thing` that removes its entry of `table` when it dies."""
     key = id(thing)
     return weakref.ref(thing, lambda reference: table.pop(key, None))
 
@@ -274,7 +274,7 @@ def _layer_hook() -> Any:
 
 
 def _carries_mask(values: Any) -> bool:
-    """Whether a tensor among the values, at any depth, has a mask of Keras: a key does not see it."""
+    """Whether a tensor in the values has a Keras mask, which keys do not contain."""
     for value in values:
         kind = type(value)
         if kind is LazyTensor or kind is EagerTensor:  # to ask for an attribute that is not there takes much longer
@@ -323,7 +323,7 @@ def _layer_call(layer: Any, original: Any, training: Any) -> Call:
 
 
 def _loss_options(loss: Any) -> Any:
-    """The options of a loss that wraps a function; they lie in a dictionary, which anybody may change."""
+    """The options of a loss that wraps a function. They are in a dictionary, which the program may change."""
     options = vars(loss).get("_fn_kwargs")
     return tuple((name, repr(value)) for name, value in options.items()) if options else ()
 
@@ -339,7 +339,7 @@ def _loss_call(loss: Any, original: Any) -> Call | None:
 
 
 def global_settings() -> tuple[Any, ...]:
-    """The settings of Keras that operations take into account without naming them."""
+    """Keras's global settings, on which operations depend implicitly."""
     return (
         keras_config._FLOATX,
         keras_config._EPSILON,
@@ -363,7 +363,7 @@ def _end_epoch() -> None:
 
 
 def setting_hook(original: Any) -> Any:
-    """A hook for a function that changes what operations take into account without naming it."""
+    """A hook for a function that changes a global setting on which operations depend."""
 
     @functools.wraps(original)
     def change(*args: Any, **kwargs: Any) -> Any:
@@ -387,7 +387,7 @@ def _setting_hooks() -> list[tuple[Any, str, Any]]:
 
 
 def _attribute_hook(owner: Any) -> Any:
-    """Attributes of library objects are structure: a change ends the present epoch."""
+    """A hook for setting attributes of library objects, which are structure: a change ends the current epoch."""
     original = owner.__setattr__
 
     def __setattr__(self: Any, name: str, value: Any) -> None:  # noqa: N807
@@ -426,7 +426,7 @@ def hooks() -> list[tuple[Any, str, Any]]:
 
 
 def standing_hooks() -> list[tuple[Any, str, Any]]:
-    """The hooks that notice changes of what paths take for given, between two runs as well."""
+    """The hooks that detect changes of assumptions of paths, also between two runs."""
     return [
         (KerasLayer, "__setattr__", _attribute_hook(KerasLayer)),
         (KerasOptimizer, "__setattr__", _attribute_hook(KerasOptimizer)),

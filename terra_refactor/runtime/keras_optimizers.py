@@ -28,7 +28,7 @@ _RATE = "_learning_rate"
 
 
 def _holds_optimizers(optimizer: Any) -> bool:
-    """Whether it hands the work to other optimizers (LossScaleOptimizer, MultiOptimizer): those are looked at in turn."""
+    """Whether it delegates to other optimizers (LossScaleOptimizer, MultiOptimizer), which are examined in turn."""
     for value in vars(optimizer).values():
         items = value if isinstance(value, (list, tuple)) else value.values() if isinstance(value, dict) else (value,)
         if any(isinstance(item, KerasOptimizer) for item in items):
@@ -51,7 +51,7 @@ def _rate_is_the_program_s(optimizer: Any) -> bool:
 
 
 def _apply_call(optimizer: Any, original: Any) -> Call | None:
-    """The whole update, if the learning rate is Keras' business alone."""
+    """The whole update, if Keras computes the learning rate."""
     if not _from_library(optimizer) or _rate_is_the_program_s(optimizer):
         return None
     return method_call(optimizer, f"keras {type(optimizer).__name__}.apply", original, trusted=True)

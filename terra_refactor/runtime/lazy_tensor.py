@@ -17,7 +17,7 @@ from terra_refactor.runtime.state import thread
 from terra_refactor.runtime.tf_internals import EagerTensor, Reference, Tensor, ops, tf
 
 _missing: dict[str, str] = {}
-"""Attributes that no tensor has, with the words for it: Keras asks every tensor for a mask, and TensorFlow's answer takes long."""
+"""Attributes that no tensor has, with their error message: Keras asks every tensor for a mask, and TensorFlow's lookup is slow."""
 _MOST_MISSING = 256
 
 
@@ -59,7 +59,7 @@ class LazyTensor(Tensor):  # type: ignore[misc]
         return value
 
     def _release(self) -> None:
-        """The value is there: nothing of the run is needed any more, and a kept scalar keeps a scalar."""
+        """Drop references to the run after the value is known. A kept scalar keeps only a scalar."""
         self._run = self._owner = None
 
     def __getattr__(self, name: str) -> Any:
@@ -150,7 +150,7 @@ class LazyTensor(Tensor):  # type: ignore[misc]
         return self._real().__tf_tensor__(dtype, name)
 
     def _real(self) -> Any:
-        """The real tensor, with what was set on this one: Keras looks for the logits on what a softmax gave."""
+        """The real tensor with the attributes of this one: Keras reads the logits from the result of a softmax."""
         real = self._force()
         if self.__dict__:
             for name, item in self.__dict__.items():
@@ -204,7 +204,7 @@ _many = _FEW  # so many entries are a reason to look which of them are dead
 
 
 def keep(references: list[weakref.ref[LazyTensor]]) -> None:
-    """These outlive the segments that made them: the program has them still."""
+    """Note tensors that outlive their segments because the program references them."""
     _kept.extend(references)
     if len(_kept) > _many:
         any_kept()

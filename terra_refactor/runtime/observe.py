@@ -65,7 +65,7 @@ class Observation:
         self._dynamic: dict[int, tuple[Any, Any, int | None]] = {}  # id -> (tensor, source, bound)
 
     def add_argument(self, tensor: Any, source: Any, bound: int | None) -> None:
-        """A dynamic tensor that the call was given."""
+        """Add a dynamic tensor argument of the call."""
         self._dynamic[id(tensor)] = (tensor, source, bound)
 
     def is_dynamic(self, tensor: Any) -> bool:
@@ -77,12 +77,12 @@ class Observation:
             self.intrinsic = intrinsic
 
     def saw_value(self, tensor: Any) -> None:
-        """Python looked at the value of `tensor` inside the call."""
+        """Note that Python read the value of `tensor` during the call."""
         if id(tensor) in self._dynamic and not self.trusted:
             self.refuse("looks at a value")
 
     def saw_operation(self, name: str, args: Any, result: Any) -> None:
-        """One raw operation ran with `args` (operands first) and gave `result`."""
+        """Note a raw operation with its arguments (operands first) and its result."""
         self.ops += 1
         definition = op_definition(name)
         if definition is None:

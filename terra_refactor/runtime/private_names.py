@@ -91,7 +91,7 @@ SOUGHT: Final = names(
     _operations _override_operator _rng _self_ _tf_api_names _tf_api_names_v1
     """
 )
-"""Names that may be missing: of graphs, passed over, or asked for with a default (`self_test.lost_attribute` looks for some)."""
+"""Names that may be missing: of graphs, skipped, or read with a default (`self_test.lost_attribute` checks some)."""
 
 
 def lost_name() -> str | None:

@@ -32,7 +32,7 @@ class Epoch:
 
 
 class CoExecutionWarning(UserWarning):
-    """A function that was to be co-executed runs eagerly from now on, and why."""
+    """A co-executed function runs eagerly from now on; the message says why."""
 
 
 _numbers = itertools.count(1)
@@ -102,7 +102,7 @@ class Program:
         return not (self.writes.isdisjoint(other.writes | other.reads) and self.reads.isdisjoint(other.writes))
 
     def root(self, settings: tuple[Any, ...]) -> Node:
-        """Where every segment begins, for the present state of layers and optimizers, and of the global settings."""
+        """Start node of every segment for the current state of layers, optimizers and global settings."""
         state = (Epoch.value, settings)
         found = self.roots.get(state)
         if found is None:
@@ -112,13 +112,13 @@ class Program:
         return found
 
     def count_path(self) -> None:
-        """A segment was recorded to its end."""
+        """Count a path whose recording is complete."""
         self.paths += 1
         if self.paths > self.max_paths or self.nodes > MAX_NODES:
             self.frozen = True
 
     def sights_before_building(self) -> int:
-        """The number of times that the end of a segment must have been seen before it is worth compiling: more when there are many."""
+        """How often the end of a segment must be seen before it is compiled; more often if there are many."""
         return 0 if self.segments_built < 16 else 1 if self.segments_built < 48 else 3
 
     def operations(self) -> int:
@@ -134,15 +134,15 @@ class Program:
         self.immediates[call.name] += 1
 
     def refused(self, call: Call, reason: str) -> None:
-        """A call that cannot be deferred, and why."""
+        """Count a call that cannot be deferred, with the reason."""
         self.refusals.setdefault(call.name, reason)
 
     def fell_back(self, reason: str) -> None:
-        """The rest of a call, or the call, is eager."""
+        """Count a call that is eager from here on, with the reason."""
         self.fallbacks[reason] += 1
 
     def give_up(self, reason: str) -> None:
-        """Every later call is eager; said once."""
+        """Make every later call eager, with one warning."""
         if self.eager_reason is None:
             self.eager_reason = reason
             warnings.warn(f"{self.name} is no longer co-executed: {reason}", CoExecutionWarning, stacklevel=3)

@@ -83,7 +83,7 @@ def seeded(run: Any, name: str, args: Any) -> tuple[Call, tuple[Any, ...]] | Non
 
 
 def before_kernel(fast_path: Any, ctx: Any, name: str, args: Any) -> None:
-    """A kernel is about to draw: first it draws what was drawn without it."""
+    """Called before a kernel draws: advances it past the numbers that were drawn without it."""
     if name in _CALLS:
         attributes = _seeds(args)
         if not attributes.get("seed") and not attributes.get("seed2"):
@@ -96,13 +96,13 @@ def before_kernel(fast_path: Any, ctx: Any, name: str, args: Any) -> None:
 
 
 def forget_kernels() -> None:
-    """The kernels were thrown away, with their states."""
+    """Note that TensorFlow has deleted its kernels and their states."""
     _drawn.clear()
     _unseen.clear()
 
 
 def may_look_away() -> bool:
-    """Whether no kernel has to catch up: then draws may go on unseen. From then on kernels draw, until they are thrown away."""
+    """Whether no kernel is behind, so that draws need no hook. From then on kernels draw until they are deleted."""
     if _drawn:
         return False
     _unseen[:] = [True]

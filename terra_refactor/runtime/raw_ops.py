@@ -199,7 +199,7 @@ def _touches_state(name: Any, values: Any) -> bool:
 
 
 def _before_in_crowd(run: Any, operands: Any) -> None:
-    """An operation really runs on a thread with a run, while another thread has one."""
+    """Called before an operation executes on a thread with a run while another thread has one."""
     if run.passive:
         foreign.before_operation()
         return
@@ -209,7 +209,7 @@ def _before_in_crowd(run: Any, operands: Any) -> None:
 
 
 def fast_path(ctx: Any, name: str, label: Any, *args: Any) -> Any:
-    """In place of TFE_Py_FastPathExecute."""
+    """Replaces TFE_Py_FastPathExecute."""
     run = thread.run
     if run is None or run.depth:
         if not _HOLDERS.isdisjoint(map(type, args)) and _has_lazy(args):
@@ -296,7 +296,7 @@ def _tape_question(real: Any) -> Any:
 
 
 def suspend() -> None:
-    """From here on nothing may be deferred: recording is stopped, watched or doubled in a way the trace has no event for."""
+    """Defer nothing from here on: recording is stopped, watched or duplicated in a way that the trace does not represent."""
     run = thread.run
     if run is not None and run.tld.is_eager:
         if not run.depth:
@@ -307,7 +307,7 @@ def suspend() -> None:
 
 
 def resume() -> None:
-    """The end of what `suspend` began; a block that was begun before this run, or in another, changes nothing."""
+    """End `suspend`. A block that began before this run, or in another, changes nothing."""
     run = thread.run
     if run is not None and run.tld.is_eager and run.suspended > 0:
         run.suspended -= 1
@@ -334,7 +334,7 @@ def _resume(real: Any) -> Any:
 
 
 def _accumulate(real: Any) -> Any:
-    """A forward accumulator sees every operation of its thread."""
+    """Defer nothing under a forward accumulator, which records every operation of its thread."""
 
     def enter(accumulator: Any) -> Any:
         suspend()
@@ -365,7 +365,7 @@ def count_accumulators() -> None:
 
 
 def _in_device(real: Any) -> Any:
-    """Operations are placed where a scope says: those in it are run as they come."""
+    """Run operations in a device scope at once, where the scope places them."""
 
     def enter(self: Any) -> Any:
         suspended = _places(self._device_name)
@@ -397,7 +397,7 @@ def _out_of_device(real: Any) -> Any:
 
 
 def _capture(real: Any) -> Any:
-    """A graph that closes over a deferred tensor closes over the real one."""
+    """Make a deferred tensor real before a graph captures it."""
 
     def capture(self: Any, tensor: Any, *args: Any, **kwargs: Any) -> Any:
         return real(self, real_value(tensor), *args, **kwargs)
@@ -419,7 +419,7 @@ def _constant_hook(real: Any) -> Any:
 
 
 def _add_callback(real: Any) -> Any:
-    """Callbacks see every operation, with its value: from here on nothing is deferred in this call."""
+    """Defer nothing in this call from here on: callbacks get every operation with its value."""
 
     def add_op_callback(self: Any, callback: Any) -> Any:
         run = thread.run
@@ -431,7 +431,7 @@ def _add_callback(real: Any) -> Any:
 
 
 def _numpy_hook(real: Any) -> Any:
-    """While recording, looking at a value is a cut; inside a call it is a reason not to defer that call."""
+    """Reading a value ends the segment while recording; in a deferred call it prevents deferring that call."""
 
     def _numpy(self: Any) -> Any:
         run = thread.run

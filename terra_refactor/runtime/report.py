@@ -20,7 +20,7 @@ _speculations: weakref.WeakSet[Any] = weakref.WeakSet()
 
 
 def register(program: Program) -> None:
-    """A program is to appear in the report, after its function is gone, too."""
+    """Add a program to the report, which shows it even after its function is gone."""
     _programs.add(program)
     program.at_end = _remember
 
@@ -32,7 +32,7 @@ def _remember(program: Program) -> None:
 
 
 def register_speculation(speculation: Any) -> None:
-    """A speculative function is to appear in the report."""
+    """Add a speculative function to the report."""
     _speculations.add(speculation)
 
 

@@ -105,7 +105,7 @@ class Run(Encoder):
     # --- segments ----------------------------------------------------------------------------------------------
 
     def keep_facts(self, nodes: list[Node]) -> None:
-        """What the path knows of values outlives the segment that made them."""
+        """Keep the values that the path fixes beyond the segment that made them."""
         slots = self.slots
         for node in nodes:
             if node.has_facts:
@@ -132,7 +132,7 @@ class Run(Encoder):
         return fact is not None and fact.value is not None
 
     def start_segment(self) -> None:
-        """Begin at the root again; whatever was made before is outside now."""
+        """Begin a segment at the root. Earlier tensors are inputs from now on."""
         recorded, real, slots, specs = self.recorded, self.real, self.slots, self.slot_specs
         if real and thread.recording():
             run_tapes.note_use(self, self.node, [real_of(slot) for slot in slots])
@@ -162,7 +162,7 @@ class Run(Encoder):
         self.node = self.program.root(global_settings())
 
     def hand_over_kept(self) -> None:
-        """What has outlived its segment may outlive the run."""
+        """Keep tensors that may outlive the run."""
         keep(self.kept)
         self.kept = []
 
@@ -222,7 +222,7 @@ class Run(Encoder):
             self.flushing = 0
 
     def force(self, lazy: LazyTensor) -> None:
-        """Python asks for the value of a deferred tensor."""
+        """Compute a deferred tensor whose value Python needs."""
         if thread.run is not self:
             self.force_from_elsewhere(lazy)
             return
@@ -230,11 +230,11 @@ class Run(Encoder):
         self.cut((lazy,))
 
     def force_from_elsewhere(self, lazy: LazyTensor) -> None:
-        """A deferred tensor was handed to another thread, which asks for its value."""
+        """Compute a deferred tensor for another thread."""
         foreign.ask_for(self, lazy)
 
     def share(self) -> None:
-        """Another thread runs operations at the same time: the rest of this call is eager."""
+        """Make the rest of this call eager, because another thread executes operations."""
         with self.lock:  # it may be running what is pending
             self.bail_out("another thread runs operations at the same time")
 
@@ -261,7 +261,7 @@ class Run(Encoder):
         self.real = True
 
     def bail_out(self, reason: str) -> None:
-        """The rest of this call is eager."""
+        """Make the rest of this call eager."""
         self.cut()
         wait_for_segments()
         self.program.fell_back(reason)
@@ -489,7 +489,7 @@ class Run(Encoder):
         return result
 
     def _raises(self, child: Node, key: Any, error: Exception) -> None:
-        """A call that failed is run at once the next time: it will fail again, or it depends on values."""
+        """Run a call that failed at once the next time: it fails again, or depends on values."""
         assert child.call is not None
         self.program.refused(child.call, f"raised {type(error).__name__}")
         child.kind = Kind.IMMEDIATE
@@ -526,7 +526,7 @@ class Run(Encoder):
             self.log = outer
 
     def add_node(self, child: Node, key: Any, log: Observation, result: Any) -> Any:
-        """Hang a call that just ran into the trie, as what the observation allows."""
+        """Add a call that just ran to the trie, with the kind that its observation allows."""
         call = child.call
         assert call is not None
         specs: list[SlotSpec] = []
@@ -569,7 +569,7 @@ class Run(Encoder):
         return result
 
     def bind(self, child: Node, tensors: list[Any]) -> None:
-        """The tensors that a real call just made are slots from here on."""
+        """Make the tensors that a real call just returned slots."""
         for tensor in tensors:
             self.ids[id(tensor)] = len(self.slots)
             self.slots.append(tensor)

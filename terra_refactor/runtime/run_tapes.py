@@ -44,7 +44,7 @@ class TapeState:
 
 
 def real_push(tape: Any) -> None:
-    """Really enter a tape."""
+    """Enter a tape now."""
     tape._recording = (
         False  # first: `with` leaves a tape alone that does not record, and cannot leave one that is not there
     )
@@ -61,7 +61,7 @@ def real_push(tape: Any) -> None:
 
 
 def know_tapes() -> None:
-    """No tape records on this thread: from here on every one is known."""
+    """Reset the list of tapes; none records on this thread."""
     thread.tapes.clear()
     thread.generation = hooks.generation
 
@@ -78,7 +78,7 @@ def drop(tape: Any) -> None:
 
 
 def real_pop(tape: Any) -> None:
-    """Really leave a tape."""
+    """Leave a tape now."""
     if type(tape._tape) is VirtualTape:  # entered in a segment that an interruption has ended
         tape._tape, tape._recording = None, False
         return
@@ -91,7 +91,7 @@ def real_pop(tape: Any) -> None:
 
 
 def real_gradient(tape: Any, *args: Any, **kwargs: Any) -> Any:
-    """Really ask for gradients; a tape that still records and is not persistent stops first."""
+    """Compute gradients now. A tape that still records and is not persistent stops first."""
     with held():  # TensorFlow calls Python back from C++, where an exception of a handler is lost
         result = original_gradient(tape, *args, **kwargs)
     if not tape._recording:
@@ -129,7 +129,7 @@ def _immediate(run: Any, call: Call, tape: Any, args: Any, kwargs: Any) -> Any:
 
 
 def note_use(run: Any, last: Node, values: Any) -> None:
-    """A segment that ends at `last` has run under a real tape: what it worked on."""
+    """Note the operands of a segment that ended at `last` under a real tape."""
     if last.operands is None:
         found: set[int] = set()
         node: Node | None = last
@@ -152,7 +152,7 @@ def note_use(run: Any, last: Node, values: Any) -> None:
 
 
 def _note_late_watch(run: Any, tensors: Any) -> None:
-    """A real tape begins to watch tensors: the next time, the segments that have worked on them run one by one (see `flush`)."""
+    """A real tape begins to watch tensors: the next time, the operations of segments that used them run one by one (see `flush`)."""
     for tensor in tensors:
         if isinstance(tensor, (list, tuple)):
             _note_late_watch(run, tensor)
@@ -259,7 +259,7 @@ def _deferrable_event(
 
 
 def _deferred(run: Any, call: Call, tape: Any, index: int, child: Node) -> Any:
-    """The event waits; the tape object already looks as if it had happened."""
+    """Defer an event; the tape object looks as if it had happened."""
     if call is PUSH:
         if tape._tape is None:
             tape._tape = VirtualTape()

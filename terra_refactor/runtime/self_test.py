@@ -58,11 +58,11 @@ INTERFACES: Final[tuple[tuple[Any, str, tuple[str, ...]], ...]] = (
 CALLS: Final = 3
 MOST_CALLS: Final = 24
 SEGMENTS: Final = 2
-"""So many segments must have run after so many calls of the small program; at most so many calls are made."""
+"""Segments that must have run, calls of the small program after which they must, and maximum number of calls."""
 
 
 def changed_interface() -> str | None:
-    """The first of the interfaces that takes other parameters. To be asked before the hooks are in place."""
+    """The first of the interfaces with other parameters. To be called before the hooks are installed."""
     for owner, name, expected in INTERFACES:
         found = tuple(inspect.signature(getattr(owner, name)).parameters)
         if found[: len(expected)] != expected:
@@ -71,7 +71,7 @@ def changed_interface() -> str | None:
 
 
 def lost_attribute() -> str | None:
-    """The first of the attributes that is not there: asked for with a default, it would be missed by nobody.
+    """The first of the attributes that is missing. Code reads them with a default, so it would not fail.
 
     The objects have names of their own and no weights, so that neither Keras' counters nor random streams move.
     """

@@ -30,7 +30,7 @@ class Snapshot:
                 self.values.append((handle, tf.constant(value.numpy(), dtype)))  # a copy: updates may be in place
 
     def restore(self) -> None:
-        """Put the values back."""
+        """Restore the values."""
         for handle, value in self.values:
             tf.raw_ops.AssignVariableOp(resource=handle, value=value)
 

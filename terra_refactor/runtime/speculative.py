@@ -28,7 +28,7 @@ from terra_refactor.runtime.tf_internals import KerasVariable, Variable, context
 
 
 class SpeculationWarning(UserWarning):
-    """A function is not the same as a graph, and stays eager."""
+    """A function differs as a graph and stays eager."""
 
 
 class Speculation:
@@ -124,7 +124,7 @@ class Speculation:
 
 
 class _State:
-    """Everything that a call may change and that we can put back."""
+    """Everything that a call may change and that can be restored."""
 
     def __init__(self, function: Callable[..., Any], args: Any, kwargs: Any) -> None:
         self.variables = _variables_of(function, args, kwargs)

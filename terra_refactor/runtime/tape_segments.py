@@ -59,7 +59,7 @@ class Entry:
 
 
 class _Pending:
-    """Stands on a tape for a result that may not have been computed yet: what the tape asks for is known without waiting."""
+    """Placeholder on a tape for a result that may not be computed yet; the tape gets what it needs without waiting."""
 
     __slots__ = ("_id", "_shape", "dtype")
 
@@ -271,7 +271,7 @@ def _differentiable(entry: Entry) -> Any:
 def build_tape_segment(
     program: Any, nodes: Sequence[Node], values: Sequence[Any], inputs: Sequence[Any], live: tuple[int, ...]
 ) -> TapeSegment:
-    """Trace the nodes; the functions are made when it is known what the tape watches."""
+    """Trace the nodes. The backward functions are made when it is known what the tape watches."""
     sources = find_sources(nodes)
     graph = trace_nodes(fresh_name(program.name), nodes, sources, values, inputs, live)
     return TapeSegment(

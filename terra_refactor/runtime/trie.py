@@ -74,7 +74,7 @@ class Rebuild:
 
 @dataclass(frozen=True, slots=True)
 class Hung:
-    """A tensor, and what hangs on it as Python attributes (Keras leaves the logits on what a softmax gives)."""
+    """A tensor with its Python attributes (Keras leaves the logits on the result of a softmax)."""
 
     item: Any
     names: tuple[str, ...]
@@ -192,7 +192,7 @@ class Node:
     hits: int = 0
 
     def forget_special(self, general: Any) -> None:
-        """What was recorded for the first value goes: it takes the general way from now on, and nothing is compiled for it alone."""
+        """Remove the recording for the first value, which uses the general one from now on; nothing is compiled for it alone."""
         special = self.relaxed.get(general)
         if special is not None:
             self.children.pop(special, None)

@@ -45,7 +45,7 @@ def collect(template: Any, value: Any, first: int, found: list[Any]) -> bool:
 
 
 def hung_on(tensor: Any) -> dict[str, Any]:
-    """Attributes of a tensor, deferred or not: what was set on the deferred one came last."""
+    """Attributes of a tensor, deferred or not. Those of the deferred one are newer."""
     own: dict[str, Any] = tensor.__dict__
     if type(tensor) is LazyTensor and tensor._value is not None:
         below = tensor._value.__dict__
