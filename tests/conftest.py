@@ -37,6 +37,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: place_of(item.nodeid))
 
 
+def pytest_collection_finish() -> None:
+    """Leaves out of later collections of garbage all that is imported: Keras, and tests, collect it hundreds of times."""
+    gc.collect()
+    gc.freeze()
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Looks for garbage less often, for analyses make few cycles; writes down what each test takes, if that is wanted."""
     gc.set_threshold(50_000, 10, 10)

@@ -7,6 +7,7 @@ tests that do not ask for this. As a script: the process that waits; it reads re
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import signal
@@ -118,6 +119,7 @@ def wait_for_work(bootstrap: str) -> None:
 
     from terra_refactor.verify.child.main import main  # noqa: PLC0415 - of the package that was registered above
 
+    gc.freeze()
     endings: dict[int, str] = {}
 
     def ended(_signal: int, _frame: FrameType | None) -> None:
