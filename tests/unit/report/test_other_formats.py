@@ -141,21 +141,35 @@ def test_junit_counts_and_survives_what_xml_does_not_allow() -> None:
     assert "bell \N{REPLACEMENT CHARACTER} & <tag>" in root.findall(".//failure")[0].attrib["message"]
 
 
-def test_junit_names_stay_when_lines_move_and_differ_within_a_file(project: Path) -> None:
+def test_junit_names_stay_when_lines_move_and_other_findings_come(project: Path) -> None:
     def names() -> list[tuple[str, str]]:
         root = ElementTree.fromstring(to_junit(analyzed()).encode())
         return [(case.attrib["classname"], case.attrib["name"]) for case in root.iter("testcase")]
 
     file = project / "pkg" / "train.py"
-    twice = file.read_text(encoding="utf-8").replace(
-        '    show("ä😀", x)\n', '    show("ä😀", x)\n    print(w)\n    print(w)\n'
-    )
+    shown = '    show("ä😀", x)\n'
+    twice = file.read_text(encoding="utf-8").replace(shown, f"{shown}    print(w)\n    print( w)\n    print(w)\n")
     file.write_text(twice, encoding="utf-8")
     before = names()
-    assert ("pkg/train.py", "TR101 host-print-or-log in step (2)") in before
+    of_rule = "TR101 host-print-or-log in step: "
+    assert {name for _, name in before if name.startswith(of_rule)} >= {
+        f"{of_rule}print(w)",
+        f"{of_rule}print( w)",
+        f"{of_rule}print(w) (2)",
+    }
     assert len(set(before)) == len(before)
     file.write_text("# one line more\n" + twice, encoding="utf-8")
     assert names() == before
+    # the first finding of the function is another one now
+    file.write_text(twice.replace(shown, f"    print(x)\n{shown}"), encoding="utf-8")
+    assert sorted(names()) == sorted([*before, ("pkg/train.py", f"{of_rule}print(x)")])
+    # long lines that begin alike
+    long = [f"    print({'w + ' * 30}{number})\n" for number in (1, 2)]
+    file.write_text(twice.replace(shown, "".join([*long, shown])), encoding="utf-8")
+    added = {name for _, name in names()} - {name for _, name in before}
+    file.write_text(twice.replace(shown, f"{long[1]}{shown}"), encoding="utf-8")
+    (alone,) = {name for _, name in names()} - {name for _, name in before}
+    assert len(added) == 2 and alone in added and len(alone) < 140
 
 
 def test_rdjson_counts_bytes_and_suggests_changes(project: Path) -> None:
