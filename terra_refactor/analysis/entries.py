@@ -23,6 +23,7 @@ from terra_refactor.analysis.facts import EntryKind, ObjectKind
 from terra_refactor.analysis.frames import Frame, Summary
 from terra_refactor.analysis.freezing import freeze_in
 from terra_refactor.analysis.signatures import as_signed
+from terra_refactor.analysis.stand_in_classes import class_shown
 from terra_refactor.domain.evidence import Evidence
 from terra_refactor.domain.lattice import join, python_type
 from terra_refactor.domain.state import CLASS, EXISTS
@@ -113,11 +114,17 @@ def entry_parameters(
             value, reason = replace(_unknown(name), reason=NAMED_LIKE_A_TENSOR), Evidence.KEYWORD
         else:
             value, reason = _unknown(name), Evidence.NONE
+        if reason is Evidence.NONE and (cls := class_shown(engine, code, name, default)) is not None:
+            value, reason = engine.instance_for_entry(cls), Evidence.DEFAULT
         if name in recorded and reason in (Evidence.NONE, Evidence.KEYWORD, Evidence.DEFAULT):
             suggested = _recorded(name)
             value = suggested if reason is not Evidence.DEFAULT else join(value, suggested)
             reason = Evidence.RECORDED
-        if default is not None and reason is not Evidence.DEFAULT and name not in signature:
+        if (
+            default is not None
+            and (reason is not Evidence.DEFAULT or isinstance(value, Reference))
+            and name not in signature
+        ):
             value = join(value, default)
         values[name], evidence[name] = value, reason
     return values, evidence, kind

@@ -30,8 +30,9 @@ from terra_refactor.domain.value import (
     Value,
     members,
 )
+from terra_refactor.facts.code import CodeFacts
 from terra_refactor.facts.codes import Codes
-from terra_refactor.facts.records import Call, ClassMade, Literal
+from terra_refactor.facts.records import AttributeRead, Call, ClassMade, Literal, NameRead, Return
 from terra_refactor.ir.function import Function, FunctionKind, ParameterKind
 from terra_refactor.ir.ids import FunctionId
 from terra_refactor.ir.program import Program
@@ -185,7 +186,35 @@ def _is_called_on_temporaries(codes: Codes, facts: ProgramFacts, code: Function,
             made = facts.value_in(caller.context, call.owner)
             if made is not None and any(isinstance(member, Reference) for member in members(made)):
                 return True
-    return False
+    return any(
+        _is_taken_from_temporary(codes.of(reader), facts, read)
+        for reader in codes.readers_of(code.name)
+        for read in codes.of(reader).of_kind(AttributeRead)
+        if read.name == code.name
+    )
+
+
+def _is_taken_from_temporary(code: CodeFacts, facts: ProgramFacts, read: AttributeRead) -> bool:
+    """Whether a bound method outlives its object: `return Class(...).method`, also through a local variable."""
+    readers = [code.facts[number] for number in code.readers(read.op)]
+    if any(isinstance(reader, Call) and reader.function == read.op for reader in readers):
+        return False
+    owner = code.facts[read.owner]
+    if isinstance(owner, NameRead) and owner.is_own:
+        stored = code.writes.get(owner.name, ())
+        is_returned = any(isinstance(reader, Return) for reader in readers)
+        made = stored[0].value if is_returned and len(stored) == 1 else None
+    else:
+        made = read.owner
+    if made is None or not isinstance(code.facts[made], Call):
+        return False
+    held = (facts.value_in(context.id, made) for context in facts.contexts_of(code.function.id))
+    return any(
+        isinstance(member, Reference) and facts.objects[member.object].op == made
+        for value in held
+        if value is not None
+        for member in members(value)
+    )
 
 
 def is_test_code(codes: Codes, facts: ProgramFacts, code: Function) -> bool:

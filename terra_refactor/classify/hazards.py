@@ -19,7 +19,7 @@ from terra_refactor.classify.conversion import is_never_converted, leaves_conver
 from terra_refactor.classify.decision import Decision
 from terra_refactor.classify.each_context import EachContext
 from terra_refactor.classify.first_time import runs_first_time, written_through_call
-from terra_refactor.classify.keyed_creation import is_made_for_each
+from terra_refactor.classify.keyed_creation import made_for_each
 from terra_refactor.classify.scratch import is_scratch, readers_outside
 from terra_refactor.classify.trace_counts import may_be_filled_before, sets_up_new_object
 from terra_refactor.domain.effect import Effect, EffectKind, EffectSite, RootKind
@@ -346,7 +346,7 @@ class HazardMap:
                 effect.site,
                 effect.via,
                 rule.says_of(effect.kind, *self._written_of(effect), str(effect.target)),
-                self._assumption(effect) or self._filled_before(context, effect),
+                self._assumption(effect) or self._filled_before(context, effect) or self._same_key(effect),
                 cure,
                 is_effect=True,
             )
@@ -362,6 +362,15 @@ class HazardMap:
             for site in (*effect.via, effect.site)
             for inner in self.facts.contexts_of(FunctionId(site.module, site.function))
         )
+
+    def _same_key(self, effect: Effect) -> str | None:
+        """Assumption under which a variable that is made once per key is made in the first trace."""
+        chain = (*effect.via, effect.site) if effect.kind is EffectKind.VARIABLE_CREATION else ()
+        for position, site in enumerate(chain):
+            if self.is_guarded(self.program.function(FunctionId(site.module, site.function)), site.op):
+                parameter = made_for_each(self.facts, self.index, self.view, chain[: position + 1])
+                return f"all calls bring the same key with `{parameter}`" if parameter else None
+        return None
 
     def _filled_before(self, context: ContextFacts, effect: Effect) -> str | None:
         """Assumption under which a write never happens in this graph."""
@@ -450,7 +459,7 @@ class HazardMap:
                 and self.is_guarded(code, site.op)
                 and not (
                     effect.kind is EffectKind.VARIABLE_CREATION
-                    and is_made_for_each(self.facts, self.index, self.view, chain[: position + 1])
+                    and made_for_each(self.facts, self.index, self.view, chain[: position + 1]) is not None
                 )
             ):
                 # an object created the first time is kept; a tensor of the trace has no value then

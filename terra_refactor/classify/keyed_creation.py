@@ -1,11 +1,11 @@
 """Objects created once per key in a cache of variables, layers or optimizers, and whether later calls bring new keys.
 
-Computes: what the tested key is computed from, up the calls that lead there. Needs: the facts of the program. Gives: `is_made_for_each`.
+Computes: what the tested key is computed from, up the calls that lead there. Needs: the facts of the program. Gives: `made_for_each`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 
 from terra_refactor.analysis.facts import ContextFacts, ProgramFacts
@@ -18,26 +18,41 @@ from terra_refactor.ir.function import Function, FunctionKind
 from terra_refactor.ir.ids import FunctionId, OpId
 
 
-def is_made_for_each(
+def made_for_each(
     facts: ProgramFacts,
     codes: Callable[[FunctionId], CodeFacts],
     views: Callable[[ContextFacts], ContextView],
     chain: Sequence[EffectSite],
-) -> bool:
+) -> str | None:
     """Whether what is made under a test at the end of a chain of calls is made for each value of a parameter of the outermost function.
 
-    Calls must bring several values, to each function on the way.
+    Empty: calls bring several, to each function on the way. A parameter: other code calls it, and may bring several. None: neither.
     """
+    *_, (code, names) = steps = list(_steps(facts, codes, views, chain))
+    if all(_are_several(facts, inner.function, read) for inner, read in steps):
+        return ""
+    found = facts.functions[code.function.id]
+    own = 1 if code.function.kind is FunctionKind.METHOD else 0
+    open_names = [each.name for each in found.parameters[own:] if each.name in names]
+    return open_names[0] if open_names and (found.open_callers or not found.callers) else None
+
+
+def _steps(
+    facts: ProgramFacts,
+    codes: Callable[[FunctionId], CodeFacts],
+    views: Callable[[ContextFacts], ContextView],
+    chain: Sequence[EffectSite],
+) -> Iterator[tuple[CodeFacts, AbstractSet[str]]]:
+    """The functions on a chain of calls from the test outwards, each with its variables that the tested key is computed from."""
     code = codes(FunctionId(chain[-1].module, chain[-1].function))
     tests = [region.subject for region in code.around(chain[-1].op) if region.kind is RegionKind.IF]
     names = _read_by(code, [test for test in tests if test is not None])
     for site in reversed(chain[:-1]):
-        if not _are_several(facts, code.function, names):
-            return False
+        yield code, names
         outer = FunctionId(site.module, site.function)
         names = _given_from(code, names, [views(context) for context in facts.contexts_of(outer)], site.op)
         code = codes(outer)
-    return _are_several(facts, code.function, names)
+    yield code, names
 
 
 def _are_several(facts: ProgramFacts, code: Function, names: AbstractSet[str]) -> bool:

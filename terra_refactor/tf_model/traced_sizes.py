@@ -110,6 +110,7 @@ _SAME_CONTENT: Final = frozenset(
     }
 )
 """Operations whose content follows from shapes, and from what is written there."""
+_GATHERS: Final = ("tensorflow.gather", "tensorflow.gather_nd")
 _SPECIAL: Final = frozenset(
     {
         *LOSES_RANK,
@@ -121,6 +122,7 @@ _SPECIAL: Final = frozenset(
         *_OF_NUMBERS,
         *("tensorflow.where", "tensorflow.RaggedTensor.to_tensor", "tensorflow.strings.split"),
         *("tensorflow.io.decode_raw", "tensorflow.repeat", "tensorflow.concat"),
+        *_GATHERS,
     }
 )
 
@@ -234,6 +236,13 @@ def _roots_of_shape(value: Value | None) -> int:
     return found
 
 
+def _roots_of_first(value: Value | None) -> int:
+    """For which graphs the first size of a tensor is open."""
+    if not isinstance(value, TensorValue):
+        return 0
+    return roots_of(value.type.shape[0]) if value.type.shape else value.traced.first
+
+
 def _with_open_sizes(name: str, call: BoundCall, result: Value) -> Value:
     """The result with the sizes open that the function's own kind or its arguments say."""
     argument = call.argument
@@ -272,10 +281,14 @@ def _with_open_sizes(name: str, call: BoundCall, result: Value) -> Value:
         return _with_open_axes(result, (0, 1) if known else (0, 1, 2), EVERYWHERE)
     if name == "tensorflow.repeat":
         return _of_repeat(call, result)
+    if name in _GATHERS and (read.is_none(argument("axis")) or read.known_integer(argument("axis")) == 0):
+        indices = argument("indices")
+        open_first = isinstance(result, TensorValue) and result.type.shape is None
+        return _with_open_axes(result, (0,), _roots_of_first(indices)) if open_first else result
     if name == "tensorflow.concat" and read.known_integer(argument("axis")) == 0:
         roots = 0
         for part in read.elements(argument("values")) or ():
-            roots |= part.traced.first if isinstance(part, TensorValue) and part.type.shape is None else 0
+            roots |= _roots_of_first(part) if isinstance(result, TensorValue) and result.type.shape is None else 0
         return _with_open_axes(result, (0,), roots)
     if name == "tensorflow.reshape":
         return _of_reshape(call, result)

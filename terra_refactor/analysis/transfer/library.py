@@ -53,7 +53,7 @@ from terra_refactor.analysis.transfer.keras_training import KERAS_TRAINING
 from terra_refactor.analysis.transfer.layer_weights import note_input
 from terra_refactor.analysis.transfer.loaded_numbers import LOADED_NUMBERS
 from terra_refactor.analysis.transfer.replicas import REPLICA_FUNCTIONS
-from terra_refactor.analysis.transfer.special_methods import asked_of_object, format_object
+from terra_refactor.analysis.transfer.special_methods import asked_of_object, format_object, note_array_of
 from terra_refactor.analysis.transfer.tensor_arrays import TENSOR_ARRAYS
 from terra_refactor.analysis.transfer.weight_functions import call_weight_functions
 from terra_refactor.domain.dtype import DType, dtype_named
@@ -135,6 +135,7 @@ def call_library(
     if asked is not None:
         _note_effects(site, name, registry.lookup(name), receiver, arguments)
         return asked
+    note_array_of(site, name, arguments)
     if name == FORMAT_METHOD:
         for value in (*arguments.positional, *(value for _, value in arguments.keywords)):
             format_object(site, value)

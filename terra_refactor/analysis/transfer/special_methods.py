@@ -1,6 +1,7 @@
 """Built-in functions that ask an object of the program: `int(x)` runs its `__int__`, `str(x)` and `f"{x}"` its `__str__`.
 
-Computes: what the method gives, with its effects. Needs: class look-up, calls. Gives: `asked_of_object`, `format_object`, `as_index`.
+Computes: what the method gives, with its effects. Needs: class look-up, calls. Gives: `asked_of_object`, `note_array_of`, `format_object`,
+`as_index`.
 Ignores: `__hash__` and `__eq__`, which containers ask.
 """
 
@@ -56,6 +57,14 @@ def asked_of_object(site: Site, name: str, arguments: CallArguments) -> Value | 
     results = [_ask(site, member, looked_for, CallArguments(further)) for member in members(arguments.positional[0])]
     known = [result for result in results if result is not None]
     return join_all(known) if known and len(known) == len(results) else None
+
+
+def note_array_of(site: Site, name: str, arguments: CallArguments) -> None:
+    """Runs the `__array__` of objects that NumPy or TensorFlow gets, for what it does besides."""
+    if name.startswith(("numpy.", "tensorflow.", "keras.")):
+        for value in (*arguments.positional, *(value for _, value in arguments.keywords)):
+            for member in members(value):
+                _ask(site, member, ("__array__",), CallArguments())
 
 
 def format_object(site: Site, value: Value) -> None:

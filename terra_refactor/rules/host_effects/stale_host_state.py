@@ -7,14 +7,13 @@ from typing import Final, TypeAlias
 
 from terra_refactor.analysis.facts import ContextFacts, ContextId, EntryKind
 from terra_refactor.domain.effect import EffectKind
-from terra_refactor.domain.value import FALSE, UnknownValue, Value, members
+from terra_refactor.domain.value import FALSE, UnknownValue, Value
 from terra_refactor.facts.code import CodeFacts
 from terra_refactor.facts.codes import ITEM
 from terra_refactor.facts.records import (
     AttributeRead,
     AttributeWrite,
     Call,
-    Choice,
     Fact,
     ItemDeletion,
     ItemRead,
@@ -24,7 +23,7 @@ from terra_refactor.facts.records import (
 )
 from terra_refactor.facts.view import ContextView, is_tensorflow_tensor
 from terra_refactor.facts.whole_program import with_all_callers
-from terra_refactor.ir.function import Function, FunctionKind
+from terra_refactor.ir.function import FunctionKind
 from terra_refactor.ir.ids import FunctionId, OpId
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
 from terra_refactor.tf_model.graph_traits import called_layer
@@ -210,9 +209,8 @@ def _of_unknown_objects(view: ContextView) -> Iterator[LocalHazard]:
         if not isinstance(held, AttributeRead | NameRead) or not view.all_of(read.owner, _is_unknown_object):
             continue
         name = read.name if isinstance(read, AttributeRead) else f"{held.name}{ITEM}"
-        if (held.name, name) in told or (
-            not any(_may_change(view, read, held.name, name, function) for function in view.codes.writers_of(name))
-            and not (isinstance(read, AttributeRead) and _changes_itself(view, held, read.name))
+        if (held.name, name) in told or not any(
+            _may_change(view, read, held.name, name, function) for function in view.codes.writers_of(name)
         ):
             continue
         told.add((held.name, name))
@@ -271,61 +269,6 @@ def _call_comes_between(
     calls = {call.op for call in around.calls if not running.isdisjoint(call.callees)}
     others = [call.op for call in around.calls if call.op not in calls and not changing.isdisjoint(call.callees)]
     return bool(calls) and _comes_between(view.codes.of(around.function), others, calls)
-
-
-def _changes_itself(view: ContextView, held: AttributeRead | NameRead, attribute: str) -> bool:
-    """Whether a method of a class sets an attribute of its object, where a default or `config or Config()` shows objects of that class."""
-    setters: dict[str, None] = {}
-    for function in view.codes.writers_of(attribute):
-        code = view.codes.of(function)
-        first = code.function.parameters[0].name if code.function.takes_self else None
-        owners = (code.facts[write.owner] for write in code.of_kind(AttributeWrite) if write.name == attribute)
-        if code.function.name not in _MAKERS and any(isinstance(o, NameRead) and o.name == first for o in owners):
-            assert code.function.parent is not None
-            setters[view.program.function(code.function.parent).name] = None
-    if not setters:
-        return False
-    if isinstance(held, NameRead):
-        shown = _shown_for(view, view.function.id, held.op)
-    else:
-        shown = (
-            value
-            for function in view.codes.writers_of(held.name)
-            for write in view.codes.of(function).of_kind(AttributeWrite)
-            if write.name == held.name
-            for value in _shown_for(view, function, write.value)
-        )
-    return any(view.class_of(value) in setters for value in shown)
-
-
-def _shown_for(view: ContextView, function: FunctionId, number: OpId) -> Iterator[Value]:
-    """What a result may be, alternatives that another one hides among it: those of a choice, a default, what a variable is set to."""
-    code = view.codes.of(function)
-    pending, seen = [number], {number}
-    while pending:
-        current = pending.pop()
-        match code.facts[current]:
-            case Choice(results=results):
-                further: tuple[OpId, ...] = results
-            case NameRead(name=name) as read if read.is_own:
-                further = tuple(write.value for write in code.writes.get(name, ()))
-                yield from _default_of(view, code.function, name)
-            case _:
-                further = ()
-                for context in view.facts.contexts_of(function):
-                    yield from members(view.of(context.id).value(current))
-        pending.extend(each for each in further if each not in seen)
-        seen.update(further)
-
-
-def _default_of(view: ContextView, function: Function, name: str) -> Iterator[Value]:
-    if function.parent is None:
-        return
-    made = view.codes.of(function.parent).maker_of(function.id)
-    default = None if made is None else dict(made.defaults).get(name)
-    if default is not None:
-        for context in view.facts.contexts_of(function.parent):
-            yield from members(view.of(context.id).value(default))
 
 
 def _assigns(code: CodeFacts, write: _Assignment, holder: str, name: str) -> bool:
