@@ -63,7 +63,7 @@ class Called:
     flags: Flags
     joined: Joined | None = None
     deep: bool = False
-    """So deep in a recursion that arguments are widened: no finished summary is looked for under these."""
+    """Whether the recursion is so deep that arguments are widened; then no finished summary is searched for."""
 
 
 Event: TypeAlias = "ObjectId | Told | Asked | Called"

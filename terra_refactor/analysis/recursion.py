@@ -33,7 +33,7 @@ class Running:
     boundary: State | None = None
     """Its reads so far identify the state it runs in."""
     reads: dict[HeapKey, Value | None] = field(default_factory=dict)
-    """So do those of its earlier rounds."""
+    """The reads of its earlier rounds, which identify that state, too."""
     absent: dict[HeapKey, None] = field(default_factory=dict)
     fixed: dict[HeapKey, None] = field(default_factory=dict)
     """The settled fields that earlier rounds read."""

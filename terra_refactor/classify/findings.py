@@ -125,7 +125,7 @@ def _in_graphs(
 def _is_set_by_compile(hazards: HazardMap, proof: Proof, context: ContextFacts, hazard: ReachedHazard) -> bool:
     """Whether Keras traces the code, and state that it reads is an attribute that only constructors and `compile` set.
 
-    `compile` has Keras make its graphs anew.
+    After `compile`, Keras makes its graphs again.
     """
     if hazard.rule != STALE_STATE.id or hazards.program.function(context.function).name not in _OF_FIT:
         return False

@@ -67,7 +67,7 @@ class SizeUse:
     """The size, or the sizes, and the context that has them."""
     is_curable: bool = False
     holds: str | None = None
-    """What must hold for the graph to give the same; None if it certainly does not."""
+    """The condition under which the graph gives the same; None if it certainly does not."""
 
 
 def open_size(value: Value, roots: int = HERE) -> OpenDim | None:

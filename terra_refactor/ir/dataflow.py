@@ -125,8 +125,8 @@ def reaching(
 ) -> dict[NodeId, Definitions]:
     """The definitions that reach each node that a trace reaches.
 
-    `feasible(site, arm, definitions)` says whether a trace may go that way; `merged` which names each branch or loop of the graph gives
-    anew; `fresh` the names that are variables of one iteration only, by the head of the loop. A name that is unbound or None before a
+    `feasible(site, arm, definitions)` says whether a trace may go that way; `merged` which names each branch or loop of the graph defines
+    again; `fresh` the names that are variables of one iteration only, by the head of the loop. A name that is unbound or None before a
     loop (`is_null`) still is in the iteration that AutoGraph stages first. With `once` Python's loops run their first iteration only.
     """
     cut = {site.again for number, site in enumerate(flow.sites) if once and site.is_loop and number not in merged}

@@ -270,7 +270,7 @@ _LEAVES = frozenset((float, int, bool, str, bytes, type(None), complex, EagerTen
 def _real(value: Any, seen: dict[int, Any]) -> Any:
     """The result for a caller: the program's own object, with real tensors in place of deferred ones.
 
-    Lists and dictionaries are changed in place; a tuple is made anew only if something in it was deferred.
+    Lists and dictionaries are changed in place; a tuple is replaced only if something in it was deferred.
     `seen`: what became of the containers met before, by identity: an object met twice, or in itself, stays one object.
     """
     kind = type(value)

@@ -98,7 +98,7 @@ def call_function(name: Any, inputs: list[Any], attrs: Any, outputs: int, wait: 
 
 
 def sum_later(add: Callable[[], Any], tensors: Any) -> Any:
-    """What `add` gives, the sum of tensors, without waiting for them; None where they are not results of segments on the way.
+    """The sum of tensors, which `add` gives, without waiting for them; None if they are not results of running segments.
 
     While TensorFlow's tape computes gradients it adds up what several segments give for one tensor.
     """

@@ -350,7 +350,7 @@ def global_settings() -> tuple[Any, ...]:
 
 
 def _run_pending() -> Any:
-    """What is deferred was called before the change: a replay or a build runs the object's Python again, so it comes first."""
+    """Run pending operations before the change: a replay or a build runs the object's Python again."""
     run = thread.run
     if run is not None and not run.depth and run.tld.is_eager:
         run.cut()

@@ -118,7 +118,7 @@ scatter_nd: Writes values into zeros at given places.
 segment_mean: Mean of the rows that have the same segment number.
 segment_sum: Sum of the rows that have the same segment number.
 selu: Scaled exponential linear unit.
-sequence_mask: True for the first so many places of each row.
+sequence_mask: True for the first places of each row, as many as its length says.
 set_shape: Tells TensorFlow more about the static shape; changes no data.
 shape: The shape as a tensor, known at run time.
 sigmoid: Logistic function of each element, between 0 and 1.

@@ -47,7 +47,7 @@ from terra_refactor.verify.verdict import (
 )
 
 SLOWER: Final = 1.05
-"""A refactored function whose calls take more than so many times the original's is slower."""
+"""Factor by which the calls of a refactored function take longer than the original's before it counts as slower."""
 MIN_TIMED: Final = 10
 """Fewer calls than this say nothing about time."""
 CONTROL: Final = {"TF_ENABLE_ONEDNN_OPTS": "0", "OMP_NUM_THREADS": "1", "TF_NUM_INTRAOP_THREADS": "1"}

@@ -75,7 +75,7 @@ LOGGER = logging.getLogger(__name__)
 Decide: TypeAlias = Callable[[Program, FunctionNames], Sequence[Decision]]
 """The decisions about the functions of a program that have such a path and name."""
 _MAX_ROUNDS: Final = 12
-"""So often a program is judged with other runs of statements as functions."""
+"""Maximum number of times that a program is judged with other statements as functions."""
 MAX_CANDIDATES: Final = 40
 """The most candidates of a component. One with more tapes outside of functions is a collection of examples."""
 

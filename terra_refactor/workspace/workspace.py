@@ -48,7 +48,7 @@ ProgressCallback: TypeAlias = Callable[[str, int, int], None]
 
 
 MAX_ROUNDS: Final = 10
-"""So often the findings are fixed that earlier fixes brought."""
+"""Maximum number of rounds that fix findings which earlier fixes brought."""
 _AS_THEY_ARE: Final[Mapping[str, str]] = MappingProxyType({})
 
 

@@ -64,7 +64,7 @@ def run_hooks(site: Site, method: str, callbacks: tuple[Reference, ...], moment:
 
 
 _ROUNDS: Final = 2
-"""So often a hook is run again: then a list that it fills has no known length any more, and the hook has seen such a list."""
+"""Maximum number of times that a hook is run again: by then a list that it fills has no known length, and the hook has seen such a list."""
 
 
 def _call_again(site: Site, hook: Value, logs: Value) -> None:

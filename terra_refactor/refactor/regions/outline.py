@@ -119,7 +119,7 @@ class Outliner:
     ) -> ExtractedFunction | Refused:
         """The run as a function at a place; `name` is the one that it had before, if it had one.
 
-        With a `depth` it goes inside so many of the loops. The names of `passed` are parameters in any case; `converted` says how
+        It goes inside the outermost `depth` loops. The names of `passed` are parameters in any case; `converted` says how
         the call gives those that it converts; what is `hoisted` is evaluated by the call.
         """
         flow, statements = candidate.scope.flow, with_arguments(candidate.statements, hoisted)
