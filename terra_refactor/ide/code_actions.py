@@ -19,7 +19,7 @@ from terra_refactor.classify.decision import Action, Classification, Decision, H
 from terra_refactor.classify.region import RegionDecision
 from terra_refactor.ide.annotations import AnnotationStyle, KnownTypes, known_types, write_types
 from terra_refactor.ide.explanations import action_title, change_title
-from terra_refactor.ide.regions import regions_at
+from terra_refactor.ide.regions import decisions_beside_regions, regions_at
 from terra_refactor.ide.shape_cures import shape_cure
 from terra_refactor.ide.snapshot import Snapshot
 from terra_refactor.ir.function import FunctionKind
@@ -209,7 +209,10 @@ def _decision_of(snapshot: Snapshot, path: str, finding: Finding) -> Decision | 
 
 def _rewrites(snapshot: Snapshot, path: str, first_line: int, last_line: int, *, explicit: bool) -> Iterator[Offer]:
     inner: dict[int, Decision] = {}
-    for decision in snapshot.decisions.get(path, ()):
+    decisions = snapshot.decisions.get(path, ())
+    if explicit:
+        decisions = decisions_beside_regions(snapshot, path, decisions, first_line, last_line)
+    for decision in decisions:
         if decision.kind is FunctionKind.LAMBDA:
             continue
         function = snapshot.program.function(decision.function)
@@ -258,21 +261,24 @@ def _type_assumptions(known: KnownTypes) -> tuple[str, ...]:
 
 
 def _extractions(snapshot: Snapshot, path: str, first_line: int, last_line: int) -> Iterator[Offer]:
-    """The training steps at the place that could be functions."""
+    """The training steps at the place that could be functions; at the head of a function, those that take the place of the shim."""
+    for decision in snapshot.decisions.get(path, ()):
+        if decision.action is Action.CO_EXECUTE and first_line <= decision.line <= last_line:
+            last_line = max(last_line, decision.end_line)
     for found in regions_at(snapshot, path, first_line, last_line):
-        decision = found.decision
-        lines = f"lines {decision.line} to {decision.end_line}"
+        region = found.decision
+        lines = f"lines {region.line} to {region.end_line}"
         title = action_title(Action.EXTRACT_TF_FUNCTION)
-        request = Request(Task.EXTRACT, path, qualname=decision.qualname, line=decision.line)
-        if decision.extract:
+        request = Request(Task.EXTRACT, path, qualname=region.qualname, line=region.line)
+        if region.extract:
             yield Offer(
-                f"{title}: {decision.function_name} ({lines})",
+                f"{title}: {region.function_name} ({lines})",
                 OfferKind.EXTRACT,
                 request,
-                assumptions=_region_assumptions(decision),
+                assumptions=_region_assumptions(region),
             )
         else:
-            yield Offer(f"{title}: {lines}", OfferKind.EXTRACT, request, disabled=decision.reason)
+            yield Offer(f"{title}: {lines}", OfferKind.EXTRACT, request, disabled=region.reason)
 
 
 def _region_assumptions(decision: RegionDecision) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """Regions for an editor: whether lines lie in hot code that is no function of its own, and what is decided about that.
 
-Needs: a snapshot. Gives: `regions_at`. The program is analysed again with the region as a function, so this is for somebody who asked;
-the answers for the last few texts are kept.
+Needs: a snapshot. Gives: `regions_at`, `decisions_beside_regions`. The program is analysed again with the region as a function, so this
+is for somebody who asked; the answers for the last few texts are kept.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Final
 
-from terra_refactor.classify.decision import Decision
+from terra_refactor.classify.decision import Action, Decision
 from terra_refactor.classify.judgement import FunctionNames
 from terra_refactor.ide.snapshot import Snapshot
 from terra_refactor.ir.program import Program
 from terra_refactor.refactor.regions.candidates import find_candidates
-from terra_refactor.workspace.found_region import FoundRegion
+from terra_refactor.workspace.found_region import FoundRegion, without_shim
 from terra_refactor.workspace.judgement import RepeatedJudge
 from terra_refactor.workspace.regions import judge_regions
 
@@ -35,6 +35,19 @@ def regions_at(snapshot: Snapshot, path: str, first_line: int, last_line: int) -
         for found in _regions(snapshot, path)
         if found.decision.line <= last_line and first_line <= found.decision.end_line
     )
+
+
+def decisions_beside_regions(
+    snapshot: Snapshot, path: str, decisions: tuple[Decision, ...], first_line: int, last_line: int
+) -> tuple[Decision, ...]:
+    """The decisions, without co-execution of a function around some lines whose step can become a graph: as `fix` has them."""
+    around = [
+        decision
+        for decision in decisions
+        if decision.action is Action.CO_EXECUTE and decision.line <= last_line and first_line <= decision.end_line
+    ]
+    regions = [found for each in around for found in regions_at(snapshot, path, each.line, each.end_line)]
+    return without_shim(decisions, regions) if regions else decisions
 
 
 def _has_candidate(snapshot: Snapshot, path: str, first_line: int, last_line: int) -> bool:

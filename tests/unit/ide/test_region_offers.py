@@ -6,6 +6,7 @@ from pathlib import Path
 
 from ide_support import project, shown
 
+from terra_refactor.classify.decision import Action
 from terra_refactor.ide.code_actions import NewText, NotPossible, OfferKind, Request, Task, code_actions, perform
 from terra_refactor.rules.registry import all_rules
 
@@ -37,3 +38,39 @@ def test_what_stands_in_the_way_is_told(tmp_path: Path) -> None:
     (offer,) = [offer for offer in offers if offer.kind is OfferKind.EXTRACT]
     assert offer.disabled is not None
     assert "print" in offer.disabled
+
+
+TRAINING = """\
+import numpy as np
+import tensorflow as tf
+
+model = tf.keras.Sequential([tf.keras.layers.Dense(8, activation="relu"), tf.keras.layers.Dense(1)])
+optimizer = tf.keras.optimizers.Adam()
+
+def train(steps):
+    for step in range(steps):
+        x = tf.random.normal([32, 4])
+        y = tf.random.normal([32, 1])
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(tf.square(model(x, training=True) - y))
+        gradients = tape.gradient(loss, model.trainable_variables)
+        optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+        if step % 100 == 0:
+            print(step, float(loss))
+
+train(1000)
+"""
+
+
+def test_one_step_has_one_proposal(tmp_path: Path) -> None:
+    session = project(tmp_path, {"m.py": TRAINING})
+    path = shown(tmp_path, "m.py")
+    snapshot = session.snapshot(path)
+    (decision,) = snapshot.decisions[path]
+    assert decision.action is Action.CO_EXECUTE
+    for line in (7, 12):  # the `def`, and a line of the step
+        offers = [offer for offer in code_actions(snapshot, path, line, line, explicit=True) if not offer.disabled]
+        assert [offer.kind for offer in offers] == [OfferKind.EXTRACT]
+    # the other lines of the loop are no step: nothing is proposed twice there either
+    kinds = {offer.kind for offer in code_actions(snapshot, path, 16, 16, explicit=True) if not offer.disabled}
+    assert OfferKind.REWRITE_CO_EXECUTE not in kinds
