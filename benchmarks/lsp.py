@@ -5,8 +5,9 @@ hover and hints.
     python benchmarks/lsp.py --soak N [--seed N] [--every N] [FOLDER]
 
 Measured from outside, through a real client over standard input and output: wall-clock time, and the processor time that the server
-took for it (where the system tells; on a busy machine it says more). Without FILE: a made-up file of about 2,000 lines, and a made-up
-workspace of 100 files in one chain of imports; before them, starts on a small workspace without a cache. Prints a table.
+took for it (where the system tells; on a busy machine it says more). Without FILE: a made-up file of about 2,000 lines, a made-up
+workspace of 100 files in one chain of imports, and one of a file that 500 others import; before them, starts on a small workspace
+without a cache. Prints a table.
 
 `--soak N` makes N random edits in the files of a folder instead, asks after each, compares every so many answers (diagnostics, hints,
 lenses, actions) with those of a second server that is made to forget everything it knows, and watches the server's memory.
@@ -66,6 +67,27 @@ train{number}(tf.ones([32, 8]), 0.1)
 '''
 
 
+IMPORTER = """\
+import tensorflow as tf
+
+from base import Layer0, train0
+
+
+def step(batch):
+    layer = Layer0(8)
+    hidden = layer.call(batch)
+    return tf.reduce_sum(hidden) + train0(batch, 0.1)
+
+
+def main():
+    print(step(tf.ones([4, 8])))
+
+
+if __name__ == "__main__":
+    main()
+"""
+
+
 def made_file(lines: int) -> str:
     """A module of about that many lines."""
     blocks = lines // BLOCK.count("\n")
@@ -81,15 +103,30 @@ def made_workspace(folder: Path, files: int) -> Path:
     return folder / f"m{files - 1}.py"
 
 
-class Editor:
-    """A client with a folder, and the texts of files that are open in it; without a folder for the cache, it has an empty one."""
+def made_importers(folder: Path, files: int) -> Path:
+    """A folder of modules that all import the same one, make its objects and call its functions; gives that one."""
+    folder.mkdir()
+    (folder / "base.py").write_text(made_file(110))
+    for number in range(files):
+        (folder / f"m{number}.py").write_text(IMPORTER)
+    return folder / "base.py"
 
-    def __init__(self, folder: Path, cache: str | None = None) -> None:
+
+class Editor:
+    """A client with a folder, and the texts of files that are open in it; without a folder for the cache, it has an empty one.
+
+    One that `refreshes` pulls diagnostics again when the server says so, as VS Code does: it gets first answers about large projects.
+    """
+
+    def __init__(self, folder: Path, cache: str | None = None, *, refreshes: bool = False) -> None:
         self.folder = folder
+        self.refreshes = refreshes
         self.cache = cache or tempfile.mkdtemp()
         self.texts: dict[Path, str] = {}
         self.version = 1
         self.client = LanguageClient("benchmark", "1")
+        self.refreshed = asyncio.Event()
+        self.client.feature(types.WORKSPACE_DIAGNOSTIC_REFRESH)(lambda _: self.refreshed.set())
 
     async def start(self) -> None:
         """Starts the server."""
@@ -99,7 +136,12 @@ class Editor:
         uri = self.folder.as_uri()
         await self.client.initialize_async(
             types.InitializeParams(
-                capabilities=types.ClientCapabilities(text_document=text),
+                capabilities=types.ClientCapabilities(
+                    text_document=text,
+                    workspace=types.WorkspaceClientCapabilities(
+                        diagnostics=types.DiagnosticWorkspaceClientCapabilities(refresh_support=self.refreshes)
+                    ),
+                ),
                 root_uri=uri,
                 workspace_folders=[types.WorkspaceFolder(uri, "benchmark")],
                 initialization_options={"settings": {"semanticTokens": {"enable": True}}},
@@ -272,7 +314,7 @@ async def measure_starts(file: Path, starts: int) -> None:
 
 async def measure(file: Path, edits: int) -> None:
     """The table of one file."""
-    editor = Editor(file.parent)
+    editor = Editor(file.parent, refreshes=True)
     first = Timings("start to first diagnostics")
 
     async def begin() -> None:
@@ -446,7 +488,11 @@ def main() -> int:
             one = Path(temporary, "one")
             one.mkdir()
             (one / "big.py").write_text(made_file(2000))
-            places = [one / "big.py", made_workspace(Path(temporary, "many"), 100)]
+            places = [
+                one / "big.py",
+                made_workspace(Path(temporary, "many"), 100),
+                made_importers(Path(temporary, "importers"), 500),
+            ]
         for file in places:
             asyncio.run(measure(file, options.edits))
     return 0

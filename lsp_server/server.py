@@ -157,6 +157,11 @@ class TerraServer(LanguageServer):
             self.keep(asyncio.ensure_future(self._widen(path)))
         return found
 
+    async def consistent(self, path: str) -> Snapshot | None:
+        """As `first`, for what is not put together from the answers before and after an edit: it waits for the whole then."""
+        found = await self.first(path)
+        return found if found is None or found.before is None else await self.snapshot(path)
+
     async def _widen(self, path: str) -> None:
         root = self.documents.session(path).root
         if root in self._widening:

@@ -27,7 +27,7 @@ def register(server: TerraServer) -> None:
     async def graph_code(uri: str) -> list[dict[str, Any]]:
         """The ranges of a text that run as a graph, each with its function and whether that also runs eagerly."""
         path = server.documents.path_of(uri)
-        snapshot = await server.first(path)
+        snapshot = await server.consistent(path)
         if snapshot is None:
             return []
         found: list[dict[str, Any]] = []
@@ -54,7 +54,7 @@ def offer_semantic_tokens(server: TerraServer) -> None:
 
 async def _tokens(server: TerraServer, uri: str, within: types.Range | None) -> types.SemanticTokens | None:
     path = server.documents.path_of(uri)
-    snapshot = await server.first(path)
+    snapshot = await server.consistent(path)
     if snapshot is None:
         return None
     data: list[int] = []

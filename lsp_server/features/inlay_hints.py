@@ -41,7 +41,7 @@ def register(server: TerraServer) -> None:
         data: Any = hint.data
         if isinstance(data, dict):
             path = str(data.get("path", ""))
-            snapshot = await server.first(path) if server.documents.is_open(path) else None
+            snapshot = await server.consistent(path) if server.documents.is_open(path) else None
             if snapshot is not None:
                 text = hint_details(snapshot, path, int(data["function"]), str(data["name"]), int(data["line"]))
                 if text:

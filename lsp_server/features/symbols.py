@@ -20,7 +20,7 @@ def register(server: TerraServer) -> None:
         path = server.documents.path_of(uri)
         if not server.settings_of(server.documents.session(path).root).outline:
             return None
-        snapshot = await server.first(path)
+        snapshot = await server.consistent(path)
         if snapshot is None:
             return None
         return _encoded(server, snapshot, path, uri, symbols(snapshot, path))

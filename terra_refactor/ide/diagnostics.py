@@ -6,11 +6,13 @@ Ignores: findings that are switched off; the session took them out.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from terra_refactor.ide.causes import writing_places
 from terra_refactor.ide.snapshot import NAMED, Snapshot, name_span
+from terra_refactor.ide.unchanged import Unchanged, unchanged_functions
 from terra_refactor.rules.misuse.deprecated_argument import RULE as DEPRECATED_ARGUMENT
 from terra_refactor.rules.no_benefit.no_tensor_work import RULE as NO_TENSOR_WORK
 from terra_refactor.rules.rule import RelatedPlace, Severity
@@ -53,7 +55,33 @@ def diagnostics(snapshot: Snapshot, path: str) -> tuple[Problem, ...]:
         line = max(1, error.module_line or error.line)
         # the editor's Python support tells of the error itself: this says why there is nothing else to see
         return (Problem(None, "not-analysed", Severity.INFORMATION, Span(line, 1, line, 1), error.message),)
-    return tuple(
+    unchanged = unchanged_functions(snapshot, path)
+    if unchanged is None:
+        return tuple(_problems(snapshot, path))
+    kept = [_moved(problem, unchanged, path) for problem in _problems(unchanged.before, path)]
+    new = [
+        problem
+        for problem in _problems(snapshot, path)
+        if unchanged.lines(snapshot, problem.span.line, problem.span.column) is None
+    ]
+    return tuple(sorted((*filter(None, kept), *new), key=lambda problem: (problem.span, problem.rule or "")))
+
+
+def _moved(problem: Problem, unchanged: Unchanged, path: str) -> Problem | None:
+    """A diagnostic from before an edit where its code is now; None if that is not as it was."""
+    span = unchanged.span(problem.span)
+    if span is None:
+        return None
+    related: list[RelatedPlace] = []
+    for place in problem.related:
+        moved = unchanged.span(place.span) if place.path == path else place.span
+        if moved is not None:
+            related.append(replace(place, span=moved))
+    return replace(problem, span=span, related=tuple(related))
+
+
+def _problems(snapshot: Snapshot, path: str) -> Iterator[Problem]:
+    return (
         Problem(
             finding.rule,
             finding.name,

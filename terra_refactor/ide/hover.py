@@ -21,6 +21,7 @@ from terra_refactor.ide.layers import layer_card
 from terra_refactor.ide.names import fenced, parameter_reason, unknown_reason, value_card
 from terra_refactor.ide.operations import call_text, callers_of, operator_text, reached
 from terra_refactor.ide.snapshot import NAMED, Snapshot, line_text, name_span
+from terra_refactor.ide.unchanged import unchanged_functions
 from terra_refactor.ide.values import tensor_text
 from terra_refactor.ir import ops
 from terra_refactor.ir.function import Function
@@ -60,6 +61,11 @@ def hover(
 ) -> HoverAnswer | None:
     """The answer for a place (both counted from 1), or None where there is nothing to tell. The links are for rules' pages and for
     lines of files."""
+    unchanged = unchanged_functions(snapshot, path)
+    lines = None if unchanged is None else unchanged.lines(snapshot, line, column)
+    if unchanged is not None and lines is not None:
+        answer = hover(unchanged.before, path, line - lines, column, rule_link, place_link)
+        return None if answer is None else HoverAnswer(answer.span.down(lines), answer.text)
     parts: list[str] = []
     span: Span | None = None
     card = _card(snapshot, path, line, column, rule_link, place_link)

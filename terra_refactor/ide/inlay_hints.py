@@ -9,7 +9,8 @@ Ignores: what is no tensor, and tensors of which neither element type nor shape 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from terra_refactor.analysis.facts import EntryKind
@@ -17,6 +18,7 @@ from terra_refactor.domain.lattice import join_all
 from terra_refactor.domain.value import Value
 from terra_refactor.ide.size_names import named_values
 from terra_refactor.ide.snapshot import Snapshot, line_text, tensorflow_name
+from terra_refactor.ide.unchanged import unchanged_functions
 from terra_refactor.ide.values import hint_text, is_plain_tensor, tensor_text
 from terra_refactor.ir import ops
 from terra_refactor.ir.function import Function, FunctionKind
@@ -64,8 +66,36 @@ def inlay_hints(
 ) -> tuple[Hint, ...]:
     """The hints of some lines (counted from 1, both included), in source order; with `unknown_sizes`, also those that know no size."""
     wanted = frozenset(kinds)
+    unchanged = unchanged_functions(snapshot, path)
+    hints = _hints(snapshot, path, first_line, last_line, wanted, unknown_sizes)
+    if unchanged is None:
+        return hints
+    moved = unchanged.moved
+    most, least = max(moved.values(), default=0), min(moved.values(), default=0)
+    kept = [
+        replace(hint, span=hint.span.down(moved[hint.function]))
+        for hint in _hints(unchanged.before, path, first_line - most, last_line - least, wanted, unknown_sizes)
+        if hint.function in moved
+    ]
+    new = [hint for hint in hints if hint.function not in moved]
+    return tuple(sorted((*new, *(hint for hint in kept if first_line <= hint.span.line <= last_line)), key=_place))
+
+
+def _place(hint: Hint) -> Span:
+    return hint.span
+
+
+def _hints(
+    snapshot: Snapshot,
+    path: str,
+    first_line: int,
+    last_line: int,
+    wanted: AbstractSet[HintKind],
+    unknown_sizes: bool,
+) -> tuple[Hint, ...]:
     found: dict[Span, Hint] = {}
     tf = tensorflow_name(snapshot, path)
+    lines = snapshot.sources[path].text.splitlines()
     tensor = None if tf is None else f"{tf}.Tensor"
     for function in snapshot.functions(path):
         if function.span.end_line < first_line or function.span.line > last_line:
@@ -75,10 +105,11 @@ def inlay_hints(
             continue
         parameters, named = named_values(snapshot, function)
         for span, kind, name, result in _bindings(function):
-            if kind not in wanted or not first_line <= span.line <= last_line:
+            if kind not in wanted or name == "_" or not first_line <= span.line <= last_line:
                 continue
             values = [value for context in contexts if (value := context.values[result]) is not None]
-            text = _text(snapshot, named.get(result), values, unknown_sizes)
+            written = "\n".join(lines[span.line - 1 : max(span.line, function.spans[result].end_line)])
+            text = _text(snapshot, named.get(result), values, written, unknown_sizes)
             if text is not None:
                 found.setdefault(span, Hint(span, text, kind, function.id, name))
         if HintKind.PARAMETER in wanted:
@@ -150,9 +181,11 @@ def _bindings(function: Function) -> Iterator[tuple[Span, HintKind, str, int]]:
             yield function.spans[op.id], HintKind.ATTRIBUTE, op.name, op.value
 
 
-def _text(snapshot: Snapshot, named: Value | None, values: Sequence[Value], unknown_sizes: bool) -> str | None:
+def _text(
+    snapshot: Snapshot, named: Value | None, values: Sequence[Value], written: str, unknown_sizes: bool
+) -> str | None:
     """The label for a value: with names of sizes where the source has some."""
-    return hint_text(snapshot, join_all(values), named, unknown_sizes=unknown_sizes) if values else None
+    return hint_text(snapshot, join_all(values), named, written, unknown_sizes=unknown_sizes) if values else None
 
 
 def _parameters(
@@ -172,7 +205,7 @@ def _parameters(
         if known is None or not known.values:
             continue
         values: tuple[Value, ...] = known.values
-        text = _text(snapshot, named.get(parameter.name), values, unknown_sizes)
+        text = _text(snapshot, named.get(parameter.name), values, "", unknown_sizes)
         if text is not None:
             plain = tensor is not None and is_plain_tensor(values) and function.kind is not FunctionKind.LAMBDA
             annotation = f": {tensor}" if plain and not parameter.has_annotation else None

@@ -12,20 +12,22 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from itertools import groupby
 from typing import Final, Protocol, TypeVar
 
 from terra_refactor.config import Config
 from terra_refactor.errors import SourceError, TerraError, UsageError
+from terra_refactor.ide.disk import DiskFile, read_disk, stamp_of
 from terra_refactor.ide.snapshot import Snapshot
 from terra_refactor.ir.build.relower import relower
 from terra_refactor.ir.program import ModuleIR, Program
 from terra_refactor.record.record_file import Record, read_record
 from terra_refactor.syntax.modules import ModuleIndex
-from terra_refactor.syntax.source import Source, display_path, read_source
+from terra_refactor.syntax.source import Source, display_path
 from terra_refactor.workspace.at_releases import at_releases
 from terra_refactor.workspace.cache import LoweringCache, ResultCache
 from terra_refactor.workspace.data_files import KnownData, digests_of, may_be_data
@@ -35,7 +37,13 @@ from terra_refactor.workspace.evidence import (
     evidence_files,
     match_records,
 )
-from terra_refactor.workspace.import_graph import ImportScan, connected_files, imported_files, scan_imports
+from terra_refactor.workspace.import_graph import (
+    ImportScan,
+    connected_files,
+    imported_files,
+    nearest_files,
+    scan_imports,
+)
 from terra_refactor.workspace.judgement import RepeatedJudge
 from terra_refactor.workspace.kept_analysis import keep_analysis, place_of_analysis, resumed_judge
 from terra_refactor.workspace.loading import ProjectImports, index_sources, name_sources
@@ -52,6 +60,8 @@ MAX_FILES: Final = 5_000
 _KEPT_SNAPSHOTS: Final = 4
 _WIDE: Final = 5_000
 """A component of more lines than this is not known at once: the first answer is about an open file and what it imports."""
+_SLOW_EDIT: Final = 0.2
+"""Seconds of the processor from which on an analysis after an edit takes long; in a large component, one that is not measured yet does."""
 _FIRST_LINES: Final = 2_000
 """Lines of imported files that the first answer about a file covers."""
 
@@ -61,16 +71,6 @@ class StaleError(TerraError):
 
 
 Cancelled = Callable[[], bool]
-
-
-@dataclass(frozen=True, slots=True)
-class _Disk:
-    """State of a file on disk."""
-
-    stamp: tuple[int, int] | None
-    source: Source | FileError
-    file: str
-    """The path that opens it, which is not the one that it is shown by if it has no text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ class Session:
         """The components of which much was found out that is not on disk, each with the place where it is kept, and the program."""
         self._buffers: Mapping[str, Source] = {}
         self._found: DiscoveredFiles | None = None
-        self._disk: dict[str, _Disk] = {}
+        self._disk: dict[str, DiskFile] = {}
         self._data = KnownData()
         self._scans: dict[str, tuple[str, tuple[ImportScan, ...]]] = {}
         self._edges: dict[str, tuple[tuple[ImportScan, ...], frozenset[str]]] = {}
@@ -119,6 +119,10 @@ class Session:
         self._judges: dict[tuple[str, ...], RepeatedJudge] = {}
         self._whole: set[tuple[str, ...]] = set()
         """The components that were analysed to the end, and whose judges know that."""
+        self._wholes: dict[tuple[str, ...], Snapshot] = {}
+        """The last snapshot of each of them."""
+        self._edit_seconds: dict[tuple[str, ...], float] = {}
+        """How long the last analysis after an edit took, of those."""
         self._changes = 0
         """The number of changes of files on disk."""
         self._pins = (0, PinReader([self.root]))
@@ -163,7 +167,7 @@ class Session:
 
     def check_disk(self) -> bool:
         """Looks at the times of the files, for editors that do not tell. True if any has changed."""
-        changed = [path for path, known in tuple(self._disk.items()) if known.stamp != _stamp(known.file)]
+        changed = [path for path, known in tuple(self._disk.items()) if known.stamp != stamp_of(known.file)]
         if changed or self.records_changed() or self._data.has_changed():
             self.files_changed(changed, listing=bool(changed))
             return True
@@ -172,7 +176,7 @@ class Session:
     def records_changed(self) -> bool:
         """Whether a record of a run is not what it was when it was read."""
         files = evidence_files(self.config)
-        return bool(files) and self._records[0] != tuple(_stamp(file) for file in files)
+        return bool(files) and self._records[0] != tuple(stamp_of(file) for file in files)
 
     def files(self) -> tuple[str, ...]:
         """The files of the project, sorted, open ones included."""
@@ -191,6 +195,8 @@ class Session:
             self._snapshots = ()
             self._judges.clear()
             self._whole.clear()
+            self._edit_seconds.clear()
+            self._wholes.clear()
             self._unkept.clear()
             self._made_of = None
             self._newest = {}
@@ -239,8 +245,8 @@ class Session:
             return snapshot
 
     def first(self, path: str, cancelled: Cancelled = lambda: False) -> Snapshot | None:
-        """An analysis of a file and the nearest of the files that it imports, where `snapshot` would take long because nothing is known
-        yet of the many files that imports connect with it; else None.
+        """An analysis of a file and the nearest of the files that it imports, where `snapshot` would take long: of many files that
+        imports connect with it nothing is known yet, or an edit of one of them took long to analyse; else None.
 
         Raises:
             StaleError, SourceError: as `snapshot`.
@@ -252,12 +258,14 @@ class Session:
             index = self._indexed(sources)
             edges = self._all_edges(sources, index)
             component = self._component(path, sources, edges)
-            if component in self._whole or sum(_lines(sources[each]) for each in component) <= _WIDE:
+            is_slow = component not in self._whole or self._edit_seconds.get(component, _SLOW_EDIT) >= _SLOW_EDIT
+            if not is_slow or sum(_lines(sources[each]) for each in component) <= _WIDE:
                 return None
-            near = _nearest(path, edges, {each: _lines(sources[each]) for each in component})
+            near = nearest_files(path, edges, {each: _lines(sources[each]) for each in component}, _FIRST_LINES)
             if len(near) == len(component):
                 return None
             snapshot = self._analysed(near, sources, index, cancelled, None, left_out=len(component) - len(near))
+            snapshot = replace(snapshot, before=self._wholes.get(component))
             self._made(buffers, changes)
             self._firsts = {**self._firsts, path: snapshot}
             return snapshot
@@ -328,7 +336,7 @@ class Session:
                 continue
             known = self._disk.get(path)
             if known is None:
-                known = self._disk[path] = _read(found[path])
+                known = self._disk[path] = read_disk(found[path])
             if isinstance(known.source, FileError):
                 errors[path] = known.source
             else:
@@ -419,6 +427,7 @@ class Session:
             files = ((path, names[path], path in index.files and index.files[path].is_package) for path in own)
             place = place_of_analysis(config, program.stubs, data, files)
         judge = self._judge_of(component, program, place, config)
+        started = time.process_time()
         lines = sum(module.line_count for module in modules.values())
         try:
             facts, decisions, findings = watched(lambda: judge.judge(program, config, advance), ProcessLimits.of(lines))
@@ -430,6 +439,8 @@ class Session:
             facts, decisions, findings = RepeatedJudge().judge(program, config, None)
         else:
             if not left_out:
+                if tuple(component) in self._whole:
+                    self._edit_seconds[tuple(component)] = time.process_time() - started
                 self._whole.add(tuple(component))
             if place is not None and (judge.has_much_that_is_new or tuple(component) in self._unkept):
                 self._unkept[tuple(component)] = place, program
@@ -453,6 +464,8 @@ class Session:
             left_out=left_out,
         )
         self._snapshots = (*self._snapshots, snapshot)[-_KEPT_SNAPSHOTS:]
+        if not left_out:
+            self._wholes[tuple(component)] = snapshot
         return snapshot
 
     def _pins_of(self, sources: Mapping[str, Source]) -> Mapping[str, Pins]:
@@ -466,7 +479,7 @@ class Session:
         files = evidence_files(self.config)
         if not files:
             return NO_EVIDENCE
-        stamps = tuple(_stamp(file) for file in files)
+        stamps = tuple(stamp_of(file) for file in files)
         problems: list[str] = []
         if self._records[0] != stamps:
             records: list[tuple[str, Record]] = []
@@ -478,6 +491,8 @@ class Session:
             self._records = (stamps, tuple(records))
             self._judges.clear()  # their kept state has other input
             self._whole.clear()
+            self._edit_seconds.clear()
+            self._wholes.clear()
             self.problems = tuple(problems)
         return match_records(self._records[1], sources)
 
@@ -496,6 +511,8 @@ class Session:
     def _forget(self, component: tuple[str, ...]) -> None:
         del self._judges[component]
         self._whole.discard(component)
+        self._edit_seconds.pop(component, None)
+        self._wholes.pop(component, None)
 
     def _lower(
         self,
@@ -556,36 +573,9 @@ def _lines(source: Source) -> int:
     return source.text.count("\n")
 
 
-def _nearest(path: str, imports: Mapping[str, Iterable[str]], lines: Mapping[str, int]) -> tuple[str, ...]:
-    """A file, and what it imports, the nearest and of these the shortest first, as far as `_FIRST_LINES` reach; sorted."""
-    found, left = [path], _FIRST_LINES
-    for file in found:  # grows meanwhile
-        for other in sorted(imports.get(file, ()), key=lambda each: (lines.get(each, 0), each)):
-            if other in lines and other not in found and lines[other] <= left:
-                found.append(other)
-                left -= lines[other]
-    return tuple(sorted(found))
-
-
 def _check(cancelled: Cancelled) -> None:
     if cancelled():
         raise StaleError("the text has changed")
-
-
-def _read(path: str) -> _Disk:
-    try:
-        source: Source | FileError = read_source(path)
-    except SourceError as error:
-        source = FileError(error.path, error.line or 0, error.message)
-    return _Disk(_stamp(path), source, path)
-
-
-def _stamp(path: str) -> tuple[int, int] | None:
-    try:
-        status = os.stat(path)
-    except OSError:
-        return None
-    return status.st_mtime_ns, status.st_size
 
 
 def _identity(sources: Mapping[str, Source], names: Mapping[str, str], evidence: str) -> str:

@@ -18,7 +18,7 @@ from functools import reduce
 
 from terra_refactor.analysis.binding import bind_library_arguments
 from terra_refactor.analysis.frames import CallArguments
-from terra_refactor.domain.dim import Dim, SymbolicDim, add, multiply, subtract, symbol
+from terra_refactor.domain.dim import Dim, SymbolicDim, add, format_dim, multiply, subtract, symbol
 from terra_refactor.domain.lattice import dim_of, join_all, python_type
 from terra_refactor.domain.shape import Shape
 from terra_refactor.domain.tensor import join_tensor_types
@@ -56,8 +56,12 @@ _SHAPE_FUNCTIONS = (
     "keras.backend.int_shape",
     "numpy.shape",
 )
-_SHAPES = ("shape", "dims", "newshape", "target_shape", "batch_shape")
+_SHAPES = ("shape", "dims", "newshape", "target_shape", "batch_shape", "multiples")
 """Parameters that take sizes: an unknown one there is an int."""
+_WEIGHTS = ("keras.layers.Layer.add_weight", "keras.layers.Layer.add_variable")
+_OF_WEIGHTS = ("shape", "name")
+_NO_SIZES = ("dtype", "name", "seed")
+"""Parameters on which no size depends."""
 _WIDTHS = ("units", "filters", "output_dim")
 """Settings of layers that are a size of their output."""
 _ARITHMETIC: Mapping[str, Callable[[Dim, Dim], Dim]] = {"+": add, "-": subtract, "*": multiply}
@@ -82,14 +86,21 @@ class _Naming:
         self._by_id = {op.id: op for op in walk(function.body)}
         self._values: dict[OpId, Value] = {}
         self._variables: dict[str, Value] = {}
+        self._attributes: dict[str, Value | None] = {}
+        """The attributes of `self` that the function sets once, as far as it has come."""
         self._found: dict[OpId, Value] = {}
+        self._changed_items: set[str] = set()
+        """The variables whose elements the function sets."""
         stored: dict[str, int] = {parameter.name: 1 for parameter in function.parameters}
-        attributes: set[str] = set()
+        attributes: dict[str, int] = {}
         for op in self._by_id.values():
             if isinstance(op, ops.StoreName):
                 stored[op.name] = stored.get(op.name, 0) + 1
             elif isinstance(op, ops.StoreAttribute):
-                attributes.add(op.name)
+                attributes[op.name] = attributes.get(op.name, 0) + 1
+            elif isinstance(op, ops.StoreItem) and isinstance(changed := self._by_id.get(op.object), ops.LoadName):
+                self._changed_items.add(changed.name)
+        self._stored = frozenset(stored)
         self._stable = {name for name, number in stored.items() if number == 1}
         self._changed_attributes = attributes
         self._read = self._read_off()
@@ -120,7 +131,7 @@ class _Naming:
         for op in self._by_id.values():
             if not isinstance(op, ops.StoreName) or op.value is None:
                 continue
-            source = self._by_id.get(op.value)
+            source = self._element(op.value)
             axis: int | None = None
             shape: ops.Op | None = None
             if isinstance(source, ops.LoadItem):
@@ -129,11 +140,33 @@ class _Naming:
                     axis, shape = index.value, self._by_id.get(source.object)
             elif isinstance(source, ops.UnpackElement) and source.star is None:
                 axis, shape = source.position, self._by_id.get(source.source)
+                if isinstance(shape, ops.LoadItem) and (first := self._first_of_slice(shape)) is not None:
+                    axis, shape = first + axis, self._by_id.get(shape.object)
             tensor = self._tensor_of_shape(shape)
             if axis is not None and tensor is not None and op.name in self._stable and tensor in self._stable:
                 found.setdefault((tensor, current.get(tensor, -1)), {}).setdefault(axis, op.name)
             current[op.name] = op.id
         return found
+
+    def _element(self, op: OpId) -> ops.Op | None:
+        """The operation of a value; in `a, b = x[0], x[1]` that of the element."""
+        found = self._by_id.get(op)
+        if isinstance(found, ops.UnpackElement) and found.star is None:
+            display = self._by_id.get(found.source)
+            if isinstance(display, ops.BuildContainer) and len(display.elements) == found.total:
+                if not any(element.starred for element in display.elements):
+                    return self._by_id.get(display.elements[found.position].value)
+        return found
+
+    def _first_of_slice(self, item: ops.LoadItem) -> int | None:
+        """The first axis of `shape[1:3]`; None if it is not known, or counted from the end."""
+        part = self._by_id.get(item.index)
+        if not isinstance(part, ops.BuildSlice) or part.step is not None:
+            return None
+        first = Constant(0) if part.lower is None else self._joined(part.lower)
+        if isinstance(first, Constant) and type(first.value) is int and first.value >= 0:
+            return first.value
+        return None
 
     def _tensor_of_shape(self, op: ops.Op | None) -> str | None:
         """The variable whose shape an operation is: `x.shape`, `tf.shape(x)`, or a variable that holds one of these."""
@@ -145,10 +178,18 @@ class _Naming:
         owner: ops.Op | None = None
         if isinstance(op, ops.LoadAttribute) and op.name == "shape":
             owner = self._by_id.get(op.object)
-        elif isinstance(op, ops.Call) and len(op.arguments) == 1:
-            callee = self._joined(op.function)
-            if isinstance(callee, LibraryValue) and callee.name in _SHAPE_FUNCTIONS:
-                owner = self._by_id.get(op.arguments[0].value)
+        elif isinstance(op, ops.Call):
+            callee, method = self._joined(op.function), self._by_id.get(op.function)
+            if isinstance(callee, LibraryValue) and len(op.arguments) == 1:
+                if callee.name in _SHAPE_FUNCTIONS:
+                    owner = self._by_id.get(op.arguments[0].value)
+                elif callee.name == "tensorflow.unstack":
+                    return self._tensor_of_shape(self._by_id.get(op.arguments[0].value))
+            elif isinstance(method, ops.LoadAttribute) and not op.arguments:
+                if method.name == "get_shape":
+                    owner = self._by_id.get(method.object)
+                elif method.name == "as_list":
+                    return self._tensor_of_shape(self._by_id.get(method.object))
         return owner.name if isinstance(owner, ops.LoadName) else None
 
     def _with_sizes(self, value: Value, names: Mapping[int, str]) -> Value:
@@ -169,11 +210,12 @@ class _Naming:
     def _op(self, op: ops.Op) -> None:
         match op:
             case ops.If(then_block=first, else_block=second):
-                before = dict(self._variables)
+                before, outside = dict(self._variables), dict(self._attributes)
                 self._block(first)
-                after, self._variables = self._variables, before
+                after, self._variables, self._attributes = self._variables, before, dict(outside)
                 self._block(second)
                 self._variables = {name: value for name, value in after.items() if self._variables.get(name) == value}
+                self._attributes = outside
                 return
             case ops.StoreName(name=name, value=result):
                 value = None if result is None else self._value(result)
@@ -188,13 +230,19 @@ class _Naming:
             case ops.DeleteName(name=name):
                 self._variables.pop(name, None)
                 return
+            case ops.StoreAttribute(name=name, value=result, object=owner):
+                if self._changed_attributes[name] == 1 and result is not None and _is_self(self._by_id.get(owner)):
+                    self._attributes[name] = self._value(result)
+                return
         inner = blocks(op)
         if inner:
             stored = {each.name for block in inner for each in walk(block) if isinstance(each, ops.StoreName)}
             for name in stored:
                 self._variables.pop(name, None)
+            outside = dict(self._attributes)
             for block in inner:
                 self._block(block)
+            self._attributes = outside
             for name in stored:
                 self._variables.pop(name, None)
         base = self._joined(op.id)
@@ -213,9 +261,7 @@ class _Naming:
                     return Scalar(PythonType.INT, symbol(name)) if self._names_one_size(op) else None
                 return _refined(base, self._variables.get(name))
             case ops.LoadAttribute(name=name, object=owner):
-                if _is_open_size(base) and name not in self._changed_attributes and _is_self(self._by_id.get(owner)):
-                    return Scalar(PythonType.INT, symbol(name))
-                return None
+                return self._attribute(name, owner, base)
             case ops.Binary(operator=operator, left=left, right=right) if _is_open_size(base):
                 return self._computed(operator, left, right)
             case ops.Binary(operator=operator, left=left, right=right):
@@ -223,13 +269,45 @@ class _Naming:
             case ops.Call():
                 return self._call(op, base)
             case ops.LoadItem(object=owner, index=index):
-                return _item(base, self._value(owner), self._joined(index))
+                if _is_open_size(base):
+                    return self._written_item(owner, index)
+                item = _item(base, self._value(owner), self._joined(index))
+                written = None if _has_size(item or base) else self._written_item(owner, index)
+                return item if written is None or not isinstance(base, TensorValue) else replace(base, content=written)
             case _:
                 return None
+
+    def _attribute(self, name: str, owner: OpId, base: Value) -> Value | None:
+        """A size that is an attribute of `self`, unless it changes here, or a variable of that name is something else."""
+        if not _is_open_size(base) or not _is_self(self._by_id.get(owner)):
+            return None
+        if name in self._changed_attributes:
+            if name not in self._attributes:
+                return None
+            kept = self._attributes[name]
+            size = None if kept is None else dim_of(kept)
+            return Scalar(PythonType.INT, size if isinstance(size, SymbolicDim) else symbol(name))
+        return Scalar(PythonType.INT, symbol(f"self.{name}" if name in self._stored else name))
+
+    def _written_item(self, owner: OpId, index: OpId) -> Value | None:
+        """A size that is written as an element of a shape: `input_shape[-1]`, `x.shape[1]`."""
+        number, shape = self._joined(index), self._by_id.get(owner)
+        if not isinstance(number, Constant) or type(number.value) is not int:
+            return None
+        if isinstance(shape, ops.LoadName) and self._names_one_size(shape) and "shape" in shape.name:
+            if shape.name in self._changed_items:
+                return None
+            return Scalar(PythonType.INT, symbol(f"{shape.name}[{number.value}]"))
+        tensor = self._tensor_of_shape(shape)
+        if tensor is None or tensor not in self._stable:
+            return None
+        return Scalar(PythonType.INT, symbol(f"{tensor}.shape[{number.value}]"))
 
     def _computed(self, operator: str, left: OpId, right: OpId) -> Value | None:
         """A size that is computed from others: `height * width`."""
         compute, sizes = _ARITHMETIC.get(operator), [dim_of(self._value(side) or UNKNOWN) for side in (left, right)]
+        if operator == "//" and all(isinstance(size, int | SymbolicDim) for size in sizes):
+            return Scalar(PythonType.INT, symbol("//".join(map(_factor, sizes))))
         size = None if compute is None or None in sizes else compute(*sizes)
         return Scalar(PythonType.INT, size) if isinstance(size, SymbolicDim) else None
 
@@ -259,8 +337,12 @@ class _Naming:
         for name in _SHAPES:
             if name in bound:
                 bound[name] = _sizes_of(bound[name])
+        if entity.name in _WEIGHTS:
+            bound = {name: bound[name] for name in _OF_WEIGHTS if name in bound}
+            keywords = {name: keywords[name] for name in _OF_WEIGHTS if name in keywords}
         # unknown sizes are not passed to the rule, which would treat them as plain numbers
-        if any(map(_is_open, (*bound.values(), *extra, *keywords.values()))):
+        plain = [value for name, value in (*bound.items(), *keywords.items()) if name not in _NO_SIZES]
+        if any(map(_is_open, (*plain, *extra))):
             return None
         call = BoundCall(
             entity.name, bound, extra, keywords, receiver, configuration, incomplete, lambda *_, **__: UNKNOWN
@@ -273,6 +355,8 @@ class _Naming:
         if isinstance(callee, BoundMethod) and isinstance(callee.function, LibraryValue):
             method = self._by_id.get(op.function)
             receiver = self._input(method.object) if isinstance(method, ops.LoadAttribute) else callee.receiver
+            if callee.function.name in _WEIGHTS:
+                return lookup(callee.function.name), callee.receiver, {}
             return (
                 (lookup(callee.function.name), receiver, {}) if isinstance(receiver, TensorValue) else (None, None, {})
             )
@@ -310,7 +394,11 @@ class _Naming:
         value = self._value(op)
         if value is None:
             return UNKNOWN
-        if isinstance(value, TensorValue) and value.type.shape == () and value.content is None:
+        if (
+            isinstance(value, TensorValue)
+            and value.type.shape == ()
+            and (value.content is None or _has_open_sizes(value.content) or _is_item(value.content))
+        ):
             loaded = self._by_id.get(op)
             if (
                 isinstance(loaded, ops.LoadName)
@@ -371,6 +459,24 @@ def _is_open_size(value: Value) -> bool:
     return (isinstance(value, Scalar) and value.type is PythonType.INT and value.dim is None) or (
         isinstance(value, UnknownValue)
     )
+
+
+def _has_size(value: Value) -> bool:
+    """Whether it is no scalar of integers, or one with a number or a name."""
+    if not isinstance(value, TensorValue) or value.type.shape != () or value.type.dtype not in ("int32", "int64"):
+        return True
+    return value.content is not None and not _has_open_sizes(value.content)
+
+
+def _is_item(content: Value) -> bool:
+    """Whether it is named as an element of a shape, for which a variable is the better name."""
+    return isinstance(content, Scalar) and isinstance(content.dim, SymbolicDim) and "[" in format_dim(content.dim)
+
+
+def _factor(size: Dim) -> str:
+    """A size as an operand of a division."""
+    text = format_dim(size)
+    return text if text.replace("_", "").replace(".", "").isalnum() else f"({text})"
 
 
 def _is_self(op: ops.Op | None) -> bool:

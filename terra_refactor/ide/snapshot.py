@@ -46,6 +46,8 @@ class Snapshot:
     """By path: files that could not be lowered."""
     left_out: int = 0
     """Number of connected files that are not analysed yet: their calls of this code are unknown."""
+    before: Snapshot | None = field(default=None, repr=False, compare=False)
+    """Of a first answer after an edit: what was known of all files before it (`ide.unchanged`)."""
 
     @property
     def paths(self) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ Computes: text. Needs: values and the facts that they speak of. Gives: `tensor_t
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from terra_refactor.analysis.dump import format_value
@@ -81,12 +82,13 @@ def _shown(value: Value) -> Value | None:
 
 
 def hint_text(
-    snapshot: Snapshot, value: Value, named: Value | None = None, *, unknown_sizes: bool = False
+    snapshot: Snapshot, value: Value, named: Value | None = None, written: str = "", *, unknown_sizes: bool = False
 ) -> str | None:
-    """A type in `LONGEST_HINT` characters at most; None where it says nothing, or (without `unknown_sizes`) no size is known.
+    """A type in `LONGEST_HINT` characters at most; None where it says nothing new.
 
     Alternatives of one rank are one shape, in which a size that differs shows its values: `float32 (2, 8|16)`. `named` is the value with
-    names for sizes that are not known.
+    names for sizes that are not known, `written` the source text that the hint stands in. A shape with unknown sizes is news only if at
+    least half of its sizes are known, and one of them is not written there and no 1 (with `unknown_sizes` always).
     """
     if tensor_text(snapshot, [value]) is None:
         return None
@@ -96,16 +98,19 @@ def hint_text(
         return _other_text(snapshot, value)
     if len(alternatives) - len(tensors) > (Constant(None) in alternatives):
         return None
-    for most in (_MOST_SIZES, 1):
-        shapes = _shapes(tensors, named, most)
-        if not unknown_sizes and not any(_tells(tensors, sizes) for sizes in shapes):
+    heads = list(dict.fromkeys((_head(tensors), _head(tensors, kind=False), "")))
+    # what is too long loses first values, then the kind, then the element type, then the names of sizes
+    for names, head, most in [(named, head, most) for head in heads for most in (_MOST_SIZES, 1)] + [
+        (None, heads[0], 1)
+    ]:
+        shapes = _shapes(tensors, names, most)
+        if not unknown_sizes and not any(_tells(tensors, sizes, written) for sizes in shapes):
             return None
-        text = _joined_text(tensors, [_shape_text(sizes) for sizes in shapes]) + (
-            " | None" if Constant(None) in alternatives else ""
-        )
+        text = f"{head} {' | '.join(dict.fromkeys(map(_shape_text, shapes)))}".lstrip()
+        text += " | None" if Constant(None) in alternatives else ""
         if len(text) <= LONGEST_HINT:
             return text
-    return _cut(_joined_text(tensors, [f"({len(shapes)} shapes)" if len(shapes) > 1 else _shape_text(shapes[0])]))
+    return None
 
 
 def _other_text(snapshot: Snapshot, value: Value) -> str | None:
@@ -119,12 +124,12 @@ def _cut(text: str) -> str:
     return text if len(text) <= LONGEST_HINT else text[: LONGEST_HINT - 1] + "…"
 
 
-def _joined_text(tensors: list[TensorValue], shapes: list[str]) -> str:
+def _head(tensors: list[TensorValue], *, kind: bool = True) -> str:
+    """The kind and element type, as far as all have the same."""
     kinds = {tensor.kind for tensor in tensors}
     dtypes = {tensor.type.dtype for tensor in tensors}
     head = [] if kinds <= {TensorKind.TENSOR, TensorKind.KERAS} or len(kinds) > 1 else [tensors[0].kind.value]
-    head.extend(str(dtype) for dtype in dtypes if len(dtypes) == 1 and dtype is not None)
-    return " ".join([*head, " | ".join(dict.fromkeys(shapes))])
+    return " ".join([*(head if kind else ()), *(str(each) for each in dtypes if len(dtypes) == 1 and each is not None)])
 
 
 def _shapes(tensors: list[TensorValue], named: Value | None, most: int) -> list[list[str] | None]:
@@ -152,11 +157,19 @@ def _size_text(sizes: list[Dim], name: Dim, most: int) -> str:
     return format_dim(name)
 
 
-def _tells(tensors: list[TensorValue], sizes: list[str] | None) -> bool:
-    """Whether a shape says more than a number of axes; that the first is the batch is no size."""
+def _tells(tensors: list[TensorValue], sizes: list[str] | None, written: str) -> bool:
+    """Whether a shape says more than a number of axes, and what is written there; that the first is the batch is no size."""
     if sizes is None:
         return False
-    return any(size not in ("?", "N") for size in sizes) if sizes else all(tensor.type.dtype for tensor in tensors)
+    unknown = sizes.count("?")
+    if not unknown:
+        return any(size != "N" for size in sizes) if sizes else all(tensor.type.dtype for tensor in tensors)
+    return 2 * unknown <= len(sizes) and any(_is_news(size, written) for size in sizes)
+
+
+def _is_news(size: str, written: str) -> bool:
+    """Whether a size of a shape with unknown sizes is not said by the source text; an element of a shape (`x.shape[0]`) always is."""
+    return size not in ("?", "N", "1") and "[" not in size and not re.search(rf"\b{re.escape(size)}(?!\w)", written)
 
 
 def _shape_text(sizes: list[str] | None) -> str:

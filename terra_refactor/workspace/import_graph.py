@@ -127,6 +127,22 @@ def components(imports: Mapping[str, frozenset[str]]) -> tuple[tuple[str, ...], 
     return tuple(sorted({tuple(sorted(group)) for group in {id(group): group for group in group_of.values()}.values()}))
 
 
+def nearest_files(
+    path: str, imports: Mapping[str, Iterable[str]], lines: Mapping[str, int], most: int
+) -> tuple[str, ...]:
+    """A file, and what it imports, the nearest and of these the shortest first, as far as `most` lines reach; sorted.
+
+    Only files that have an entry in `lines`.
+    """
+    found, left = [path], most
+    for file in found:  # grows meanwhile
+        for other in sorted(imports.get(file, ()), key=lambda each: (lines.get(each, 0), each)):
+            if other in lines and other not in found and lines[other] <= left:
+                found.append(other)
+                left -= lines[other]
+    return tuple(sorted(found))
+
+
 def loaded_with(paths: Iterable[str], imports: Mapping[str, frozenset[str]]) -> frozenset[str]:
     """The files of the programs that load one of these: what imports them, however indirectly, and all that any of those imports."""
     importers: dict[str, list[str]] = {}

@@ -11,6 +11,7 @@ import gc
 import logging
 import os
 import signal
+import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures import TimeoutError as FutureTimeoutError  # another class before Python 3.11
@@ -66,6 +67,9 @@ PATIENCE = 120.0
 """Seconds of the clock in which a process must give a result, ten times what the largest file takes that is parsed at all."""
 
 
+_MOMENT = 0.05
+
+
 def available_jobs() -> int:
     """How many processes this machine lets us run at once."""
     try:
@@ -77,7 +81,7 @@ def available_jobs() -> int:
 def lower_files(
     tasks: Sequence[LoweringTask], *, jobs: int, cache: LoweringCache | None, advance: Advance
 ) -> list[LoweringResult]:
-    """Lower every file; `advance(n)` is called when `n` more are done."""
+    """Lower every file; `advance(n)` is called when `n` more are done, and with 0 every moment, so that it can end the work."""
     results: dict[int, LoweringResult] = {}
     missing: list[int] = []
     for index, task in enumerate(tasks):
@@ -90,7 +94,7 @@ def lower_files(
     workers = min(jobs, len(missing) // _WORTH_A_WORKER, available_jobs() * _MOST_WORKERS)
     here = ((index, _lower(tasks[index], cache)) for index in missing)
     unusual: list[int] = []
-    for index, result in here if workers < 2 else _in_workers(tasks, missing, workers, cache):
+    for index, result in here if workers < 2 else _in_workers(tasks, missing, workers, cache, advance=advance):
         if isinstance(result, Unusual):
             unusual.append(index)
         else:
@@ -159,6 +163,7 @@ def _in_workers(
     cache: LoweringCache | None,
     lower: Lower = _lower,
     patience: float = PATIENCE,
+    advance: Advance = lambda _: None,
 ) -> Iterator[tuple[int, Attempt]]:
     """Results as they come. Largest files first, so that no worker is left alone with one at the end."""
     waiting = sorted(indices, key=lambda index: -_size(tasks[index]))
@@ -168,7 +173,7 @@ def _in_workers(
         futures: dict[Future[Attempt], int] = {executor.submit(lower, tasks[index], cache): index for index in waiting}
         pending = set(futures)
         while pending:
-            done, pending = wait(pending, timeout=patience, return_when=FIRST_COMPLETED)
+            done, pending = _first_done(pending, patience, advance)
             if not done:
                 raise BrokenProcessPool("no result")
             for future in done:
@@ -179,10 +184,22 @@ def _in_workers(
         _end(executor)
         yield from _one_by_one(tasks, sorted(left), cache, lower, patience)
     except BaseException:
-        executor.shutdown(wait=False, cancel_futures=True)
+        _end(executor)  # of an editor, each key may end the work: processes that go on would pile up
         raise
     else:
         executor.shutdown()
+
+
+def _first_done(
+    pending: set[Future[Attempt]], patience: float, advance: Advance
+) -> tuple[set[Future[Attempt]], set[Future[Attempt]]]:
+    """What is done first, and the rest; nothing is if it takes too long. Processes need seconds to start, on a busy machine."""
+    until = time.monotonic() + patience
+    while True:
+        done, rest = wait(pending, timeout=min(patience, _MOMENT), return_when=FIRST_COMPLETED)
+        if done or time.monotonic() >= until:
+            return done, rest
+        advance(0)
 
 
 def _one_by_one(

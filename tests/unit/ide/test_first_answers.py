@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from ide_support import open_text, project, shown
 from terra_refactor.ide import session as sessions
 from terra_refactor.ide.diagnostics import diagnostics
 from terra_refactor.ide.hover import hover
+from terra_refactor.ide.inlay_hints import inlay_hints
 from terra_refactor.ide.session import StaleError
 from terra_refactor.rules.rule import Severity
 
@@ -89,10 +91,62 @@ def test_what_is_known_as_a_whole_needs_no_first_answer(tmp_path: Path) -> None:
     session = project(tmp_path, FILES)
     path = shown(tmp_path, "main.py")
     session.snapshot(path)
+    assert session.fresh(path) is not None
     open_text(session, tmp_path, "main.py", FILES["main.py"] + "        y = 1\n")
-    assert session.first(path) is None
+    session.snapshot(path)
+    open_text(session, tmp_path, "main.py", FILES["main.py"] + "        y = 2\n")
+    assert session.first(path) is None  # the last edit was analysed at once
     session.clear()
     assert session.first(path) is not None
+
+
+@pytest.mark.usefixtures("wide")
+def test_a_first_answer_after_an_edit_keeps_what_is_known_of_unchanged_functions(tmp_path: Path) -> None:
+    files = {
+        **FILES,
+        "main.py": """
+            import tensorflow as tf
+
+            def other(x):
+                return x
+
+            def mix(x, y):
+                z = x + 1.0
+                return tf.matmul(x, y)
+        """,
+        "caller.py": """
+            import tensorflow as tf
+            from main import mix, other
+
+            mix(tf.ones([2, 3]), tf.ones([2, 3]))
+            other(tf.ones([7]))
+        """,
+        "filler.py": "import main\n" + "a = 1\n" * 60,
+    }
+    session = project(tmp_path, files)
+    path = shown(tmp_path, "main.py")
+    whole = session.snapshot(path)
+    (problem,) = [each for each in diagnostics(whole, path) if each.rule == "TR401"]
+    hints = [(hint.name, hint.label, hint.span.line) for hint in inlay_hints(whole, path, 1, 99)]
+    edited = files["main.py"].replace("return x\n", "y = x + 1.0\n                return y\n")
+    open_text(session, tmp_path, "main.py", edited)
+    first = session.first(path)
+    assert first is not None and first.left_out
+    (moved,) = [each for each in diagnostics(first, path) if each.rule == "TR401"]
+    assert moved == replace(problem, span=problem.span.down(1), related=moved.related)
+    line = {name: line for name, _, line in hints}["z"]
+    # of the edited function callers are not known yet
+    now = [(hint.name, hint.label, hint.span.line) for hint in inlay_hints(first, path, 1, 99)]
+    assert now == [(name, label, line + 1) for name, label, line in hints if label != "float32 (7,)"]
+    answer, old = hover(first, path, line + 1, 5), hover(whole, path, line, 5)
+    assert answer is not None and old is not None
+    assert (answer.text, answer.span) == (old.text, old.span.down(1))
+    # a function that is not as it was has no answer from before
+    open_text(session, tmp_path, "main.py", edited.replace("matmul(x, y)", "matmul(x, x)"))
+    first = session.first(path)
+    assert first is not None
+    assert not [each for each in diagnostics(first, path) if each.rule == "TR401"]
+    assert [each.rule for each in diagnostics(session.snapshot(path), path) if each.rule == "TR401"] == ["TR401"]
 
 
 @pytest.mark.usefixtures("wide")

@@ -1,0 +1,60 @@
+"""What a first answer after an edit keeps of the whole analysis from before: the answers about functions that are as they were.
+
+Computes: which functions of a file are the same as in `Snapshot.before`, and by how many lines they have moved. Needs: a snapshot. Gives:
+`unchanged_functions`, `Unchanged`. What callers in other files say of such a function is shown until all of them are analysed again, so
+that nothing flickers while somebody types elsewhere in the file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from terra_refactor.ide.snapshot import Snapshot
+from terra_refactor.ir.function import Function, FunctionKind
+from terra_refactor.ir.ids import FunctionId
+from terra_refactor.syntax.location import Span
+
+
+@dataclass(frozen=True, slots=True)
+class Unchanged:
+    """The functions of one file that are as they were."""
+
+    before: Snapshot
+    path: str
+    moved: Mapping[FunctionId, int]
+    """By how many lines each has moved down."""
+
+    def lines(self, snapshot: Snapshot, line: int, column: int) -> int | None:
+        """By how many lines the code at a place of this snapshot, or of `before`, has moved down; None if it is not as it was."""
+        function = next(snapshot.functions_at(self.path, line, column), None)
+        return None if function is None else self.moved.get(function.id)
+
+    def span(self, span: Span) -> Span | None:
+        """The present place of a span of `before`; None if the code there is not as it was."""
+        lines = self.lines(self.before, span.line, span.column)
+        return None if lines is None else span.down(lines)
+
+
+def unchanged_functions(snapshot: Snapshot, path: str) -> Unchanged | None:
+    """What a first answer keeps of the analysis before it; None for a snapshot that is no such answer."""
+    before = snapshot.before
+    if before is None or path not in before.module_names:
+        return None
+    old = {function.id: function for function in before.functions(path)}
+    moved = {
+        function.id: function.def_line - old[function.id].def_line
+        for function in snapshot.functions(path)
+        if function.id in old and _is_same(old[function.id], function)
+    }
+    return Unchanged(before, path, moved)
+
+
+def _is_same(old: Function, now: Function) -> bool:
+    """Whether nothing but the place of a function is another, the whole of it having moved by the same number of lines."""
+    if now.kind in (FunctionKind.MODULE, FunctionKind.CLASS_BODY) or not old.looks_the_same_as(now):
+        return False
+    lines = now.def_line - old.def_line
+    if now.span != old.span.down(lines):
+        return False
+    return old.body is now.body or (old.body == now.body and now.spans == old.spans.down(lines))
