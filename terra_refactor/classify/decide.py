@@ -30,6 +30,7 @@ from terra_refactor.classify.calls import BOMB, BOMB_CALLS, MARGIN, OFTEN, CallC
 from terra_refactor.classify.candidates import varying_python_value
 from terra_refactor.classify.co_execution import called_by, does_equal_steps, is_kept_eager
 from terra_refactor.classify.coverage import Coverage
+from terra_refactor.classify.decided_before import decided_from
 from terra_refactor.classify.decision import (
     Action,
     Classification,
@@ -42,7 +43,7 @@ from terra_refactor.classify.decision import (
 from terra_refactor.classify.frequency import CallFrequency, Frequency, imports_relatively
 from terra_refactor.classify.generation import programs_of_tensorflow_1, tensorflow_1_modules
 from terra_refactor.classify.graph_contexts import of_libraries, run_eagerly_all_the_same, without
-from terra_refactor.classify.hazards import DecidedBefore, HazardMap, ReachedHazard
+from terra_refactor.classify.hazards import HazardMap, ReachedHazard
 from terra_refactor.classify.judgement import FunctionNames, Judgement, has_own_decorator
 from terra_refactor.classify.pipelines import given_to_pipelines, synchronized_in_replicas
 from terra_refactor.classify.proof import Proof
@@ -637,8 +638,7 @@ class _Decider:
             return known.decision
         decision = self.decision(judgement, portrait)
         reached: tuple[ReachedHazard | Effect, ...] = (*judgement.hazards, *portrait.effects)
-        places = {FunctionId(site.module, site.function) for each in reached for site in (*each.via, each.site)}
-        self.hazards.decided[identity] = DecidedBefore(made_from, frozenset({*places, identity}), decision)
+        self.hazards.decided[identity] = decided_from(made_from, decision, [(*each.via, each.site) for each in reached])
         return decision
 
     def decision(self, judgement: Judgement, portrait: Portrait) -> Decision:

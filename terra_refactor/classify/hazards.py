@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from itertools import zip_longest
 from typing import Any, Final, TypeVar
 
 from terra_refactor.analysis.effects import own_field
 from terra_refactor.analysis.facts import CallFact, ContextFacts, ContextId, ProgramFacts
 from terra_refactor.classify.answers import Answers, Question
 from terra_refactor.classify.conversion import is_never_converted, leaves_conversion, tensor_decisions
-from terra_refactor.classify.decision import Decision
+from terra_refactor.classify.decided_before import DecidedBefore, moved_functions
 from terra_refactor.classify.each_context import EachContext
 from terra_refactor.classify.first_time import runs_first_time, written_through_call
 from terra_refactor.classify.keyed_creation import made_for_each
@@ -73,17 +72,6 @@ class ReachedHazard:
     nature: Nature = Nature.FOUND
 
 
-@dataclass(frozen=True, slots=True)
-class DecidedBefore:
-    """A decision, and what it was made from."""
-
-    made_from: tuple[object, ...]
-    """By identity."""
-    places: frozenset[FunctionId]
-    """The functions of which it tells places or names."""
-    decision: Decision
-
-
 class HazardMap:
     """The hazards of every context, computed on demand.
 
@@ -118,7 +106,7 @@ class HazardMap:
             before = earlier.whole_codes, earlier.whole_facts
             changed = changed_looks(*before, self.whole_codes, facts, self._answers.looked_at(*SELECTIVE))
         self._answers.begin(self, self._notes, changed)
-        self.moved = None if changed is None or earlier is None else _moved(earlier.whole_program, program)
+        self.moved = None if changed is None or earlier is None else moved_functions(earlier.whole_program, program)
         """The functions that are not the same as in the earlier state, be it only in their places; None if nothing is known of one."""
         self.decided: dict[FunctionId, DecidedBefore] = {} if self.moved is None or earlier is None else earlier.decided
         """Decisions in the earlier state, for the current one."""
@@ -534,16 +522,6 @@ class HazardMap:
     def written(self, site: EffectSite) -> str:
         """The source spelling of the operation at a place."""
         return self.index(FunctionId(site.module, site.function)).written(site.op)
-
-
-def _moved(before: Program, now: Program) -> frozenset[FunctionId]:
-    return frozenset(
-        function.id
-        for name, module in now.modules.items()
-        if (earlier := before.modules[name]) is not module
-        for function, old in zip_longest(module.functions, earlier.functions)
-        if function is not None and function is not old
-    )
 
 
 def _through(
