@@ -1,14 +1,16 @@
 """Contents of data files, from their bytes: JSON, TOML, YAML and INI as trees, the header of a NumPy array, tables of text.
 
-Computes: pure functions of bytes or texts. Gives: `tree_of`, `text_of`, `array_header`, `table_shape`, `fields_of_lines`. None where the
-content is malformed or of another form; nothing of it is executed, and no object is unpickled.
+Computes: pure functions of bytes or texts. Gives: `tree_of`, `text_of`, `array_header`, `archive_headers`, `table_shape`, `rows_of_table`,
+`fields_of_lines`. None where the content is malformed or of another form; nothing of it is executed, and no object is unpickled.
 """
 
 from __future__ import annotations
 
 import ast
+import base64
 import configparser
 import csv
+import io
 import json
 import posixpath
 from collections.abc import Callable, Mapping
@@ -95,6 +97,20 @@ def array_header(data: bytes) -> tuple[str, tuple[int, ...]] | None:
     return (kind, shape) if all(type(size) is int and size >= 0 for size in shape) else None
 
 
+@lru_cache(maxsize=64)
+def archive_headers(data: bytes) -> dict[str, tuple[str, tuple[int, ...]]] | None:
+    """Element types and shapes of the arrays of an archive, by name, as `array_header` gives them; None if one is malformed.
+
+    `data` holds the beginnings of the arrays, as `workspace.array_archives` reads them.
+    """
+    try:
+        found = {name: array_header(base64.b64decode(text)) for name, text in json.loads(data).items()}
+    except (ValueError, TypeError, AttributeError, RecursionError):
+        return None
+    known = {name: header for name, header in found.items() if header is not None}
+    return known if len(known) == len(found) else None
+
+
 # --- tables -------------------------------------------------------------------------------------------------------------------------
 
 
@@ -109,6 +125,22 @@ def table_shape(text: str, separator: str | None, skipped: int, comment: str) ->
             counts.add(len(bare.split(separator)))
             rows += 1
     return (rows, counts.pop()) if len(counts) == 1 and rows <= MAX_ROWS else None
+
+
+@lru_cache(maxsize=64)
+def rows_of_table(text: str, separator: str) -> tuple[int, tuple[str, ...]] | None:
+    """How many rows of fields there are, and the fields of the first; None if a line is empty, or there are none or very many."""
+    rows = 0
+    first: tuple[str, ...] = ()
+    try:
+        for row in csv.reader(io.StringIO(text), delimiter=separator):
+            if not row or rows >= MAX_ROWS:
+                return None
+            first = first or tuple(row)
+            rows += 1
+    except (csv.Error, TypeError):
+        return None
+    return (rows, first) if rows else None
 
 
 @lru_cache(maxsize=64)

@@ -82,7 +82,7 @@ class SummaryStore:
     def begin(self, program: Program, models: Mapping[str, ProjectModel], tf_version: str | None = None) -> Adoption:
         """The part of it that is valid for a program and the declarations of its users."""
         about = dict(program.stubs), dict(program.data), dict(models), dict(program.recorded)
-        modules = (tuple(program.modules), *about, tf_version)
+        modules = (tuple(program.modules), *about, program.usual, tf_version)
         if modules != self.modules or (self.first_size and len(self.objects.facts) > MAX_GROWTH * self.first_size):
             self.__init__()  # type: ignore[misc]
             self.modules = modules

@@ -79,6 +79,20 @@ def find(hazards: HazardMap, decisions: tuple[Decision, ...]) -> tuple[Finding, 
     )
 
 
+def find_shapes(hazards: HazardMap) -> tuple[Finding, ...]:
+    """What the rules about shapes find, and nothing else."""
+    program, facts = hazards.whole_program, hazards.whole_facts
+    shapes = {rule.id for rule in all_rules().values() if rule.family is Family.SHAPES}
+    proof, expected, written = Proof(hazards), Expected(hazards), written_for(hazards)
+    reached = definitely_reached(facts, expected)
+    found = (
+        *_diagnostics(program, facts, hazards, set(), expected, reached),
+        *failures(program, facts, hazards, proof, expected, reached),
+    )
+    told = (in_releases(each, *written.get(each.path, _ANY_RELEASE)) for each in found if each.rule in shapes)
+    return tuple(finding for finding in told if finding is not None)
+
+
 def _in_graphs(
     program: Program, facts: ProgramFacts, hazards: HazardMap, proof: Proof, expected: Expected
 ) -> Iterator[Finding]:

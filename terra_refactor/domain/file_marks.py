@@ -32,6 +32,8 @@ class FilePart(Enum):
     """One of its lines."""
     TABLE = "table"
     """A reader of its lines as lists of fields."""
+    ARCHIVE = "archive"
+    """An archive of arrays, which is read by name."""
 
 
 @dataclass(frozen=True, slots=True)

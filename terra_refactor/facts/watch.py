@@ -74,7 +74,8 @@ class Watch:
         )
         inner = codes.program
         modules = _Mapping(inner.modules, "module", notes)
-        program = _Program(modules, inner.imports, inner.stubs, inner.recorded, inner.data, inner=inner, notes=notes)
+        given = (inner.imports, inner.stubs, inner.recorded, inner.data, inner.usual)
+        program = _Program(modules, *given, inner=inner, notes=notes)
         self.codes = _Codes(program, codes, notes)
 
 

@@ -112,6 +112,49 @@ _NORMALISING: Final[Mapping[str, Normalising]] = {
 }
 MATRIX_PRODUCTS: Final = frozenset({"tensorflow.linalg.matmul", "keras.ops.matmul"})
 MEANS: Final = frozenset({"tensorflow.math.reduce_mean", "keras.ops.mean"})
+SUMS: Final = frozenset({"tensorflow.math.reduce_sum", "keras.ops.sum"})
+_ELEMENTWISE_LOSSES: Final = frozenset(
+    {
+        "tensorflow.nn.sigmoid_cross_entropy_with_logits",
+        "tensorflow.compat.v1.nn.sigmoid_cross_entropy_with_logits",
+        "tensorflow.nn.weighted_cross_entropy_with_logits",
+    }
+)
+_KEEP_VALUES: Final = frozenset(
+    {
+        "tensorflow.cast",
+        "tensorflow.identity",
+        "tensorflow.math.logical_not",
+        "tensorflow.stop_gradient",
+        "keras.ops.cast",
+    }
+)
+_LOOKUPS: Final[Mapping[str, str]] = {
+    "keras.layers.Embedding.__call__": "",
+    "keras.layers.Layer.__call__": "",
+    "tensorflow.nn.embedding_lookup": "ids",
+    "tensorflow.compat.v1.nn.embedding_lookup": "ids",
+    "tensorflow.gather": "indices",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """A function that goes along an axis and uses what came before."""
+
+    parameter: str
+    """The parameter for the data."""
+    axis: int
+    """The axis where none is given."""
+
+
+_SCANS: Final[Mapping[str, Scan]] = {
+    "tensorflow.scan": Scan("elems", 0),
+    "tensorflow.math.cumsum": Scan("x", 0),
+    "tensorflow.math.cumprod": Scan("x", 0),
+    "tensorflow.math.cumulative_logsumexp": Scan("x", 0),
+    "keras.ops.cumsum": Scan("x", 0),
+}
 _KEEP_FIRST: Final = frozenset(
     {
         "tensorflow.cast",
@@ -153,6 +196,31 @@ def is_validity_mask(name: str) -> bool:
 def keeps_first_axis(name: str) -> bool:
     """Whether a function of one tensor keeps its axes, or works along the last of them."""
     return name in _KEEP_FIRST
+
+
+def is_elementwise_loss(name: str) -> bool:
+    """Whether a function gives a loss for each element of its logits."""
+    return name in _ELEMENTWISE_LOSSES
+
+
+def keeps_values(name: str) -> bool:
+    """Whether a function gives each element again, if of another type, or its negation."""
+    return name in _KEEP_VALUES
+
+
+def is_reversal(name: str) -> bool:
+    """Whether a function reverses a tensor along given axes."""
+    return name in ("tensorflow.reverse", "keras.ops.flip")
+
+
+def scanned_axis_of(name: str) -> Scan | None:
+    """How a function goes along an axis; None if it does not."""
+    return _SCANS.get(name)
+
+
+def ids_parameter_of(name: str) -> str | None:
+    """The parameter of a look-up for the ids, empty for the first argument; None of other functions."""
+    return _LOOKUPS.get(name)
 
 
 def is_layer_call(name: str) -> bool:

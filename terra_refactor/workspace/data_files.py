@@ -15,10 +15,13 @@ from collections.abc import Iterable, Mapping
 from hashlib import blake2b
 from typing import Final
 
+from terra_refactor.workspace.array_archives import headers_in_archive
+
 _ENDINGS: Final = (
-    ".json", ".toml", ".yaml", ".yml", ".ini", ".cfg", ".conf", ".csv", ".tsv", ".txt", ".tab", ".dat", ".npy", ".vocab", ".labels",
+    ".json", ".toml", ".yaml", ".yml", ".ini", ".cfg", ".conf", ".csv", ".tsv", ".txt", ".tab", ".dat", ".npy", ".npz", ".vocab", ".labels",
 )  # fmt: skip
 _ARRAY: Final = ".npy"
+_ARCHIVE: Final = ".npz"
 MAX_BYTES: Final = 1_000_000
 """Of a file that is read; a larger one says nothing."""
 _ARRAY_BYTES: Final = 8_192
@@ -72,7 +75,10 @@ def data_of(data: Mapping[str, bytes], texts: Iterable[str]) -> dict[str, bytes]
 
 
 def read_data_file(file: str) -> bytes | None:
-    """The content of a regular file, of an array the beginning; None where it is a link, too large or unreadable."""
+    """The content of a regular file, of an array the beginning, of an archive of arrays their beginnings.
+
+    None where it is a link, too large or unreadable.
+    """
     flags = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY", "O_CLOEXEC"))
     try:
         if not stat.S_ISREG(os.lstat(file).st_mode):
@@ -84,6 +90,8 @@ def read_data_file(file: str) -> bytes | None:
                 return None
             if file.lower().endswith(_ARRAY):
                 return stream.read(_ARRAY_BYTES)
+            if file.lower().endswith(_ARCHIVE):
+                return headers_in_archive(stream, status.st_size)
             content = stream.read(MAX_BYTES + 1)
     except (OSError, ValueError):
         return None

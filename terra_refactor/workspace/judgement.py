@@ -20,6 +20,7 @@ from terra_refactor.config import Config
 from terra_refactor.ir.program import Program
 from terra_refactor.rules.rule import Finding
 from terra_refactor.syntax.deep_stack import call_with_deep_stack
+from terra_refactor.workspace.usual_run import with_usual_run
 
 _NEARLY_ALL: Final = 1.5
 """Ratio of contexts to reused contexts up to which there are hardly more."""
@@ -40,15 +41,18 @@ def judge_facts(
     program: Program, facts: ProgramFacts, config: Config
 ) -> tuple[tuple[Decision, ...], tuple[Finding, ...]]:
     """Results derived from the facts: decisions and findings."""
-    return call_with_deep_stack(lambda: _judge(HazardMap(program, facts), config))
+    return call_with_deep_stack(lambda: _judge(HazardMap(program, facts), program, config))
 
 
-def _judge(hazards: HazardMap, config: Config) -> tuple[tuple[Decision, ...], tuple[Finding, ...]]:
+def _judge(
+    hazards: HazardMap, program: Program, config: Config, usual: SummaryStore | None = None
+) -> tuple[tuple[Decision, ...], tuple[Finding, ...]]:
     try:
         decisions = decide(hazards, _decision_options(config))
-        return decisions, find(hazards, decisions)
+        findings = find(hazards, decisions)
     finally:
         hazards.end()
+    return decisions, with_usual_run(program, findings, _options(config), usual)
 
 
 def _decision_options(config: Config) -> DecisionOptions:
@@ -63,6 +67,8 @@ class RepeatedJudge:
 
     def __init__(self) -> None:
         self._store = SummaryStore()
+        self._usual = SummaryStore()
+        """That of the run with all defaults, of which nothing is kept for other processes."""
         self._hazards: HazardMap | None = None
         self.is_restored = False
         """Its state comes from another process."""
@@ -125,7 +131,7 @@ class RepeatedJudge:
         self, program: Program, config: Config, progress: Callable[[int, int], None] | None
     ) -> tuple[ProgramFacts, tuple[Decision, ...], tuple[Finding, ...]]:
         facts, hazards = self._advance(program, config, progress)
-        decisions, findings = _judge(hazards, config)
+        decisions, findings = _judge(hazards, program, config, self._usual)
         self._hazards = hazards
         return facts, decisions, findings
 

@@ -25,7 +25,7 @@ from terra_refactor.analysis.frames import CallArguments, Frame
 from terra_refactor.analysis.transfer.allocation import thaw
 from terra_refactor.analysis.transfer.arrays import array_given_form
 from terra_refactor.analysis.transfer.command_line import flag_value
-from terra_refactor.analysis.transfer.data_files import attribute_of_path
+from terra_refactor.analysis.transfer.data_files import attribute_of_path, names_of_archive
 from terra_refactor.analysis.transfer.dispatch import is_dispatcher, register_of
 from terra_refactor.analysis.transfer.enumerations import member_attribute
 from terra_refactor.analysis.transfer.iteration import static_size_value
@@ -116,6 +116,8 @@ def attribute_of(site: Site, value: Value, name: str) -> Value:
             return UNKNOWN if array is None else attribute_of(site, array, name)
         case UnknownValue() if (found := attribute_of_path(value, name)) is not None:
             return found
+        case UnknownValue() if name == "files" and (names := names_of_archive(site, value)) is not None:
+            return names
         case UnknownValue() if (item := attribute_of_loaded(site, value, name)) is not None:
             return item
         case UnknownValue():

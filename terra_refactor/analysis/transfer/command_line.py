@@ -166,7 +166,10 @@ def parse(site: Site, arguments: CallArguments, receiver: Value | None) -> Value
     texts = arguments.positional[0] if len(arguments.positional) == 1 and not arguments.keywords else None
     content = frame.state.get((texts.object, ITEMS)) if isinstance(texts, Reference) else texts
     usual = frame.state.get((receiver.object, _DEFAULTS))
-    if content in (FrozenList(()), TupleValue(())) and isinstance(usual, FrozenDict):
+    unwritten = texts in (None, NONE) and not arguments.keywords and arguments.open_positional is None
+    if (content in (FrozenList(()), TupleValue(())) or (site.engine.program.usual and unwritten)) and isinstance(
+        usual, FrozenDict
+    ):
         # no option is given
         options = usual
     number = site.allocate(ObjectKind.INSTANCE, "Namespace")
@@ -218,6 +221,8 @@ def define_flag(site: Site, arguments: CallArguments, receiver: Value | None) ->
         default = _int_of(defaults[0]) if len(defaults) == 1 else None
         if found == UNKNOWN_INT and (all(map(is_size, defaults)) or default == 1):
             found = Scalar(PythonType.INT, chosen(name, default))
+        if engine.program.usual and len(defaults) == 1:
+            found = defaults[0]
         engine.spoil_logs()
         known = engine.flags.get(name)
         engine.flags[name] = found if known is None else join(known, found)

@@ -5,7 +5,8 @@ read of them; the numbers that a reader of it gets (lengths of lists, fields of 
 as their default (`dim.loaded`). Needs: `Program.data`. Gives: `DATA_FILES`, by canonical name, and functions for other operations on paths
 and texts. Ignores: files that the program writes, those with several candidates, and whatever is not among the given paths.
 
-The run may find another file there. So what depends on such a number is a warning that says so, and no branch is decided by one.
+The run may find another file there. So what depends on such a number is a warning that says so, and no branch is decided by one, except
+where only the run with the files as they stand is looked at (`Program.usual`): there short texts and all numbers are what the files hold.
 """
 
 from __future__ import annotations
@@ -14,11 +15,18 @@ import posixpath
 from collections.abc import Callable
 from typing import Final
 
-from terra_refactor.analysis.data_contents import array_header, fields_of_lines, table_shape, text_of
+from terra_refactor.analysis.data_contents import (
+    archive_headers,
+    array_header,
+    fields_of_lines,
+    rows_of_table,
+    table_shape,
+    text_of,
+)
 from terra_refactor.analysis.engine import Site
 from terra_refactor.analysis.frames import CallArguments
 from terra_refactor.analysis.freezing import freeze
-from terra_refactor.analysis.transfer.allocation import new_list
+from terra_refactor.analysis.transfer.allocation import new_list, thaw
 from terra_refactor.domain.dim import Dim, loaded
 from terra_refactor.domain.dtype import FLOAT64, DType, dtype_named
 from terra_refactor.domain.file_marks import FileMark, FilePart, mark_of, object_with, text_with
@@ -28,9 +36,11 @@ from terra_refactor.domain.value import (
     FALSE,
     NONE,
     TRUE,
+    UNKNOWN,
     UNKNOWN_STR,
     BoundMethod,
     Constant,
+    FrozenDict,
     FrozenList,
     LibraryValue,
     Scalar,
@@ -39,6 +49,7 @@ from terra_refactor.domain.value import (
     TupleValue,
     Value,
 )
+from terra_refactor.ir import ops
 from terra_refactor.tf_model import registry
 from terra_refactor.tf_model.arguments import dtype_argument
 from terra_refactor.tf_model.name_table import words
@@ -47,7 +58,11 @@ _STARTED: Final = "?"
 """Before a path that counts from the folder in which the program is started."""
 _WRITTEN: Final = "@written "
 """Prefix of the fields, of a module, that say which files the program writes."""
+_BY_NAME: Final = "by name "
+"""Before the separator of a table whose rows are dicts."""
 _MOST: Final = 10**9
+_MOST_TEXT: Final = 8_000
+"""Characters of a text that is known as a whole."""
 _PATH: Final = "pathlib.Path"
 
 Handler = Callable[[Site, CallArguments, Value | None], Value | None]
@@ -126,8 +141,10 @@ def _content(site: Site, file: str) -> bytes:
     return site.engine.program.data[file]
 
 
-def number_in_file(file: str, what: str, number: int, shown: str) -> Dim:
+def number_in_file(site: Site, file: str, what: str, number: int, shown: str) -> Dim:
     """A number that a file gives: `what` says which of it, and `shown` says it to a reader."""
+    if site.engine.program.usual:
+        return number
     return loaded(f"{file}\t{what}", shown, 1, number, file) if 1 <= number <= _MOST else None
 
 
@@ -245,7 +262,12 @@ def _open(site: Site, arguments: CallArguments, receiver: Value | None) -> Value
 
 def _read_text(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
     file = file_at(site, receiver)
-    return None if file is None else text_with(FileMark(FilePart.TEXT, file))
+    return None if file is None else _whole_text(site, file)
+
+
+def _whole_text(site: Site, file: str) -> Value:
+    text = text_of(_content(site, file)) if site.engine.program.usual else None
+    return text_with(FileMark(FilePart.TEXT, file)) if text is None or len(text) > _MOST_TEXT else Constant(text)
 
 
 def _write_path(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
@@ -270,7 +292,7 @@ def method_of_stream(site: Site, stream: Value, name: str, arguments: CallArgume
         return None
     match name:
         case "read" if not arguments.positional:
-            return text_with(FileMark(FilePart.TEXT, mark.path))
+            return _whole_text(site, mark.path)
         case "readline":
             return text_with(FileMark(FilePart.LINE, mark.path))
         case "readlines" if not arguments.positional:
@@ -282,13 +304,15 @@ def method_of_stream(site: Site, stream: Value, name: str, arguments: CallArgume
 def entered_stream(manager: Value) -> Value | None:
     """The value that `with open(...) as f` binds."""
     mark = mark_of(manager)
-    return manager if mark is not None and mark.part is FilePart.STREAM else None
+    return manager if mark is not None and mark.part in (FilePart.STREAM, FilePart.ARCHIVE) else None
 
 
 def _list_of_lines(site: Site, mark: FileMark, lines: list[str]) -> Value:
     line = text_with(FileMark(FilePart.LINE, mark.path))
     shown = f"lines of {posixpath.basename(mark.path)}"
-    return new_list(site, FrozenList(None, line, number_in_file(mark.path, "lines" + mark.detail, len(lines), shown)))
+    return new_list(
+        site, FrozenList(None, line, number_in_file(site, mark.path, "lines" + mark.detail, len(lines), shown))
+    )
 
 
 def iterated(site: Site, value: Value) -> tuple[Value, Dim] | None:
@@ -303,33 +327,70 @@ def iterated(site: Site, value: Value) -> tuple[Value, Dim] | None:
         line = text_with(FileMark(FilePart.LINE, mark.path))
         return line, _number_of_rows(site, mark, len(text.splitlines()))
     if mark.part is FilePart.TABLE:
-        fields = fields_of_lines(text, mark.detail, quoted=True)
-        return _row(site, mark, fields), None
+        return _row_of_table(site, mark, text)
     return None
+
+
+def _row_of_table(site: Site, mark: FileMark, text: str) -> tuple[Value, Dim]:
+    """A row that a reader gives, and how many are left."""
+    separator = mark.detail.removeprefix(_BY_NAME)
+    known = rows_of_table(text, separator)
+    before = _rows_before(site)
+    rows = None
+    if known is not None and before is not None and known[0] > before:
+        first = 1 if mark.detail.startswith(_BY_NAME) else 0
+        number = known[0] - before - first
+        shown = f"rows of {posixpath.basename(mark.path)}"
+        rows = number_in_file(site, mark.path, f"rows{before + first}", number, shown) if number else None
+    if not mark.detail.startswith(_BY_NAME):
+        return _row(site, mark, fields_of_lines(text, separator, quoted=True)), rows
+    if known is None:
+        return UNKNOWN, None
+    fields = FrozenDict(tuple((Constant(name), UNKNOWN_STR) for name in known[1]))
+    return thaw(site, fields, "row"), rows
+
+
+def _rows_before(site: Site) -> int | None:
+    """How many rows a function takes with `next` before it goes through the others; None where a loop may take some."""
+    function, code = site.frame.function, site.engine.code
+    asked = [load.id for load in code.index(function).of_kind(ops.LoadName) if load.name == "next"]
+    in_loops = any(first < op <= last for op in asked for first, last in code.loops_of(function))
+    return None if in_loops else len(asked)
 
 
 def _number_of_rows(site: Site, mark: FileMark, number: int) -> Dim:
     """How many lines a loop over an open file meets, unless some of them are read before."""
     if any(name in site.engine.names.of(site.frame.function).mentioned for name in ("next", "readline", "readlines")):
         return None
-    return number_in_file(mark.path, "lines", number, f"lines of {posixpath.basename(mark.path)}")
+    return number_in_file(site, mark.path, "lines", number, f"lines of {posixpath.basename(mark.path)}")
 
 
 def _row(site: Site, mark: FileMark, fields: int | None) -> Value:
     shown = f"columns of {posixpath.basename(mark.path)}"
-    count = None if fields is None else number_in_file(mark.path, f"fields{mark.detail}", fields, shown)
+    count = None if fields is None else number_in_file(site, mark.path, f"fields{mark.detail}", fields, shown)
     return new_list(site, FrozenList(None, UNKNOWN_STR, count), "row")
 
 
 def _reader(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
     """`csv.reader(stream, delimiter=",")`."""
+    return _table(arguments, "")
+
+
+def _dict_reader(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
+    """`csv.DictReader(stream, delimiter=",")`, with the names of the first row."""
+    return _table(arguments, _BY_NAME)
+
+
+def _table(arguments: CallArguments, how: str) -> Value | None:
     given = mark_of(arguments.positional[0]) if arguments.positional else None
     separator = dict(arguments.keywords).get("delimiter", Constant(","))
     if given is None or given.part is not FilePart.STREAM or len(arguments.positional) > 1:
         return None
+    if any(name not in ("delimiter", "skipinitialspace") for name, _ in arguments.keywords):
+        return None
     if not isinstance(separator, Constant) or not isinstance(separator.value, str) or len(separator.value) != 1:
         return None
-    return object_with(FileMark(FilePart.TABLE, given.path, separator.value))
+    return object_with(FileMark(FilePart.TABLE, given.path, how + separator.value))
 
 
 _STRIPPING: Final = {"strip": str.strip, "rstrip": str.rstrip, "lstrip": str.lstrip}
@@ -365,7 +426,7 @@ def _split(site: Site, arguments: CallArguments, receiver: Value | None) -> Valu
     if separator == "\n":
         return _list_of_lines(site, FileMark(mark.part, mark.path, f"{mark.detail}split"), parts)
     shown = f"parts of {posixpath.basename(mark.path)}"
-    number = number_in_file(mark.path, f"parts{mark.detail}{separator!r}", len(parts), shown)
+    number = number_in_file(site, mark.path, f"parts{mark.detail}{separator!r}", len(parts), shown)
     return new_list(site, FrozenList(None, UNKNOWN_STR, number))
 
 
@@ -396,21 +457,47 @@ def _dtype(kind: str) -> DType | None:
     return dtype_named(f"{_KINDS[letter]}{8 * int(size)}") if letter in _KINDS and size.isdecimal() else None
 
 
-def _sizes(file: str, shape: tuple[int, ...], names: tuple[str, ...]) -> tuple[Dim, ...]:
+def _sizes(site: Site, file: str, shape: tuple[int, ...], names: tuple[str, ...]) -> tuple[Dim, ...]:
     return tuple(
-        number_in_file(file, f"axis {axis}", size, f"{name} of {posixpath.basename(file)}")
-        for axis, (size, name) in enumerate(zip(shape, names, strict=True))
+        number_in_file(site, file, name, size, f"{name} of {posixpath.basename(file)}")
+        for size, name in zip(shape, names, strict=True)
     )
 
 
 def _load_array(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
     """`np.load("weights.npy")`."""
     file = file_at(site, arguments.positional[0]) if arguments.positional else None
+    if file is not None and file.endswith(".npz"):
+        known = archive_headers(_content(site, file))
+        return None if known is None else object_with(FileMark(FilePart.ARCHIVE, file))
     header = None if file is None else array_header(_content(site, file))
-    if file is None or header is None:
+    return None if file is None or header is None else _array(site, file, header)
+
+
+def _array(site: Site, file: str, header: tuple[str, tuple[int, ...]], name: str = "") -> Value:
+    names = tuple(f"axis {axis}{f' of {name}' if name else ''}" for axis in range(len(header[1])))
+    return TensorValue(TensorType(_dtype(header[0]), _sizes(site, file, header[1], names)), TensorKind.NDARRAY)
+
+
+def array_of_archive(site: Site, archive: Value, index: Value) -> Value | None:
+    """`archive["name"]` of an archive of arrays beside the program; None for other values, and where it fails."""
+    mark = mark_of(archive)
+    if mark is None or mark.part is not FilePart.ARCHIVE or mark.path not in site.engine.program.data:
         return None
-    names = tuple(f"axis {axis}" for axis in range(len(header[1])))
-    return TensorValue(TensorType(_dtype(header[0]), _sizes(file, header[1], names)), TensorKind.NDARRAY)
+    known = archive_headers(_content(site, mark.path)) or {}
+    name = index.value if isinstance(index, Constant) else None
+    if isinstance(name, str) and name in known:
+        return _array(site, mark.path, known[name], name)
+    return TensorValue(TensorType(), TensorKind.NDARRAY)
+
+
+def names_of_archive(site: Site, archive: Value) -> Value | None:
+    """`archive.files`."""
+    mark = mark_of(archive)
+    if mark is None or mark.part is not FilePart.ARCHIVE or mark.path not in site.engine.program.data:
+        return None
+    known = archive_headers(_content(site, mark.path)) or {}
+    return new_list(site, FrozenList(tuple(map(Constant, known)) if site.engine.program.usual else None, UNKNOWN_STR))
 
 
 _TABLE_SETTINGS: Final = words("dtype comments delimiter skiprows skip_header usecols unpack ndmin encoding")
@@ -443,7 +530,7 @@ def _load_table(site: Site, arguments: CallArguments, receiver: Value | None) ->
     chosen = keywords.get("usecols", NONE)
     if chosen != NONE:
         columns = _chosen_columns(freeze(site.frame, chosen))
-    row_size, column_size = _sizes(file, (rows, columns), ("rows", "columns"))
+    row_size, column_size = _sizes(site, file, (rows, columns), ("rows", "columns"))
     if chosen != NONE:
         column_size = columns
     if columns == 0:
@@ -480,6 +567,7 @@ DATA_FILES: Final[dict[str, Handler]] = {
     **{f"{_PATH}.{name}": _write_path for name in ("write_text", "write_bytes", "unlink", "touch")},
     **dict.fromkeys(("numpy.save", "numpy.savetxt", "numpy.savez", "numpy.savez_compressed"), _write_array),
     "csv.reader": _reader,
+    "csv.DictReader": _dict_reader,
     **{f"builtins.str.{name}": _stripped(name) for name in _STRIPPING},
     "builtins.str.split": _split,
     "builtins.str.splitlines": _split_lines,

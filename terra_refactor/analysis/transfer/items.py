@@ -18,6 +18,7 @@ from terra_refactor.analysis.transfer import mappings
 from terra_refactor.analysis.transfer.allocation import new_list
 from terra_refactor.analysis.transfer.arrays import array_changed
 from terra_refactor.analysis.transfer.attribute_dicts import item_of_attributes, set_named
+from terra_refactor.analysis.transfer.data_files import array_of_archive
 from terra_refactor.analysis.transfer.enumerations import is_named, members_in
 from terra_refactor.analysis.transfer.iteration import iterate, python_slice, shape_item
 from terra_refactor.analysis.transfer.kept_tensors import holds_new_tensor
@@ -142,6 +143,8 @@ def item_of(site: Site, container: Value, index: Value) -> Value:
             return array_in(index) or UNKNOWN
         case UnknownValue() if (item := item_of_loaded(site, container, index)) is not None:
             return item
+        case UnknownValue() if (array := array_of_archive(site, container, index)) is not None:
+            return array
         case UnknownValue() if isinstance(index, SliceValue) and container.origin is not None:
             # of a list it is a new list, of an array a view
             return UnknownValue(container.may_be_tensor, Origin("call", f"{container.origin.name}[:]"))

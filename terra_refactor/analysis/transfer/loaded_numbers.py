@@ -206,6 +206,9 @@ def item_of_loaded(site: Site, container: Value, index: Value, default: Value | 
     source, shown = f"{known[0]}{_STEP}{key!r}", f"{known[1]}.{key}" if known[1] else str(key)
     if _is_changed(site, known[0], repr(key)):
         return None
+    held = _held(site, source) if site.engine.program.usual else None
+    if isinstance(held, str):
+        return Constant(held)
     if default is None or default == NONE:
         return _named(site, source, shown)
     content = site.frame.state.get((default.object, ITEMS)) if isinstance(default, Reference) else None
@@ -347,8 +350,10 @@ def method_of_loaded(site: Site, container: Value, name: str, arguments: CallArg
     second = arguments.positional[1] if len(arguments.positional) > 1 else None
     default = second or keywords.get("default") or keywords.get("fallback")
     found = items_of_loaded(container) if name == "items" and not arguments.positional else None
-    if key is not None and (name in _READING or name == "pop"):
+    if key is not None and (name in _READING or name in _PARSING or name == "pop"):
         found = item_of_loaded(site, container, key, default)
+    if name in _PARSING and isinstance(found, Constant):
+        found = _parsed(name, found)
     if name == "getint" and isinstance(found, UnknownValue):
         found = Scalar(PythonType.INT, found.number)
     if name in _CHANGING or name not in _METHODS:
@@ -356,18 +361,47 @@ def method_of_loaded(site: Site, container: Value, name: str, arguments: CallArg
     return found
 
 
+_PARSING: Final[dict[str, Callable[[str], object]]] = {
+    "getint": int,
+    "getfloat": float,
+    "getboolean": lambda text: configparser.ConfigParser.BOOLEAN_STATES[text.lower()],
+}
+
+
+def _parsed(method: str, text: Constant) -> Value:
+    """The value that a method of an INI section makes of a text."""
+    try:
+        made = _PARSING[method](str(text.value))
+    except (ValueError, LookupError):
+        return UNKNOWN
+    return Constant(made) if isinstance(made, int | float) else UNKNOWN
+
+
 # --- where they come from -----------------------------------------------------------------------------------------------------------
 
 
 def _load(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
-    source = _source(site, arguments.positional[0] if arguments.positional else None)
+    given = arguments.positional[0] if arguments.positional else None
+    content = _as_it_stands(site, given)
+    if content is not None:
+        return thaw(site, content, "loaded")
+    source = _source(site, given)
     return None if source is None else _named(site, source)
+
+
+def _as_it_stands(site: Site, given: Value | None) -> Value | None:
+    """The content of a file, where only the run with the files as they stand is looked at."""
+    program = site.engine.program
+    file = file_at(site, given) if program.usual else None
+    tree = None if file is None else tree_of(file, program.data[file])
+    return None if tree is None else _frozen(tree, [_MOST_PARTS])
 
 
 def _load_text(read: Callable[[str], object]) -> Callable[[Site, CallArguments, Value | None], Value | None]:
     def load(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
         given = arguments.positional[0] if arguments.positional else None
-        if len(arguments.positional) == 1 and not arguments.keywords and isinstance(given, Constant):
+        keywords = {name for name, _ in arguments.keywords}
+        if len(arguments.positional) == 1 and keywords <= {"Loader"} and isinstance(given, Constant):
             try:
                 content = _frozen(read(str(given.value)), [_MOST_PARTS])
             except (ValueError, RecursionError):
@@ -378,6 +412,16 @@ def _load_text(read: Callable[[str], object]) -> Callable[[Site, CallArguments, 
     return load
 
 
+def _tree_of_text(ending: str) -> Callable[[str], object]:
+    def read(text: str) -> object:
+        tree = tree_of(f"text{ending}", text.encode())
+        if tree is None:
+            raise ValueError(f"no {ending} text")
+        return tree
+
+    return read
+
+
 def _frozen(value: object, left: list[int]) -> Value | None:
     """Content of a known text; None if it has too many parts."""
     left[0] -= 1
@@ -385,9 +429,9 @@ def _frozen(value: object, left: list[int]) -> Value | None:
         return None
     match value:
         case dict():
-            items = [(Constant(str(key)), _frozen(item, left)) for key, item in value.items()]
+            items = [(Constant(key), _frozen(item, left)) for key, item in value.items() if isinstance(key, str | int)]
             known = tuple((key, item) for key, item in items if item is not None)
-            return FrozenDict(known) if len(known) == len(items) else None
+            return FrozenDict(known) if len(known) == len(value) else None
         case list():
             elements = [_frozen(item, left) for item in value]
             present = tuple(element for element in elements if element is not None)
@@ -403,6 +447,8 @@ def environment_variable(site: Site, index: Value, default: Value | None = None)
     key = _key_of(index)
     if key is None or _is_changed(site, _ENVIRONMENT, repr(key)):
         return None
+    if site.engine.program.usual and default is not None and default != NONE:
+        return default
     text = "" if default is None else f"{_DEFAULT}{default.value!r}" if isinstance(default, Constant) else None
     if text is None:
         return None
@@ -503,6 +549,10 @@ def _get_ini(otherwise: Value, *, number: bool) -> Callable[[Site, CallArguments
         if isinstance(source, Constant):
             held = item_of_loaded(site, _named(site, str(source.value)), section)
             found = None if held is None else item_of_loaded(site, held, key, default)
+        if isinstance(found, Constant) and isinstance(found.value, str):
+            methods: dict[Value, str] = {UNKNOWN_INT: "getint", UNKNOWN_FLOAT: "getfloat", UNKNOWN_BOOL: "getboolean"}
+            method = methods.get(otherwise)
+            return found if method is None else _parsed(method, found)
         if isinstance(found, UnknownValue):
             if number:
                 return Scalar(PythonType.INT, found.number)
@@ -517,7 +567,7 @@ _FILES: Final = (
     "json.load yaml.load yaml.safe_load yaml.full_load yaml.unsafe_load toml.load tomllib.load tomli.load ujson.load simplejson.load "
     "commentjson.load hjson.load omegaconf.OmegaConf.load omegaconf.OmegaConf.from_cli omegaconf.OmegaConf.from_dotlist"
 )
-_TEXTS: Final = "yaml.load yaml.safe_load toml.loads tomllib.loads tomli.loads"
+_TEXTS: Final = {".yaml": "yaml.load yaml.safe_load", ".toml": "toml.loads tomllib.loads tomli.loads"}
 _NAMESPACES: Final = (
     "types.SimpleNamespace argparse.Namespace easydict.EasyDict munch.Munch munch.munchify munch.DefaultMunch.fromDict box.Box addict.Dict "
     "ml_collections.ConfigDict ml_collections.config_dict.ConfigDict ml_collections.FrozenConfigDict omegaconf.OmegaConf.create "
@@ -529,7 +579,7 @@ _SET_ENVIRONMENT: Final = words(
 _PARSER: Final = "configparser.RawConfigParser"
 LOADED_NUMBERS: Final = {
     **dict.fromkeys(_FILES.split(), _load),
-    **dict.fromkeys(_TEXTS.split(), _load),
+    **{name: _load_text(_tree_of_text(ending)) for ending, names in _TEXTS.items() for name in names.split()},
     **dict.fromkeys(_NAMESPACES.split(), _same_items),
     "json.loads": _load_text(json.loads),
     "os.environ.get": _get_environment,

@@ -16,7 +16,9 @@ from terra_refactor.domain.value import FALSE, NONE, Constant, TensorKind, Tenso
 from terra_refactor.facts.records import Call, Fact, ItemRead, NameRead, Operation
 from terra_refactor.facts.view import ContextView
 from terra_refactor.ir.ids import OpId
+from terra_refactor.rules.axis_evidence import contradictions, rows_of_examples
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
+from terra_refactor.rules.value_sources import is_given_by, users_of
 from terra_refactor.tf_model.along_axes import (
     MATRIX_PRODUCTS,
     MEANS,
@@ -48,6 +50,9 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
         elif choice_of(name) is not None:
             yield from _over_batch(view, call, name)
             yield from _crossed(view, call, name)
+        if normalising_of(name) is not None:
+            yield from _contracted_by_callers(view, call)
+    yield from contradictions(view)
 
 
 def _products(view: ContextView) -> Iterator[tuple[OpId, OpId, OpId, tuple[bool, bool]]]:
@@ -98,6 +103,25 @@ def _contracted(view: ContextView, op: OpId, operand: OpId, contracted: int, *, 
         f"{how.name} along axis {axis} of shape {format_shape(shape)}, and `{view.written(op)}` adds along axis {contracted} of "
         f"it: {how.outcome}",
     )
+
+
+def _contracted_by_callers(view: ContextView, call: Call) -> Iterator[LocalHazard]:
+    """A normalised result that the function returns, and that a caller's matrix product adds along another axis."""
+    found = _normalised(view, call.op)
+    for user, made in users_of(view, call) if found is not None else ():
+        for op, left, right, turned in _products(user) if user is not view else ():
+            for operand, contracted in ((left, -2 if turned[0] else -1), (right, -1 if turned[1] else -2)):
+                shape = _shape(user, operand)
+                if found is None or found[1].weights or shape is None or len(shape) != len(found[3]):
+                    continue
+                _, how, axis, own = found
+                if axis != contracted and is_given_by(user, operand, made):
+                    yield LocalHazard(
+                        call.op,
+                        f"{how.name} along axis {axis} of shape {format_shape(own)}, and `{user.written(op)}` adds along axis {contracted} "
+                        f"of it: {how.outcome}",
+                    )
+                    return
 
 
 def _classes(view: ContextView, call: Call, name: str, parameter: str) -> Iterator[LocalHazard]:
@@ -179,6 +203,8 @@ def _over_batch(view: ContextView, call: Call, name: str) -> Iterator[LocalHazar
     if shape is None or len(shape) != 2 or axis not in (0, -2) or shape[0] == 1:
         return
     layer = _layer_behind(view, data, 0)
+    if layer is None and given is None:
+        layer = rows_of_examples(view, data)
     if layer is not None:
         written = "by default" if given is None else f"axis={axis}"
         yield LocalHazard(

@@ -24,7 +24,16 @@ from terra_refactor.facts.records import Call, Display, Fact, ItemRead, Operatio
 from terra_refactor.facts.view import ContextView
 from terra_refactor.ir.ids import OpId
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
-from terra_refactor.tf_model.along_axes import AxisChoice, choice_of, is_gather, is_softmax, operator_of, wants_classes
+from terra_refactor.rules.value_sources import sources_of
+from terra_refactor.tf_model.along_axes import (
+    AxisChoice,
+    choice_of,
+    is_gather,
+    is_layer_call,
+    is_softmax,
+    operator_of,
+    wants_classes,
+)
 from terra_refactor.tf_model.graph_traits import DENSE
 
 _DIFFERENCES: Final = frozenset({"-", "==", "!="})
@@ -171,9 +180,11 @@ def _choice(view: ContextView, call: Call, name: str, choice: AxisChoice) -> str
     axis = choice.axis if given is None else _axis(view.value(given), choice.axis)
     if axis is None:
         return None
+    sources = sources_of(view, data)
+    is_of_layer = bool(sources) and all(each.names and all(map(is_layer_call, each.names)) for each in sources)
     for context in view.facts.contexts_of(view.context.function):
         value = context.value(data)
-        if value is not None and not _chooses_from_one(value, axis):
+        if value is not None and not _chooses_from_one(value, axis, is_of_layer=is_of_layer):
             return None
     shape = _shape_of(view.value(data))
     if shape is None:
@@ -212,7 +223,9 @@ def _gathered(view: ContextView, call: Call, name: str) -> str | None:
     values, places = _shape_of(view.value(data)), _shape_of(view.value(index))
     if values is None or not places or len(values) < 2 or values[0] == 1 or not definitely_equal(values[0], places[0]):
         return None
-    if len(places) == 1 and (isinstance(eager(places[0]), int) or values[1] is None or definitely_equal(*values[:2])):
+    if len(places) == 1 and (
+        values[1] is None or definitely_equal(*values[:2]) or _may_choose_columns(places[0], values[1])
+    ):
         # an order of the columns, or as many of them by chance
         return None
     made = (values[0], *places, *values[2:])
@@ -220,6 +233,12 @@ def _gathered(view: ContextView, call: Call, name: str) -> str | None:
         f"gather along axis 1 of shape {format_shape(values)} at indices of shape {format_shape(places)} gives {format_shape(made)}: each "
         f"of {format_dim(places[0])} with each of {format_dim(values[0])} (batch_dims=1 takes them one by one)"
     )
+
+
+def _may_choose_columns(count: Dim, columns: Dim) -> bool:
+    """Whether so many indices may choose among the columns, each once."""
+    known, most = eager(count), eager(columns)
+    return isinstance(known, int) and not (isinstance(most, int) and known > most)
 
 
 def _axis(value: Value, default: int) -> int | None:
@@ -236,10 +255,12 @@ def _shape_of(value: Value) -> tuple[Dim, ...] | None:
     return None if found is None else found.type.shape
 
 
-def _chooses_from_one(value: Value, axis: int) -> bool:
-    """Whether a batch of more than one has one unit along the axis."""
+def _chooses_from_one(value: Value, axis: int, *, is_of_layer: bool) -> bool:
+    """Whether a batch of more than one has one unit along the axis; of more axes only where a layer gives its units along the last."""
     shape = _shape_of(value)
-    return shape is not None and len(shape) == 2 and axis in (1, -1) and shape[1] == 1 and shape[0] != 1
+    if not shape or shape[-1] != 1 or shape[0] == 1:
+        return False
+    return axis in (-1, len(shape) - 1) and (len(shape) == 2 or (is_of_layer and len(shape) > 2))
 
 
 def _dense(view: ContextView, call: Call, name: str) -> str | None:

@@ -18,6 +18,7 @@ from terra_refactor.tf_model.arguments import dtype_argument, elements, integer,
 from terra_refactor.tf_model.ops.conversion import operand
 from terra_refactor.tf_model.ops.creation import tensor_dtype
 from terra_refactor.tf_model.ops.results import dense_only, flag, result
+from terra_refactor.tf_model.ops.row_partitions import check_rows
 from terra_refactor.tf_model.spec import BoundCall, OperationRule
 
 
@@ -63,6 +64,7 @@ def _receiver(call: BoundCall) -> TensorType:
 def _from_rows(call: BoundCall) -> Value:
     values = operand(call.argument("values"))
     shape = values.type.shape
+    check_rows(call, shape)
     rows: Dim = None
     for name, less in (("row_lengths", 0), ("row_splits", 1), ("row_starts", 0), ("row_limits", 0)):
         part = call.argument(name)

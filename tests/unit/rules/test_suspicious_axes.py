@@ -38,6 +38,27 @@ WRONG_AXIS = {
         "def f(p, t):\n    p = p * tf.expand_dims(tf.cast(tf.not_equal(t, 0), p.dtype), -1)\n    return tf.reduce_mean(p, axis=1)\n"
         "y = f(x, ids)"
     ),
+    "cosines that another function normalises": (
+        "def unit(z):\n    return tf.math.l2_normalize(z, axis=0)\n"
+        "def f(a, b):\n    a, b = unit(a), unit(b)\n    return tf.matmul(a, b, transpose_b=True)\ny = f(x[0], x[1])"
+    ),
+    "argmax of a product with a variable": (
+        "w = tf.Variable(tf.zeros([4, 5]))\ndef net(p):\n    p = p @ w + 1.0\n    return p\n"
+        "def best(p):\n    return tf.argmax(p)\ny = best(net(x[0]))"
+    ),
+    "losses of examples that are summed": (
+        "def f(p, q):\n    return tf.reduce_sum(tf.nn.sigmoid_cross_entropy_with_logits(p, q), axis=0)\n"
+        "y = tf.reduce_mean(f(x[0], x[1]))"
+    ),
+    "reversals that cancel": (
+        "def f(r):\n    b = tf.reverse(r, axis=[1])\n    s = tf.scan(lambda t, e: e + 0.9 * t, b)\n    return tf.reverse(s, axis=[1])\n"
+        "y = f(x[0])"
+    ),
+    "a running sum along another axis": "y = tf.reverse(tf.cumsum(tf.reverse(x, [0]), axis=1), [0])",
+    "a Gram matrix of positions": "a = h[0, 0]\ny = tf.matmul(a, a, transpose_b=True) / 3.0",
+    "a covariance of examples": (
+        "def f(c):\n    n = tf.cast(tf.shape(c)[0], c.dtype)\n    return tf.matmul(c, c, transpose_b=True) / (n - 1.0)\ny = f(x[0])"
+    ),
     "mean by a sequence mask": "y = tf.reduce_mean(tf.sequence_mask([1, 2], 3, tf.float32) * x[:, :, 0], axis=1)",
 }
 
@@ -57,9 +78,45 @@ RIGHT_AXIS = {
     "a cross entropy": "y = tf.reduce_sum(tf.nn.softmax(x[0], axis=1) * tf.nn.log_softmax(x[1]), axis=-1)",
     "a cross entropy of columns": "y = tf.reduce_sum(tf.nn.softmax(x[0], axis=0) * tf.nn.log_softmax(x[1], axis=0), axis=0)",
     "weights along the first axis": "y = tf.reduce_sum(tf.nn.softmax(x[0], axis=0) * x[1], axis=0)",
+    "cosines of rows of another function": (
+        "def unit(z):\n    return tf.math.l2_normalize(z, axis=1)\n"
+        "def f(a, b):\n    a, b = unit(a), unit(b)\n    return tf.matmul(a, b, transpose_b=True)\ny = f(x[0], x[1])"
+    ),
+    "argmax of rows": "w = tf.Variable(tf.zeros([4, 5]))\ny = tf.argmax(x[0] @ w, axis=1)",
+    "losses of an example that are summed": (
+        "y = tf.reduce_mean(tf.reduce_sum(tf.nn.sigmoid_cross_entropy_with_logits(x[0], x[1]), axis=1))"
+    ),
+    "losses of a class": "y = tf.reduce_sum(tf.nn.sigmoid_cross_entropy_with_logits(x[0], x[1]), axis=0)",
+    "returns": "y = tf.reverse(tf.cumsum(tf.reverse(x, [1]), axis=1), [1])",
+    "a reversal alone": "y = tf.cumsum(tf.reverse(x, [0]), axis=1)",
+    "a Gram matrix of channels": "a = h[0, 0]\ny = tf.matmul(a, a, transpose_a=True) / 3.0",
+    "a kernel": "a = h[0, 0]\ny = tf.matmul(a, a, transpose_b=True) / 8.0",
+    "a product of two": "y = tf.matmul(x[0], x[1], transpose_b=True) / 3.0",
     "a gate": "y = tf.reduce_mean(x * tf.cast(x > 0.0, tf.float32), axis=1)",
     "labels that are not 0": "y = tf.reduce_mean(tf.cast(ids != 0, tf.float32), axis=1)",
 }
+
+
+WRONG_MASKS = [
+    "y = tf.keras.layers.Embedding(9, 3)(ids) * tf.cast(ids != 0, tf.float32)",
+    "def mask(t):\n    return tf.cast(tf.not_equal(t, 0), tf.float32)\ntable = tf.zeros([9, 3])\n"
+    "def f(t):\n    m = mask(t)\n    e = tf.nn.embedding_lookup(table, t)\n    return tf.reduce_sum(e * m, axis=1)\ny = f(ids)",
+]
+RIGHT_MASKS = [
+    "y = tf.keras.layers.Embedding(9, 3)(ids) * tf.cast(ids != 0, tf.float32)[..., None]",
+    "other = tf.constant([[0, 1, 2], [2, 1, 0], [1, 0, 2]])\ny = tf.keras.layers.Embedding(9, 3)(ids[:, :, None][:, :, 0]) * "
+    "tf.cast(other != 0, tf.float32)",
+]
+
+
+@pytest.mark.parametrize("text", WRONG_MASKS)
+def test_a_mask_that_meets_what_is_looked_up(text: str) -> None:
+    assert len(analyze_text(HEAD + text + "\n").lines("TR407")) == 1
+
+
+@pytest.mark.parametrize("text", RIGHT_MASKS)
+def test_a_mask_that_meets_the_ids(text: str) -> None:
+    assert analyze_text(HEAD + text + "\n").lines("TR407") == ()
 
 
 @pytest.mark.parametrize("text", WRONG_AXIS.values(), ids=WRONG_AXIS)
@@ -122,10 +179,12 @@ GATHERED = (
     "def f(q, a):\n    return tf.gather(q, a, axis=1)\n"
     "import os\nn = int(os.environ['N'])\ny = f(tf.zeros([n, 3]), tf.zeros([n], tf.int32))",
     "y = tf.gather(x, tf.zeros([2, 5], tf.int32), axis=1, batch_dims=0)",
+    "y = tf.gather(tf.zeros([8, 3]), tf.zeros([8], tf.int32), axis=1)",
 )
 PICKED = (
     "y = tf.gather(x, tf.math.top_k(x[:, :, 0], 2)[1], axis=1, batch_dims=1)",
     "y = tf.gather(x, [0, 1], axis=1)",
+    "y = tf.gather(tf.zeros([3, 8]), tf.zeros([3], tf.int32), axis=1)",
     "y = tf.gather(x, tf.zeros([2, 5], tf.int32), axis=0)",
     "y = tf.gather(x[:1], tf.zeros([1, 5], tf.int32), axis=1)",
     "m = tf.zeros([3, 3])\ny = tf.gather(m, tf.argsort(m[0]), axis=1)",
@@ -141,3 +200,36 @@ def test_a_gather_that_looks_up_all_in_all(text: str) -> None:
 @pytest.mark.parametrize("text", PICKED)
 def test_a_gather_that_is_meant(text: str) -> None:
     assert analyze_text(HEAD + text + "\n").lines("TR404") == ()
+
+
+ONE_UNIT = {
+    "the score of each step": ("score = tf.keras.layers.Dense(1)\ny = tf.nn.softmax(score(x), axis=-1)", 1),
+    "along the steps": ("score = tf.keras.layers.Dense(1)\ny = tf.nn.softmax(score(x), axis=1)", 0),
+    "one key so far": ("y = tf.nn.softmax(tf.matmul(h, h[:, :, :1], transpose_b=True))", 0),
+}
+
+
+@pytest.mark.parametrize(("text", "count"), ONE_UNIT.values(), ids=ONE_UNIT)
+def test_a_softmax_of_one_unit(text: str, count: int) -> None:
+    assert len(analyze_text(HEAD + text + "\n").lines("TR404")) == count
+
+
+ROWS = {
+    "row_lengths": ([[2, 3], [5], [0, 5, 0]], [[2, 2], [-1, 6], []]),
+    "row_splits": ([[0, 2, 5], [0, 5]], [[0, 2], [1, 5], [0, 3, 2, 5], [], [0]]),
+    "row_starts": ([[0, 2], [0, 5]], [[0, 6], [1, 2], [0, 3, 2]]),
+    "row_limits": ([[2, 5], [5]], [[4], [3, 2, 5]]),
+    "value_rowids": ([[0, 0, 1, 1, 2], [1, 1, 2, 2, 3]], [[0, 0, 1], [1, 0, 0, 0, 0]]),
+}
+
+
+@pytest.mark.parametrize("form", ROWS)
+def test_a_partition_into_rows(form: str) -> None:
+    # as TensorFlow 2.21 answers for five values
+    for numbers in ROWS[form][0]:
+        assert analyze_text(f"{HEAD}y = tf.RaggedTensor.from_{form}(tf.range(5), {numbers})\n").lines("TR401") == ()
+    for numbers in ROWS[form][1]:
+        assert len(analyze_text(f"{HEAD}y = tf.RaggedTensor.from_{form}(tf.range(5), {numbers})\n").lines("TR401")) == 1
+        if form != "value_rowids":
+            text = f"{HEAD}y = tf.RaggedTensor.from_{form}(tf.range(5), {numbers}, validate=False)\n"
+            assert analyze_text(text).lines("TR401") == ()

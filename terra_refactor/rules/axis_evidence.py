@@ -1,0 +1,322 @@
+"""TR407 and TR404, where the contradiction lies between operations, also of several functions.
+
+Sums over examples that a mean hides, reversals that cancel, products of a tensor with itself that are divided by the size of another axis,
+masks that meet other axes than those that they are made from. Gives: `contradictions`, `rows_of_examples`. Each finding has two places of
+evidence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from terra_refactor.domain.dim import Dim, definitely_equal, eager, format_dim
+from terra_refactor.domain.shape import format_shape
+from terra_refactor.domain.value import NONE, TRUE, Constant, TensorKind, TensorValue, members
+from terra_refactor.facts.records import AttributeRead, Call, Display, ItemRead, NameRead, Operation
+from terra_refactor.facts.view import ContextView
+from terra_refactor.ir.ids import OpId
+from terra_refactor.rules.rule import LocalHazard
+from terra_refactor.rules.value_sources import ValueSource, is_given_by, sources_of, users_of
+from terra_refactor.tf_model.along_axes import (
+    MATRIX_PRODUCTS,
+    MEANS,
+    SUMS,
+    ids_parameter_of,
+    is_elementwise_loss,
+    is_layer_call,
+    is_reversal,
+    keeps_first_axis,
+    keeps_values,
+    operator_of,
+    scanned_axis_of,
+)
+
+_MATRIX: Final = 2
+_MAX_DEPTH: Final = 6
+
+
+def contradictions(view: ContextView) -> Iterator[LocalHazard]:
+    """Uses of a result along another axis than the one that it was made along."""
+    for call, name in view.library_calls():
+        if name in SUMS:
+            yield from _summed_examples(view, call, name)
+        elif is_reversal(name):
+            yield from _reversed_back(view, call, name)
+    for op, symbol, left, right in _arithmetic(view):
+        if symbol == "/":
+            yield from _divided_product(view, op, left, right)
+        else:
+            for mask, data in ((left, right), (right, left)):
+                yield from _misplaced_mask(view, op, mask, data)
+
+
+def _arithmetic(view: ContextView) -> Iterator[tuple[OpId, str, OpId, OpId]]:
+    """Divisions and products: number, operator, operands."""
+    for operation in view.reached(Operation):
+        if operation.right is not None and operation.symbol in ("/", "*"):
+            yield operation.op, operation.symbol, operation.left, operation.right
+    for call, name in view.library_calls():
+        symbol = operator_of(name)
+        left, right = (view.library_argument(call, name, side) for side in "xy")
+        if symbol in ("/", "*") and left is not None and right is not None:
+            yield call.op, symbol, left, right
+
+
+def _shape(view: ContextView, number: OpId) -> tuple[Dim, ...] | None:
+    """The shape of a result that is one tensor in every case; else None."""
+    found = members(view.value(number))
+    if len(found) != 1 or not isinstance(found[0], TensorValue) or found[0].kind is TensorKind.RAGGED:
+        return None
+    return found[0].type.shape
+
+
+def _axes(view: ContextView, call: Call, name: str, rank: int) -> tuple[int, ...]:
+    """The axes that a call is given, counted from the front; () if they are unknown or all."""
+    given = view.library_argument(call, name, "axis", "axes")
+    if given is None:
+        return ()
+    made = view.origin(given)
+    written = [item.value for item in made.items] if isinstance(made, Display) and made.is_sequence else [given]
+    numbers = [value.value for each in written if isinstance(value := view.value(each), Constant)]
+    axes = [number for number in numbers if type(number) is int and -rank <= number < rank]
+    return tuple(number % rank for number in axes) if len(axes) == len(written) else ()
+
+
+# --- sums over examples ---------------------------------------------------------------------------------------------------------------
+
+
+def _summed_examples(view: ContextView, call: Call, name: str) -> Iterator[LocalHazard]:
+    """A loss of each element, summed over the examples, of which the mean is taken: the mean of what should be summed."""
+    data = view.library_argument(call, name, "input_tensor", "x")
+    shape = None if data is None else _shape(view, data)
+    if data is None or shape is None or len(shape) != _MATRIX or _axes(view, call, name, _MATRIX) != (0,):
+        return
+    sources = sources_of(view, data)
+    if not sources or not all(any(map(is_elementwise_loss, source.names)) for source in sources):
+        return
+    for user, made in users_of(view, call):
+        for mean, mean_name in user.library_calls():
+            given = user.library_argument(mean, mean_name, "input_tensor", "x") if mean_name in MEANS else None
+            axis = None if given is None else user.library_argument(mean, mean_name, "axis")
+            if given is None or (axis is not None and user.value(axis) != NONE) or not is_given_by(user, given, made):
+                continue
+            yield LocalHazard(
+                call.op,
+                f"the losses of shape {format_shape(shape)} are summed along axis 0, over the examples, and `{user.written(mean.op)}` "
+                "takes the mean over what is left: the mean over examples of sums along axis 1 is usual",
+            )
+            return
+
+
+# --- reversals ------------------------------------------------------------------------------------------------------------------------
+
+
+def _reversed_back(view: ContextView, call: Call, name: str) -> Iterator[LocalHazard]:
+    """A tensor that is reversed, scanned along another axis and reversed again: the reversals cancel."""
+    shape, scanned = _shape(view, call.op), _only(view, view.library_argument(call, name, "tensor", "x"))
+    if shape is None or scanned is None or not isinstance(scanned.fact, Call) or len(scanned.names) != 1:
+        return
+    scan = scanned_axis_of(scanned.names[0])
+    if scan is None:
+        return
+    given = scanned.view.library_argument(scanned.fact, scanned.names[0], "axis")
+    axis = scan.axis if given is None else scanned.view.value(given)
+    first = _only(scanned.view, scanned.view.library_argument(scanned.fact, scanned.names[0], scan.parameter))
+    number = axis.value if isinstance(axis, Constant) else axis
+    if type(number) is not int or first is None or not isinstance(first.fact, Call) or first.view is not view:
+        return
+    if len(first.names) != 1 or not is_reversal(first.names[0]):
+        return
+    before, after = (_axes(view, each, name, len(shape)) for each in (first.fact, call))
+    if before and before == after and number % len(shape) not in before:
+        yield LocalHazard(
+            first.fact.op,
+            f"reversed along axis {before[0]}, and `{view.written(scanned.fact.op)}` goes along axis {number % len(shape)}: reversing its "
+            "result again along the same axis undoes this, so the order is as it was",
+        )
+
+
+def _only(view: ContextView, number: OpId | None) -> ValueSource | None:
+    """The only source of a result within its function."""
+    found = () if number is None else sources_of(view, number, within=True)
+    return found[0] if len(found) == 1 else None
+
+
+# --- products of a tensor with itself -------------------------------------------------------------------------------------------------
+
+
+def _divided_product(view: ContextView, op: OpId, left: OpId, right: OpId) -> Iterator[LocalHazard]:
+    """A product of a tensor with its own transpose, divided by the size of an axis that is not the one that it adds along."""
+    product = _only(view, left)
+    found = None if product is None else _squared(product)
+    if product is None or found is None:
+        return
+    contracted, kept = found
+    if contracted is None or kept is None or definitely_equal(contracted, kept) or not _counts(view, right, kept):
+        return
+    if _counts(view, right, contracted):
+        return
+    yield LocalHazard(
+        product.fact.op,
+        f"`{view.written(product.fact.op)}` adds along an axis of {format_dim(contracted)} and is divided by the number of another one, "
+        f"{format_dim(kept)}: the other operand is to be transposed",
+    )
+
+
+def _squared(product: ValueSource) -> tuple[Dim, Dim] | None:
+    """Of a product of a tensor with its own transpose: the size that it adds along and the size that is left."""
+    view, fact = product.view, product.fact
+    if not isinstance(fact, Call) or len(product.names) != 1 or product.names[0] not in MATRIX_PRODUCTS:
+        return None
+    name = product.names[0]
+    left, right = view.library_argument(fact, name, "a", "x1"), view.library_argument(fact, name, "b", "x2")
+    flags = [view.library_argument(fact, name, f"transpose_{side}", f"adjoint_{side}") for side in "ab"]
+    turned = [flag is not None and view.value(flag) == TRUE for flag in flags]
+    if left is None or right is None or turned[0] == turned[1] or _root(view, left) != _root(view, right):
+        return None
+    shape = _shape(view, left)
+    if shape is None or len(shape) < _MATRIX:
+        return None
+    return (shape[-2], shape[-1]) if turned[0] else (shape[-1], shape[-2])
+
+
+def _root(view: ContextView, number: OpId) -> object:
+    """What two reads of one variable have in common."""
+    fact = view.made(number)
+    if isinstance(fact, NameRead) and fact.is_local:
+        return fact.name, tuple(write.op for write in view.code.given_to(fact))
+    return view.behind_name(number)
+
+
+def _counts(view: ContextView, number: OpId, size: Dim, depth: int = 0) -> bool:
+    """Whether a divisor is a size, or one less."""
+    value, known = view.value(number), eager(size)
+    if isinstance(value, Constant) and isinstance(value.value, int | float) and isinstance(known, int):
+        return value.value in (known, known - 1) and known > _MATRIX
+    fact = view.origin(number)
+    match fact:
+        case Operation(symbol="-", left=counted, right=int() as one) if view.value(one) in (Constant(1), Constant(1.0)):
+            return depth < _MAX_DEPTH and _counts(view, counted, size, depth + 1)
+        case Call(first=int() as first) if any(map(keeps_values, view.library_of(fact.op))) or fact.called_name in (
+            "float",
+            "int",
+        ):
+            return depth < _MAX_DEPTH and _counts(view, first, size, depth + 1)
+        case ItemRead(owner=owner, index=index):
+            axis, shape = view.value(index), _measured(view, owner)
+            place = axis.value if isinstance(axis, Constant) else None
+            if shape is None or type(place) is not int or not -len(shape) <= place < len(shape):
+                return False
+            return definitely_equal(shape[place], size)
+        case _:
+            return False
+
+
+def _measured(view: ContextView, owner: OpId) -> tuple[Dim, ...] | None:
+    """The shape that `tf.shape(x)` or `x.shape` is."""
+    match view.origin(owner):
+        case AttributeRead(name="shape", owner=tensor):
+            return _shape(view, tensor)
+        case Call(method="shape", first=int() as tensor):
+            return _shape(view, tensor)
+        case _:
+            return None
+
+
+# --- masks ----------------------------------------------------------------------------------------------------------------------------
+
+
+def _misplaced_mask(view: ContextView, op: OpId, mask: OpId, data: OpId) -> Iterator[LocalHazard]:
+    """A mask of ids that is multiplied with what is looked up for the same ids, without an axis for what is looked up."""
+    a, b = _shape(view, mask), _shape(view, data)
+    if a is None or b is None or len(a) < _MATRIX or len(b) != len(a) + 1 or a[-1] == 1:
+        return
+    ids = _compared_ids(view, mask, 0)
+    if not ids:
+        return
+    for source in sources_of(view, data):
+        parameter = ids_parameter_of(source.names[0]) if len(source.names) == 1 else None
+        given = None if parameter is None else _given(source, parameter)
+        if given is not None and _roots(source.view, given) & ids:
+            yield LocalHazard(
+                op,
+                f"the mask of shape {format_shape(a)} is made from the ids that the data of shape {format_shape(b)} are looked up for: "
+                "its last axis meets the looked up values instead of the ids (it needs one more axis)",
+            )
+            return
+
+
+def _given(source: ValueSource, parameter: str) -> OpId | None:
+    assert isinstance(source.fact, Call)
+    if parameter:
+        return source.view.library_argument(source.fact, source.names[0], parameter)
+    return source.fact.first
+
+
+def _roots(view: ContextView, number: OpId) -> frozenset[object]:
+    """The values that a result may be: of a variable without a known source its name in its function."""
+    found: set[object] = set()
+    for source in sources_of(view, number):
+        fact = source.fact
+        found.add((source.view.context.function, fact.name if isinstance(fact, NameRead) else fact.op))
+    return frozenset(found)
+
+
+def _compared_ids(view: ContextView, number: OpId, depth: int) -> frozenset[object]:
+    """The ids that a mask compares with 0; empty if it is no such mask."""
+    if depth > _MAX_DEPTH:
+        return frozenset()
+    found: frozenset[object] = frozenset()
+    for source in sources_of(view, number):
+        match source.fact:
+            case Operation(symbol="!=" | "==", left=left, right=int() as right):
+                sides: tuple[OpId, ...] = (left, right)
+            case Call(positional=(left, right)) if any(operator_of(name) in ("!=", "==") for name in source.names):
+                sides = (left, right)
+            case Call(first=int() as first) if any(map(keeps_values, source.names)):
+                found |= _compared_ids(source.view, first, depth + 1)
+                continue
+            case Operation(symbol="-", left=one, right=int() as inner) if source.view.value(one) in (
+                Constant(1),
+                Constant(1.0),
+            ):
+                found |= _compared_ids(source.view, inner, depth + 1)
+                continue
+            case _:
+                return frozenset()
+        if source.view.value(sides[1]) != Constant(0):
+            return frozenset()
+        found |= _roots(source.view, sides[0])
+    return found
+
+
+# --- rows of examples -----------------------------------------------------------------------------------------------------------------
+
+
+def rows_of_examples(view: ContextView, number: OpId, depth: int = 0) -> str | None:
+    """How a result is made that has a row for each example: by a layer, or by a product with a variable; None for others."""
+    if depth > _MAX_DEPTH:
+        return None
+    for source in sources_of(view, number):
+        fact = source.fact
+        further: OpId | None = None
+        match fact:
+            case Call() if source.names and all(map(is_layer_call, source.names)):
+                return source.view.written(fact.op)
+            case Call(first=int() as first) if source.names and all(map(keeps_first_axis, source.names)):
+                further = first
+            case Operation(symbol="+", left=left, right=int()):
+                further = left
+            case Operation(symbol="@", right=int() as weights) if source.view.is_variable(weights):
+                return source.view.written(fact.op)
+            case Call(positional=(_, weights)) if any(
+                name in MATRIX_PRODUCTS for name in source.names
+            ) and source.view.is_variable(weights):
+                return source.view.written(fact.op)
+            case _:
+                continue
+        found = rows_of_examples(source.view, further, depth + 1)
+        if found is not None:
+            return found
+    return None

@@ -1,0 +1,77 @@
+"""Shapes in the one run of a program in which no option is given and files and environment are as they stand.
+
+Computes: the findings of the shape rules of a second analysis, in which options, files beside the program and variables of the environment
+are what they are in that run (`Program.usual`): branches that they decide are decided, loops over their lists have so many steps, and
+arithmetic with them gives numbers. Needs: the program, and what the first analysis has found. Gives: `with_usual_run`.
+
+What is found there and not in the first is a warning that says so. Decisions are those of the first analysis: they hold in all runs.
+Ignores: programs that take no numbers from outside, and large ones, whose analysis would take twice as long.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from posixpath import basename
+from typing import Final
+
+from terra_refactor.analysis.driver import AnalysisOptions, analyze_program
+from terra_refactor.analysis.reuse import SummaryStore
+from terra_refactor.classify.findings import find_shapes
+from terra_refactor.classify.hazards import HazardMap
+from terra_refactor.classify.shape_findings import doubted
+from terra_refactor.ir import ops
+from terra_refactor.ir.program import Program
+from terra_refactor.ir.walk import walk
+from terra_refactor.rules.rule import Finding
+from terra_refactor.tf_model.name_table import words
+
+_MOST_LINES: Final = 4_000
+"""Of the modules together that are analysed a second time."""
+_OPTIONS: Final = words("add_argument DEFINE_integer DEFINE_float DEFINE_string DEFINE_bool DEFINE_boolean DEFINE_enum")
+_ENVIRONMENT: Final = words("environ getenv")
+_MOST_FILES: Final = 3
+
+
+def with_usual_run(
+    program: Program, findings: tuple[Finding, ...], options: AnalysisOptions, store: SummaryStore | None
+) -> tuple[Finding, ...]:
+    """The findings, with those of the shape rules that only the usual run shows; sorted by place."""
+    sources = tuple(_sources(program))
+    if not sources or sum(module.line_count for module in program.modules.values()) > _MOST_LINES:
+        return findings
+    usual = replace(program, usual=True)
+    hazards = HazardMap(usual, analyze_program(usual, options, None, store))
+    try:
+        found = find_shapes(hazards)
+    finally:
+        hazards.end()
+    why = f"in the run with {' and '.join(sources)}"
+    known = {(finding.path, finding.span) for finding in findings if finding.rule in {each.rule for each in found}}
+    new: dict[tuple[object, ...], Finding] = {}
+    for each in found:
+        if (each.path, each.span) not in known:
+            new.setdefault((each.rule, each.path, each.span), doubted(each, why))
+    return _sorted((*findings, *new.values())) if new else findings
+
+
+def _sources(program: Program) -> Iterator[str]:
+    """Where the program takes numbers from, in words."""
+    named = {
+        op.name
+        for module in program.modules.values()
+        for function in module.functions
+        for op in walk(function.body)
+        if isinstance(op, ops.LoadAttribute)
+    }
+    if named & _OPTIONS:
+        yield "all options by default"
+    if program.data:
+        names = sorted(map(basename, program.data))
+        yield ", ".join(names[:_MOST_FILES]) + (", ..." if len(names) > _MOST_FILES else "") + " as it stands"
+    if named & _ENVIRONMENT:
+        yield "the environment's defaults"
+
+
+def _sorted(findings: Sequence[Finding]) -> tuple[Finding, ...]:
+    return tuple(sorted(findings, key=lambda each: (each.path, each.span, each.rule, each.message)))
