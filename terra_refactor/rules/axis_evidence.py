@@ -25,7 +25,11 @@ from terra_refactor.tf_model.along_axes import (
     ids_parameter_of,
     is_elementwise_loss,
     is_layer_call,
+    is_log_softmax,
+    is_log_sum,
+    is_norm,
     is_reversal,
+    is_softmax_call,
     keeps_first_axis,
     keeps_values,
     operator_of,
@@ -41,6 +45,9 @@ def contradictions(view: ContextView) -> Iterator[LocalHazard]:
     for call, name in view.library_calls():
         if name in SUMS:
             yield from _summed_examples(view, call, name)
+            yield from _summed_across(view, call, name)
+        elif is_log_sum(name):
+            yield from _summed_across(view, call, name)
         elif is_reversal(name):
             yield from _reversed_back(view, call, name)
     for op, symbol, left, right in _arithmetic(view):
@@ -95,7 +102,7 @@ def _summed_examples(view: ContextView, call: Call, name: str) -> Iterator[Local
     sources = sources_of(view, data)
     if not sources or not all(any(map(is_elementwise_loss, source.names)) for source in sources):
         return
-    for user, made in users_of(view, call):
+    for user, made in users_of(view, call.op):
         for mean, mean_name in user.library_calls():
             given = user.library_argument(mean, mean_name, "input_tensor", "x") if mean_name in MEANS else None
             axis = None if given is None else user.library_argument(mean, mean_name, "axis")
@@ -107,6 +114,69 @@ def _summed_examples(view: ContextView, call: Call, name: str) -> Iterator[Local
                 "takes the mean over what is left: the mean over examples of sums along axis 1 is usual",
             )
             return
+
+
+def _summed_across(view: ContextView, call: Call, name: str) -> Iterator[LocalHazard]:
+    """The entropy of probabilities, or the logarithm of a mixture by them, summed along another axis than they sum to 1 along."""
+    data = view.library_argument(call, name, "input_tensor", "x")
+    shape = None if data is None else _shape(view, data)
+    axes = () if shape is None else _axes(view, call, name, len(shape))
+    terms = _only(view, data)
+    if shape is None or len(axes) != 1 or terms is None or not isinstance(terms.fact, Operation):
+        return
+    if terms.fact.right is None or terms.fact.symbol != ("+" if is_log_sum(name) else "*"):
+        return
+    found = [_log_probabilities(view, side, len(shape)) for side in terms.fact.sides]
+    if is_log_sum(name):
+        known = [each for each in found if each is not None]
+        meant = known[0] if len(known) == 1 else None
+    else:
+        # p * log(p) of the same probabilities
+        meant = found[0] if found[0] is not None and found[0] == found[1] else None
+    if meant is not None and meant[0] != axes[0]:
+        yield LocalHazard(
+            call.op,
+            f"summed along axis {axes[0]} of shape {format_shape(shape)}, and the probabilities in it sum to 1 along axis {meant[0]}",
+        )
+
+
+def _log_probabilities(view: ContextView, number: OpId, rank: int, depth: int = 0) -> tuple[int, object] | None:
+    """The axis along which probabilities, or their logarithms, sum to 1, and the call that makes them; None if they are none."""
+    sources = sources_of(view, number)
+    if len(sources) != 1 or depth > _MAX_DEPTH or not isinstance(sources[0].fact, Call) or len(sources[0].names) != 1:
+        return None
+    found, name, fact = sources[0], sources[0].names[0], sources[0].fact
+    if name in ("tensorflow.math.exp", "tensorflow.math.log") and isinstance(fact, Call) and fact.first is not None:
+        return _log_probabilities(found.view, fact.first, rank, depth + 1)
+    shape = _shape(found.view, fact.op)
+    if not (is_log_softmax(name) or is_softmax_call(name)) or shape is None or len(shape) != rank:
+        return None
+    assert isinstance(fact, Call)
+    given = found.view.library_argument(fact, name, "axis", "dim")
+    axis = Constant(-1) if given is None else found.view.value(given)
+    if not isinstance(axis, Constant) or type(axis.value) is not int or not -rank <= axis.value < rank:
+        return None
+    return axis.value % rank, (found.view.context.function, fact.op)
+
+
+def divided_by_norm(view: ContextView, division: Operation) -> int | None:
+    """The axis (negative) of a division of a tensor by its own norm along it; None of other divisions."""
+    norm = _only(view, division.right)
+    shape = _shape(view, division.left)
+    if (
+        norm is None
+        or shape is None
+        or not isinstance(norm.fact, Call)
+        or norm.view is not view
+        or len(norm.names) != 1
+    ):
+        return None
+    name = norm.names[0]
+    data = view.library_argument(norm.fact, name, "tensor", "x") if is_norm(name) else None
+    axes = () if data is None else _axes(view, norm.fact, name, len(shape))
+    if data is None or len(axes) != 1 or _root(view, data) != _root(view, division.left):
+        return None
+    return axes[0] - len(shape)
 
 
 # --- reversals ------------------------------------------------------------------------------------------------------------------------

@@ -92,10 +92,10 @@ def _given_by_callers(view: ContextView, name: str) -> list[tuple[ContextView, O
     return found
 
 
-def users_of(view: ContextView, call: Call) -> Iterator[tuple[ContextView, OpId]]:
-    """The functions that have the result of a call, each with the operation that gives it there: this one, and callers that get it."""
-    yield view, call.op
-    if any(is_given_by(view, value, call.op) for _, value in view.returns()):
+def users_of(view: ContextView, number: OpId) -> Iterator[tuple[ContextView, OpId]]:
+    """The functions that have the result of an operation, each with what gives it there: this one, and callers that get it."""
+    yield view, number
+    if any(is_given_by(view, value, number) for _, value in view.returns()):
         for caller, place in view.calls_of_function():
             if place is not None:
                 yield caller, place.op

@@ -102,6 +102,8 @@ class Normalising:
 
 _WEIGHTS: Final = Normalising("softmax", weights=True, outcome="the weights of a sum do not sum to 1")
 _LENGTH: Final = Normalising("l2_normalize", weights=False, outcome="the products are no cosines")
+ROWS_OF_LENGTH_ONE: Final = Normalising("divided by the norm", weights=False, outcome=_LENGTH.outcome)
+"""What a division by the norm makes."""
 _NORMALISING: Final[Mapping[str, Normalising]] = {
     "tensorflow.nn.softmax": _WEIGHTS,
     "tensorflow.compat.v1.math.softmax": _WEIGHTS,
@@ -206,6 +208,21 @@ def is_elementwise_loss(name: str) -> bool:
 def keeps_values(name: str) -> bool:
     """Whether a function gives each element again, if of another type, or its negation."""
     return name in _KEEP_VALUES
+
+
+def is_norm(name: str) -> bool:
+    """Whether a function gives the length of vectors along an axis."""
+    return name in ("tensorflow.norm", "tensorflow.linalg.norm", "keras.ops.norm")
+
+
+def is_softmax_call(name: str) -> bool:
+    """Whether a function gives probabilities that sum to 1 along an axis, the last one if none is given."""
+    return _NORMALISING.get(name) is _WEIGHTS
+
+
+def is_log_sum(name: str) -> bool:
+    """Whether a function gives the logarithm of a sum of exponentials along axes."""
+    return name in ("tensorflow.math.reduce_logsumexp", "keras.ops.logsumexp")
 
 
 def is_reversal(name: str) -> bool:

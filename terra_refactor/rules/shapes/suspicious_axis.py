@@ -16,12 +16,13 @@ from terra_refactor.domain.value import FALSE, NONE, Constant, TensorKind, Tenso
 from terra_refactor.facts.records import Call, Fact, ItemRead, NameRead, Operation
 from terra_refactor.facts.view import ContextView
 from terra_refactor.ir.ids import OpId
-from terra_refactor.rules.axis_evidence import contradictions, rows_of_examples
+from terra_refactor.rules.axis_evidence import contradictions, divided_by_norm, rows_of_examples
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
 from terra_refactor.rules.value_sources import is_given_by, users_of
 from terra_refactor.tf_model.along_axes import (
     MATRIX_PRODUCTS,
     MEANS,
+    ROWS_OF_LENGTH_ONE,
     Normalising,
     choice_of,
     class_loss_of,
@@ -51,7 +52,10 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
             yield from _over_batch(view, call, name)
             yield from _crossed(view, call, name)
         if normalising_of(name) is not None:
-            yield from _contracted_by_callers(view, call)
+            yield from _contracted_by_callers(view, call.op)
+    for operation in view.reached(Operation):
+        if operation.symbol == "/":
+            yield from _contracted_by_callers(view, operation.op)
     yield from contradictions(view)
 
 
@@ -71,9 +75,12 @@ def _products(view: ContextView) -> Iterator[tuple[OpId, OpId, OpId, tuple[bool,
         yield call.op, left, right, (answers[0] == Constant(True), answers[1] == Constant(True))
 
 
-def _normalised(view: ContextView, number: OpId) -> tuple[Call, Normalising, int, tuple[Dim, ...]] | None:
-    """The call that normalises an operand, its kind, its axis (negative) and the shape; None if one of them is unknown."""
+def _normalised(view: ContextView, number: OpId) -> tuple[OpId, Normalising, int, tuple[Dim, ...]] | None:
+    """The operation that normalises an operand, its kind, its axis (negative) and the shape; None if one of them is unknown."""
     call = _given(view, number)
+    if isinstance(call, Operation) and call.symbol == "/":
+        axis, shape = divided_by_norm(view, call), _shape(view, call.op)
+        return None if axis is None or shape is None else (call.op, ROWS_OF_LENGTH_ONE, axis, shape)
     if not isinstance(call, Call):
         return None
     names = view.calls[call.op].library if call.op in view.calls else ()
@@ -86,7 +93,7 @@ def _normalised(view: ContextView, number: OpId) -> tuple[Call, Normalising, int
     axis = _axis_of(view, given)
     if axis is None or not -len(shape) <= axis < len(shape):
         return None
-    return call, how, axis - len(shape) if axis >= 0 else axis, shape
+    return call.op, how, axis - len(shape) if axis >= 0 else axis, shape
 
 
 def _contracted(view: ContextView, op: OpId, operand: OpId, contracted: int, *, first: bool) -> Iterator[LocalHazard]:
@@ -94,21 +101,21 @@ def _contracted(view: ContextView, op: OpId, operand: OpId, contracted: int, *, 
     found = _normalised(view, operand)
     if found is None:
         return
-    call, how, axis, shape = found
+    made, how, axis, shape = found
     if axis == contracted or (how.weights and not (first and len(shape) > 2)):
         # normalised rows of a weight matrix may be meant: a product of two matrices has many uses
         return
     yield LocalHazard(
-        call.op,
+        made,
         f"{how.name} along axis {axis} of shape {format_shape(shape)}, and `{view.written(op)}` adds along axis {contracted} of "
         f"it: {how.outcome}",
     )
 
 
-def _contracted_by_callers(view: ContextView, call: Call) -> Iterator[LocalHazard]:
+def _contracted_by_callers(view: ContextView, number: OpId) -> Iterator[LocalHazard]:
     """A normalised result that the function returns, and that a caller's matrix product adds along another axis."""
-    found = _normalised(view, call.op)
-    for user, made in users_of(view, call) if found is not None else ():
+    found = _normalised(view, number)
+    for user, made in users_of(view, number) if found is not None else ():
         for op, left, right, turned in _products(user) if user is not view else ():
             for operand, contracted in ((left, -2 if turned[0] else -1), (right, -1 if turned[1] else -2)):
                 shape = _shape(user, operand)
@@ -117,7 +124,7 @@ def _contracted_by_callers(view: ContextView, call: Call) -> Iterator[LocalHazar
                 _, how, axis, own = found
                 if axis != contracted and is_given_by(user, operand, made):
                     yield LocalHazard(
-                        call.op,
+                        number,
                         f"{how.name} along axis {axis} of shape {format_shape(own)}, and `{user.written(op)}` adds along axis {contracted} "
                         f"of it: {how.outcome}",
                     )
@@ -133,7 +140,7 @@ def _classes(view: ContextView, call: Call, name: str, parameter: str) -> Iterat
     if found is not None and found[1].weights and found[2] != -1:
         softmax, how, axis, shape = found
         yield LocalHazard(
-            softmax.op,
+            softmax,
             f"{how.name} along axis {axis} of shape {format_shape(shape)}, and {name.rpartition('.')[2]} takes the last axis for the "
             "classes: the probabilities of an example do not sum to 1",
         )
@@ -328,7 +335,9 @@ RULE: Final = Rule(
     explanation=(
         "Nothing raises, since every axis exists. The weights of an attention that are normalised over the heads (`axis=1`) do not sum "
         "to 1 along the keys that they weigh; a softmax or an argmax along axis 0 of what a layer gives compares examples with each "
-        "other; the mean along a padded axis counts the padding."
+        "other; the mean along a padded axis counts the padding. The same holds of losses and entropies that are summed over the examples, "
+        "of a covariance that adds along the features, of reversals around a sum along another axis, and of a mask whose last axis meets "
+        "what is looked up instead of the ids; values are followed through functions."
     ),
     samples=Samples(
         bad="""\

@@ -50,6 +50,12 @@ WRONG_AXIS = {
         "def f(p, q):\n    return tf.reduce_sum(tf.nn.sigmoid_cross_entropy_with_logits(p, q), axis=0)\n"
         "y = tf.reduce_mean(f(x[0], x[1]))"
     ),
+    "cosines by a division": (
+        "def unit(z):\n    return z / tf.norm(z, axis=0, keepdims=True)\n"
+        "def f(a, b):\n    return tf.matmul(unit(a), unit(b), transpose_b=True)\ny = f(x[0], x[1])"
+    ),
+    "an entropy of examples": "log = tf.nn.log_softmax(x[0])\ny = -tf.reduce_sum(tf.exp(log) * log, axis=0)",
+    "a mixture of examples": "def f(w, l):\n    return tf.reduce_logsumexp(w + l, axis=0)\ny = f(tf.nn.log_softmax(x[0]), x[1])",
     "reversals that cancel": (
         "def f(r):\n    b = tf.reverse(r, axis=[1])\n    s = tf.scan(lambda t, e: e + 0.9 * t, b)\n    return tf.reverse(s, axis=[1])\n"
         "y = f(x[0])"
@@ -88,6 +94,12 @@ RIGHT_AXIS = {
     ),
     "losses of a class": "y = tf.reduce_sum(tf.nn.sigmoid_cross_entropy_with_logits(x[0], x[1]), axis=0)",
     "returns": "y = tf.reverse(tf.cumsum(tf.reverse(x, [1]), axis=1), [1])",
+    "an entropy": "p = tf.nn.softmax(x[0])\ny = -tf.reduce_sum(p * tf.math.log(p), axis=-1)",
+    "a mixture": "y = tf.reduce_logsumexp(tf.nn.log_softmax(x[0]) + x[1], axis=1)",
+    "rows by a division": (
+        "def unit(z):\n    return z / tf.norm(z, axis=1, keepdims=True)\n"
+        "def f(a, b):\n    return tf.matmul(unit(a), unit(b), transpose_b=True)\ny = f(x[0], x[1])"
+    ),
     "a reversal alone": "y = tf.cumsum(tf.reverse(x, [0]), axis=1)",
     "a Gram matrix of channels": "a = h[0, 0]\ny = tf.matmul(a, a, transpose_a=True) / 3.0",
     "a kernel": "a = h[0, 0]\ny = tf.matmul(a, a, transpose_b=True) / 8.0",
