@@ -24,6 +24,7 @@ from terra_refactor.tf_model.along_axes import (
     SUMS,
     ids_parameter_of,
     is_elementwise_loss,
+    is_exp_or_log,
     is_layer_call,
     is_log_softmax,
     is_log_sum,
@@ -146,7 +147,7 @@ def _log_probabilities(view: ContextView, number: OpId, rank: int, depth: int = 
     if len(sources) != 1 or depth > _MAX_DEPTH or not isinstance(sources[0].fact, Call) or len(sources[0].names) != 1:
         return None
     found, name, fact = sources[0], sources[0].names[0], sources[0].fact
-    if name in ("tensorflow.math.exp", "tensorflow.math.log") and isinstance(fact, Call) and fact.first is not None:
+    if is_exp_or_log(name) and isinstance(fact, Call) and fact.first is not None:
         return _log_probabilities(found.view, fact.first, rank, depth + 1)
     shape = _shape(found.view, fact.op)
     if not (is_log_softmax(name) or is_softmax_call(name)) or shape is None or len(shape) != rank:

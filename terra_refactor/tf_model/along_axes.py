@@ -220,6 +220,11 @@ def is_softmax_call(name: str) -> bool:
     return _NORMALISING.get(name) is _WEIGHTS
 
 
+def is_exp_or_log(name: str) -> bool:
+    """Whether a function gives the exponential or the logarithm of each element."""
+    return name in ("tensorflow.math.exp", "tensorflow.math.log")
+
+
 def is_log_sum(name: str) -> bool:
     """Whether a function gives the logarithm of a sum of exponentials along axes."""
     return name in ("tensorflow.math.reduce_logsumexp", "keras.ops.logsumexp")

@@ -13,8 +13,12 @@ from typing import Final
 from terra_refactor.analysis.configuration import CONFIGURATION, configuration_of, with_floats
 from terra_refactor.analysis.engine import ProgramSettings, Site
 from terra_refactor.analysis.frames import CallArguments, Frame
+from terra_refactor.analysis.freezing import freeze
+from terra_refactor.analysis.library_rules import checked_rule
 from terra_refactor.analysis.transfer.allocation import new_list
 from terra_refactor.analysis.transfer.weight_functions import ROLES, call_weight_functions
+from terra_refactor.domain.dim import Truth
+from terra_refactor.domain.shape import compatible, format_shape
 from terra_refactor.domain.state import CLASS
 from terra_refactor.domain.tensor import TensorType
 from terra_refactor.domain.value import (
@@ -28,10 +32,12 @@ from terra_refactor.domain.value import (
     TensorValue,
     Value,
 )
+from terra_refactor.tf_model.arguments import elements, shape_argument
 from terra_refactor.tf_model.keras import WEIGHTS
 from terra_refactor.tf_model.keras.layer_call import Settings
 from terra_refactor.tf_model.name_table import words
 from terra_refactor.tf_model.ops.recurrent import CELLS
+from terra_refactor.tf_model.spec import ErrorKind, OperationError
 
 _INPUT: Final = "@input"
 _LISTS: Final = frozenset({"weights", "variables"})
@@ -62,6 +68,49 @@ def note_input(site: Site, receiver: Value, arguments: CallArguments) -> None:
             functions = {role: configuration.get(f"{owner}_{role}") for role in ROLES}
             weight = TensorValue(type_, TensorKind.VARIABLE)
             call_weight_functions(site, weight, functions)
+
+
+def _build(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
+    """`layer.build(shape)` of a layer of Keras: it has its weights, as after a call with such a shape."""
+    shape = shape_argument(freeze(site.frame, arguments.positional[0])) if len(arguments.positional) == 1 else None
+    if shape is not None and isinstance(receiver, Reference):
+        cls = site.frame.state.get((receiver.object, CLASS))
+        if isinstance(cls, LibraryValue) and cls.name in WEIGHTS:
+            site.frame.state.set((receiver.object, _INPUT), TensorValue(TensorType(None, shape)))
+    return None
+
+
+def _set_weights(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
+    """`layer.set_weights([kernel, bias])` of a layer of Keras that has its weights: as many, and of their shapes."""
+    if isinstance(receiver, Reference) and len(arguments.positional) == 1 and not arguments.keywords:
+        layer, given = receiver, freeze(site.frame, arguments.positional[0])
+        checked_rule(site, "Layer.set_weights", lambda: _checked_weights(site, layer, given))
+    return None
+
+
+def _checked_weights(site: Site, layer: Reference, given: Value) -> Value:
+    frame = site.frame
+    cls, seen = frame.state.get((layer.object, CLASS)), frame.state.get((layer.object, _INPUT))
+    rule = WEIGHTS.get(cls.name) if isinstance(cls, LibraryValue) else None
+    arrays = elements(given)
+    if rule is None or not isinstance(seen, TensorValue) or arrays is None:
+        return NONE
+    own = list(rule(Settings(with_floats(configuration_of(frame, layer), site.engine.floats)), seen.type).items())
+    if len(own) != len(arrays):
+        # of some layers not all weights are told
+        return NONE
+    for (name, weight), array in zip(own, arrays, strict=True):
+        if isinstance(array, TensorValue) and compatible(weight.shape, array.type.shape) is Truth.NO:
+            message = f"Layer.set_weights: `{name}` has shape {format_shape(weight.shape)}, the value {format_shape(array.type.shape)}"
+            raise OperationError(ErrorKind.SHAPE, message, ("weights",))
+    return NONE
+
+
+WEIGHT_SETTERS: Final = {
+    **{f"{name}.build": _build for name in WEIGHTS},
+    "keras.layers.Layer.set_weights": _set_weights,
+}
+"""Handlers of methods of layers, by canonical name."""
 
 
 def weight_attribute(site: Site, layer: Reference, name: str) -> Value | None:

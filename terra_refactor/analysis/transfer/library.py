@@ -50,7 +50,7 @@ from terra_refactor.analysis.transfer.keras_protocol import KERAS_PROTOCOL
 from terra_refactor.analysis.transfer.keras_settings import KERAS_SETTINGS
 from terra_refactor.analysis.transfer.keras_shapes import build_sequential
 from terra_refactor.analysis.transfer.keras_training import KERAS_TRAINING
-from terra_refactor.analysis.transfer.layer_weights import note_input
+from terra_refactor.analysis.transfer.layer_weights import WEIGHT_SETTERS, note_input
 from terra_refactor.analysis.transfer.loaded_numbers import LOADED_NUMBERS
 from terra_refactor.analysis.transfer.replicas import REPLICA_FUNCTIONS
 from terra_refactor.analysis.transfer.special_methods import asked_of_object, format_object, note_array_of
@@ -114,6 +114,7 @@ _SPECIAL: Final = {
     **HOST_CALLBACKS,
     **DEFERRED_TENSORS,
     **REPLICA_FUNCTIONS,
+    **WEIGHT_SETTERS,
 }
 MAX_COMBINATIONS: Final = 8
 """Maximum number of combinations of alternative arguments for which a rule is queried."""
