@@ -31,6 +31,7 @@ from terra_refactor.domain.value import (
 from terra_refactor.facts.records import Call, Fact, ItemRead, Operation, Region
 from terra_refactor.facts.view import ContextView, is_tensorflow_tensor
 from terra_refactor.ir.ids import FunctionId
+from terra_refactor.rules.host_sources import is_unknown_call
 from terra_refactor.tf_model import registry
 from terra_refactor.tf_model.costs import STEPPING, STEPS, Stepping
 from terra_refactor.tf_model.graph_traits import is_of_keras
@@ -43,6 +44,10 @@ UNKNOWN_ITERATIONS: Final = 4
 MAX_COUNT: Final = 1_000_000
 BACKWARD_FACTOR: Final = 2
 """Backward operations for each forward operation under a tape."""
+NETWORK_OPERATIONS: Final = 9
+"""Those of an unknown callable that a tape records: a network of three layers, the smallest that people train."""
+UPDATE_OPERATIONS: Final = 60
+"""Those of an unknown optimizer that is given the gradients of one: it has six variables, and few optimizers do less with each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +172,8 @@ def _body(hazards: HazardMap, context: ContextId) -> tuple[_Part, ...]:
         if call is not None and any(_has_own_graph(name) for name in call.library):
             continue
         own = _own(view, view.made(number))
+        if gradient and call is not None and is_unknown_call(view, number):
+            own = _of_unknown(view, view.made(number))
         callees = () if call is None else tuple(call.callees)
         if own or callees:
             # of a tape that the caller opened, its records are not visible here
@@ -196,6 +203,18 @@ def _own(view: ContextView, fact: Fact | None) -> Count:
             return Count(1, 1, flat=1) if one else NOTHING
         case _:
             return NOTHING
+
+
+def _of_unknown(view: ContextView, fact: Fact | None) -> Count:
+    """The operations of an unknown call in a function that computes gradients: of a network, or of an optimizer."""
+    if not isinstance(fact, Call) or not fact.arguments:
+        return NOTHING
+    if fact.owner is not None and fact.method in ("apply_gradients", "minimize"):
+        return Count(UPDATE_OPERATIONS, UPDATE_OPERATIONS, flat=UPDATE_OPERATIONS)
+    given = (member for each in fact.arguments for member in members(view.value(each.value)))
+    if view.is_taped(fact.op) and not all(isinstance(member, Constant) for member in given):
+        return Count(NETWORK_OPERATIONS, NETWORK_OPERATIONS, flat=NETWORK_OPERATIONS)
+    return NOTHING
 
 
 def _is_suggested(value: Value) -> bool:

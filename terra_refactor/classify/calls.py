@@ -19,7 +19,8 @@ from typing import Final
 from terra_refactor.analysis.facts import BranchKind, ContextFacts, EntryKind
 from terra_refactor.classify.benefit import Count, known_length
 from terra_refactor.classify.hazards import HazardMap
-from terra_refactor.domain.value import DatasetValue
+from terra_refactor.domain.effect import EffectKind
+from terra_refactor.domain.value import DatasetValue, RangeValue, members
 from terra_refactor.facts.records import Region, RegionKind
 from terra_refactor.facts.view import ContextView
 from terra_refactor.ir.function import FunctionKind
@@ -164,12 +165,49 @@ class CallCount:
             return None
         times = self._most(contexts, made)
         runs = self._runs(code.parent, {})
-        if runs is None and times == 1 and self._is_step_of_training(identity, code.parent, made):
-            return 1  # the calls of the enclosing function are unknown; each of them pays for its own trace
+        if runs != 1 and times == 1 and self._is_step_of_training(identity, code.parent, made):
+            return 1  # however often the enclosing function is called, each of its calls pays for its own trace
         return None if times is None or runs is None else times * runs
 
+    def is_counted(self, identity: FunctionId) -> bool:
+        """Whether something is known of how often a `def` is executed, or of how many calls follow each time."""
+        return self.definitions(identity) is not None or self.of_each_definition(identity) is not None
+
+    def pays_each_definition(self, identity: FunctionId, count: Count, *, traces: int) -> bool:
+        """Whether the calls that follow each execution of a `def` pay for its traces, however often that is executed."""
+        calls = self.of_each_definition(identity)
+        return calls is not None and calls >= MARGIN * calls_until_paid(count, traces=traces)
+
+    def of_each_definition(self, identity: FunctionId) -> int | None:
+        """How many calls follow each execution of a `def` in a function, at least; None if unknown, or if other functions call it.
+
+        Each of these calls is made in the run of the enclosing function that executes the `def`, once.
+        """
+        code = self.hazards.whole_program.function(identity)
+        if code.kind is not FunctionKind.NESTED or code.parent is None:
+            return None
+        maker = self.hazards.index(code.parent).maker_of(identity)
+        contexts = self.hazards.whole_facts.contexts_of(code.parent)
+        if maker is None or not contexts or self._most(contexts, maker.op) != 1:
+            return None
+        least: list[int] = []
+        for (caller, op), calling in self._places(identity).items():
+            if caller != code.parent or any(
+                outer.kind in (RegionKind.IF, RegionKind.TRY) for outer in self.hazards.view(calling[0]).enclosing(op)
+            ):
+                return None
+            times = [self._repetitions(self.hazards.view(context), op) for context in calling]
+            if None in times:
+                return None
+            least.append(min(each for each in times if each is not None))
+        return max(least, default=None)
+
     def _is_step_of_training(self, identity: FunctionId, around: FunctionId, made: OpId) -> bool:
-        """Whether each call of a function that is made in another is in loops in loops of that, of unknown length: epochs and batches."""
+        """Whether each call of a function that is made in another is in loops in loops of that, of unknown length: epochs and batches.
+
+        One loop is enough for a step that updates variables, over something else than numbers, or where the other function makes the
+        network or the optimizer: each needs a step of its own then.
+        """
         places = self._places(identity)
         code = self.hazards.index(around)
         made_in = set(code.loops_around(made))
@@ -180,9 +218,35 @@ class CallCount:
             open_ones = [
                 loop for loop in loops if any(_length(self.hazards.view(context), loop) is None for context in calling)
             ]
-            if len(loops) < 2 or not open_ones:
+            counted = [self._counts(calling, loop) for loop in open_ones]
+            enough = 1 if self._trains(identity) and (self._makes_variables(around) or not all(counted)) else 2
+            if len(loops) < enough or not open_ones:
                 return False
         return bool(places)
+
+    def _counts(self, contexts: Iterable[ContextFacts], loop: Region) -> bool:
+        """Whether a loop counts, or runs until something is so."""
+        return loop.iterated is None or any(
+            isinstance(member, RangeValue)
+            for context in contexts
+            for member in members(self.hazards.view(context).value(loop.iterated))
+        )
+
+    def _trains(self, identity: FunctionId) -> bool:
+        """Whether the function updates variables, for all that is known."""
+        return any(
+            effect.kind is EffectKind.TENSOR_STATE
+            or (effect.kind is EffectKind.UNKNOWN_CALL and effect.detail.endswith((".apply_gradients", ".minimize")))
+            for context in self.hazards.whole_facts.contexts_of(identity)
+            for effect in context.effects
+        )
+
+    def _makes_variables(self, identity: FunctionId) -> bool:
+        return any(
+            effect.kind is EffectKind.VARIABLE_CREATION
+            for context in self.hazards.whole_facts.contexts_of(identity)
+            for effect in context.effects
+        )
 
     def _runs(self, identity: FunctionId, known: dict[FunctionId, int | None]) -> int | None:
         """Upper bound of the calls of a function from anywhere in the program; `known` as in `_of`."""

@@ -111,8 +111,7 @@ class _Decider:
         self.graph_contexts = frozenset(context.id for context in facts.contexts if context.in_graph)
         """Functions that run in graphs without the changes."""
         self.eager = run_eagerly_all_the_same(facts)
-        is_old = (options.tf_version or "").startswith("1.")
-        self.old = frozenset(self.program.modules) if is_old else programs_of_tensorflow_1(hazards)
+        self.old = programs_of_tensorflow_1(hazards, options.tf_version)
         self.of_sessions = tensorflow_1_modules(facts)
         self.piped: frozenset[FunctionId] = frozenset()
         """Functions that datasets seem to trace. Where something would be taken away, none."""
@@ -260,13 +259,14 @@ class _Decider:
             if copies is None or (copies > 1 and (calls is None or calls <= copies)):
                 return _DEFINED_ANEW
             return _CALLED_ONCE if calls is not None and calls <= 1 else self.why_bomb(judgement, is_graph)
-        under_tape = self.calls.under_tape(identity, is_graph)
-        proposed = proposal_of(self.hazards, identity)
-        varies = proposed is not None and any(name == "reduce_retracing" for name, _ in proposed.arguments)
-        definitions = self.calls.definitions(identity)
-        assert definitions is not None, "why_not leaves out what cannot be counted"
+        under_tape, proposed = self.calls.under_tape(identity, is_graph), proposal_of(self.hazards, identity)
         # of shapes that vary, the first is traced as it is, and the second relaxed
-        traces = definitions * (2 if varies else 1)
+        each = 2 if "reduce_retracing" in dict(() if proposed is None else proposed.arguments) else 1
+        pays = not under_tape and self.calls.pays_each_definition(identity, judgement.count, traces=each)
+        definitions = self.calls.definitions(identity) or (1 if pays else None)
+        if definitions is None:
+            return _DEFINED_ANEW
+        traces = each * definitions
         needed = calls_until_paid(judgement.count, traces=traces, under_tape=under_tape)
         where = "outside of graphs, under a tape of the caller" if under_tape else "outside of graphs"
         if math.isinf(needed):
@@ -274,8 +274,7 @@ class _Decider:
                 f"it is called {where}: a graph's call there costs more than {judgement.count.executed} operations do"
             )
         recorded = recorded_calls(self.program.recorded.get(identity))
-        if recorded is not None and definitions == 1 and recorded >= MARGIN * needed:
-            # a run has shown that it pays: whatever the text shows of the calls, it was called as often
+        if pays or (recorded is not None and definitions == 1 and recorded >= MARGIN * needed):
             judgement.paid_after, judgement.seen_repeated = None, True
             return self.why_bomb(judgement, is_graph)
         calls = self.calls.of(identity, is_graph)
@@ -325,7 +324,7 @@ class _Decider:
             return structural
         if judgement.code.id.module in self.old:
             return _OF_TENSORFLOW_1
-        if self.calls.definitions(judgement.code.id) is None:
+        if not self.calls.is_counted(judgement.code.id):
             return _DEFINED_ANEW
         if not judgement.tensor_computation:
             return "no tensor computation: a graph would not help"

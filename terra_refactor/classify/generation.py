@@ -20,9 +20,11 @@ from terra_refactor.domain.value import LibraryValue
 from terra_refactor.facts.records import AttributeRead, Imported, RegionKind
 from terra_refactor.ir.ids import OpId
 from terra_refactor.tf_model import registry
-from terra_refactor.tf_model.graph_traits import is_of_sessions
+from terra_refactor.tf_model.graph_traits import is_of_sessions, turns_eager_on
 from terra_refactor.tf_model.registry import has_trait
 from terra_refactor.tf_model.spec import Trait
+
+_OF_TAPES: Final = ("Tape.gradient", "Tape.jacobian")
 
 
 def tensorflow_1_modules(facts: ProgramFacts) -> frozenset[str]:
@@ -38,14 +40,19 @@ def tensorflow_1_modules(facts: ProgramFacts) -> frozenset[str]:
     )
 
 
-def programs_of_tensorflow_1(hazards: HazardMap) -> frozenset[str]:
+def programs_of_tensorflow_1(hazards: HazardMap, version: str | None = None) -> frozenset[str]:
     """The names of the modules that run in programs without eager execution only: these use a name that TensorFlow 2 does not have, or
     turn eager execution off.
+
+    All of them, if the repository wants a `version` 1. Some do, though nothing in them runs graphs in sessions or turns eager execution
+    on, and their tapes are eager.
 
     Among modules that imports connect, if some have eager code, only those are without it that turn it off, or that no module imports.
     In a package without a script that uses it, those that turn it off.
     """
     facts, program = hazards.whole_facts, hazards.whole_program
+    if (version or "").startswith("1.") and not _is_of_tapes(hazards):
+        return frozenset(program.modules)
     without_eager: set[str] = set()
     old: set[str] = set()
     eager: set[str] = set()
@@ -92,6 +99,13 @@ def programs_of_tensorflow_1(hazards: HazardMap) -> frozenset[str]:
         if (own := [part for part in parts if name in part]) and not any(part.isdisjoint(old) for part in own)
     )
     return frozenset(old).union(of_programs)
+
+
+def _is_of_tapes(hazards: HazardMap) -> bool:
+    """Whether it computes gradients with tapes, and has neither sessions nor a word of eager execution."""
+    called = hazards.whole_facts.library_functions()
+    of_tapes = any(has_trait(name, Trait.COMPUTES_GRADIENT) and name.endswith(_OF_TAPES) for name in called)
+    return of_tapes and not any(is_of_sessions(name) or turns_eager_on(name) for name in called)
 
 
 def _signs(hazards: HazardMap, number: ContextId) -> tuple[bool, bool, bool]:

@@ -222,6 +222,7 @@ _SESSIONS: Final = frozenset(
         "global_variables_initializer placeholder placeholder_with_default variable_scope",
     ).split()
 )
+_TURN_EAGER_ON: Final = frozenset(within("tensorflow.compat.v1", "enable_eager_execution enable_v2_behavior").split())
 _FORMER: Final = ("tensorflow.compat.v1.layers.", "tensorflow.contrib.")
 # functions that a single rule is about
 APPEND: Final = "builtins.list.append"
@@ -294,6 +295,11 @@ def is_of_tensorflow(name: str) -> bool:
 def is_of_sessions(name: str) -> bool:
     """Whether only graphs of TensorFlow 1 need a function."""
     return name in _SESSIONS or name.startswith(_FORMER)
+
+
+def turns_eager_on(name: str) -> bool:
+    """Whether a function turns eager execution on, as programs of TensorFlow 1 do."""
+    return name in _TURN_EAGER_ON
 
 
 def is_of_strategies(name: str) -> bool:

@@ -1,7 +1,7 @@
 """One candidate on its way to a decision, and what its function should be given instead of computing it.
 
-Gives: `Trial`, `convertible`, `made_tensors`, `conflicts`, `tensors`, `hoistable`, `line_in_file`, `holds`, `doubts` and what is
-unknown. Needs: the decision about the function that was made last. Ignores: what follows from it (`regions.py`).
+Gives: `Trial`, `coercible`, `convertible`, `made_tensors`, `conflicts`, `tensors`, `hoistable`, `line_in_file`, `holds`, `doubts` and
+what is unknown. Needs: the decision about the function that was made last. Ignores: what follows from it (`regions.py`).
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ from terra_refactor.classify.decision import (
 from terra_refactor.classify.sample import ConstantSample
 from terra_refactor.classify.samples import MAX_SAMPLES
 from terra_refactor.domain.dtype import FLOATING
-from terra_refactor.refactor.regions.candidates import Candidate
+from terra_refactor.refactor.regions.candidates import Candidate, updates_variables
+from terra_refactor.refactor.regions.coercions import coerced, modules_of
 from terra_refactor.refactor.regions.conversions import CONVERTED, number_as_tensor, numpy_name, used_as_operand
 from terra_refactor.refactor.regions.hoisting import (
     Hoisted,
@@ -35,6 +36,7 @@ from terra_refactor.refactor.regions.hoisting import (
 )
 from terra_refactor.refactor.regions.outline import Outliner, Placement
 from terra_refactor.refactor.regions.region import ExtractedFunction
+from terra_refactor.rules.graph_failures.conflicting_eager_coercion import BY_NUMPY
 from terra_refactor.rules.graph_failures.conflicting_eager_coercion import RULE as CONFLICTING_COERCION
 from terra_refactor.rules.graph_failures.numpy_on_tensor import RULE as NUMPY_ON_TENSOR
 from terra_refactor.rules.graph_failures.python_value_needed import RULE as PYTHON_VALUE_NEEDED
@@ -70,6 +72,8 @@ class Trial:
     """Expressions that the call evaluates and the function receives."""
     tried: frozenset[str] = frozenset()
     """Numbers that are given as float64 in this attempt, to see whether they meet float32."""
+    assumed: dict[str, None] = field(default_factory=dict)
+    """Assumptions of the conversions."""
 
     @property
     def name(self) -> str | None:
@@ -100,7 +104,9 @@ def hoistable(trial: Trial, decision: Decision, hazard: Hazard, found: Sequence[
         new = attribute_behind(candidate, line, hazard.message, found)
     elif hazard.rule == FROZEN_VALUE.id:
         new = call_behind(candidate, line, hazard.message, found)
-    elif hazard.rule in (NUMPY_ON_TENSOR.id, PYTHON_VALUE_NEEDED.id):
+    elif hazard.rule in (NUMPY_ON_TENSOR.id, PYTHON_VALUE_NEEDED.id) or (
+        hazard.rule == CONFLICTING_COERCION.id and BY_NUMPY in hazard.message
+    ):
         kinds = (ParameterValueKind.NDARRAY, ParameterValueKind.PRIMITIVE, ParameterValueKind.CONTAINER)
         # of what nothing shows but one call that brings an array, the hazard says so
         arrays = frozenset(_ARRAY.findall(hazard.message))
@@ -114,6 +120,7 @@ def hoistable(trial: Trial, decision: Decision, hazard: Hazard, found: Sequence[
 
 
 _ARRAY: Final = re.compile(r"the array `(\w+)`")
+CONTENTS: Final = re.compile(r"gets what `(\w+)` holds")
 
 
 def tensors(decision: Decision) -> frozenset[str]:
@@ -161,6 +168,45 @@ def convertible(trial: Trial, decision: Decision) -> dict[str, str]:
             whole=all(each.dtype is not None and each.dtype not in FLOATING for each in parameter.types),
         )
     }
+
+
+def coercible(trial: Trial, decision: Decision) -> dict[str, str]:
+    """The arrays, and arguments of unknown type, that meet tensors in the run, and that the call can make arrays of their dtype.
+
+    What an unknown network gives is assumed to be float32, as Keras's networks do, where the module has no word of float64.
+    """
+    assert trial.region is not None
+    candidate = trial.candidate
+    host = candidate.scope.host_code
+    said = [
+        match.groups()
+        for each in decision.hazards
+        if each.rule == CONFLICTING_COERCION.id and (match := _MAKES.search(each.message)) is not None
+    ]
+    numpy = numpy_name(trial.outliner.tree)
+    if not said or not (numpy or host.tensorflow) or not updates_variables(candidate.block):
+        return {}  # where nothing is updated, a tape of a caller may record: no gradient comes through an array
+    given: dict[str, str] = {}
+    for parameter in decision.parameters:
+        name = parameter.name
+        known = parameter.kind is not ParameterValueKind.NDARRAY and any(each.dtype for each in parameter.types)
+        if known or name not in trial.region.inputs or name in trial.converted:
+            continue
+        found = coerced(trial.statements, name, tensors(decision), host, modules_of(trial.outliner.tree))
+        if found is None or not found.meets or name in trial.region.outputs:
+            continue
+        wanted = {dtype or "float32" for _, dtype, array in said if array in found.names}
+        networks = sorted({network for network, _, array in said if array in found.names and network})
+        if len(wanted) != 1 or (networks and "float64" in trial.outliner.text):
+            continue
+        trial.assumed |= {f"`{network}` gives float32": None for network in networks}
+        cast = "{1}.asarray({0}, {2!r})" if numpy else "{1}.cast({0}, {2!r})"
+        given[name] = cast.format(trial.given(name), numpy or min(host.tensorflow), min(wanted)).replace("'", '"')
+    return given
+
+
+_MAKES: Final = re.compile(r"makes (?:what `([^`]+)` gives|(\w+)) of the (?:\w+ )?array `(\w+)` eagerly")
+"""A message about an argument that meets a tensor: the unknown network or the dtype, and the argument."""
 
 
 def made_tensors(trial: Trial, decision: Decision) -> dict[str, str]:
@@ -222,6 +268,28 @@ def unknown_structures(decision: Decision) -> frozenset[str]:
 def doubts(decision: Decision) -> tuple[int, int]:
     """How much is not known, to compare attempts. No assumption says that a structure stays the same: these come first."""
     return len(unknown_structures(decision)), len(decision.assumptions)
+
+
+def with_assumptions(trial: Trial, decision: Decision) -> Decision:
+    """The decision with an assumption for each conversion, and each argument whose containers hold what nothing tells."""
+    decision = with_assumed_structures(decision)
+    found = tuple(each for each in trial.assumed if each not in decision.assumptions)
+    if not found:
+        return decision
+    count = len(decision.assumptions) + len(found)
+    held = "one assumption holds" if count == 1 else f"{count} assumptions hold"
+    return replace(
+        decision,
+        classification=Classification.SPECULATIVE,
+        level=Level.SPECULATIVE,
+        assumptions=(*decision.assumptions, *found),
+        reason=_HELD.sub(
+            f"; safe if {held}", decision.reason.replace(" and nothing that a graph would change", "; safe if")
+        ),
+    )
+
+
+_HELD: Final = re.compile(r"; safe if( (one assumption holds|\d+ assumptions hold))?")
 
 
 def with_assumed_structures(decision: Decision) -> Decision:

@@ -42,8 +42,11 @@ from terra_refactor.refactor.regions.candidates import (
 )
 from terra_refactor.refactor.regions.conversions import number_as_operand, numpy_name
 from terra_refactor.refactor.regions.outline import Outliner, Placement
+from terra_refactor.refactor.regions.own_names import made_by_scope
 from terra_refactor.refactor.regions.region import ExtractedFunction
 from terra_refactor.refactor.result import Outcome
+from terra_refactor.rules.graph_failures.conflicting_eager_coercion import RULE as CONFLICTING_COERCION
+from terra_refactor.rules.graph_failures.numpy_on_tensor import RULE as NUMPY_ON_TENSOR
 from terra_refactor.rules.host_effects.stale_host_state import RULE as STALE_STATE
 from terra_refactor.rules.misuse.variable_created_in_graph import RULE as VARIABLE_CREATED
 from terra_refactor.syntax.edit import Edit, minimal_edits
@@ -56,7 +59,9 @@ from terra_refactor.tf_model.graph_traits import KERAS_STEPS
 from terra_refactor.workspace.cache import LoweringCache
 from terra_refactor.workspace.found_region import FoundRegion, may_have_regions, rewritten
 from terra_refactor.workspace.region_trial import (
+    CONTENTS,
     Trial,
+    coercible,
     conflicts,
     convertible,
     doubts,
@@ -67,7 +72,7 @@ from terra_refactor.workspace.region_trial import (
     tensors,
     unknown_arguments,
     unknown_structures,
-    with_assumed_structures,
+    with_assumptions,
 )
 
 LOGGER = logging.getLogger(__name__)
@@ -227,20 +232,22 @@ def _advance(trial: Trial, decision: Decision | None) -> None:
     hazards = {hazard.rule for hazard in decision.hazards if not hazard.assumed}
     if others and (decision.action is Action.ADD_TF_FUNCTION or hazards == {VARIABLE_CREATED.id}):
         # variables that an optimizer makes in a second trace are an error, and so are those of a network
-        once = "each iteration of a loop" if trial.candidate.loops else "each call of the function around"
+        made = _made_anew(trial, decision)
+        in_loop = trial.candidate.loops and not made
+        once = "each iteration of a loop" if in_loop else "each call of the function around"
         trial.reason = f"`{min(others)}` is another object in {once}"
         users = trial.candidate.movable(others)
         if users is not None and _cut(trial, users):
             return
-        trial.placements = _deeper(trial)
+        trial.placements = trial.placements[1:] if made else _deeper(trial)
         _outline(trial)
         return
     if variables_among(trial.candidate.statements) & set(trial.region.outputs):
         # a graph returns tensors in their place, which no optimizer changes
         trial.reason, trial.settled, trial.region = "it would return variables", True, None
         return
-    made = made_inside(trial.candidate.statements)
-    if made and decision.action is Action.ADD_TF_FUNCTION and _cut(trial, made):
+    inside = made_inside(trial.candidate.statements)
+    if inside and decision.action is Action.ADD_TF_FUNCTION and _cut(trial, inside):
         return
     if decision.action is Action.ADD_TF_FUNCTION:
         if trial.best is None or doubts(decision) < doubts(trial.best[1]):
@@ -264,7 +271,9 @@ def _advance(trial: Trial, decision: Decision | None) -> None:
         trial.passed |= again
         _outline(trial)
         return
-    given = {name: text for name, text in convertible(trial, decision).items() if name not in trial.converted}
+    given = coercible(trial, decision) | {
+        name: text for name, text in convertible(trial, decision).items() if name not in trial.converted
+    }
     given |= made_tensors(trial, decision)
     if given:
         trial.converted |= given
@@ -277,8 +286,25 @@ def _advance(trial: Trial, decision: Decision | None) -> None:
         against = _held_against(trial, decision, assumed=True)
     if _cut(trial, against) or _hoist(trial, decision):
         return
+    if decision.classification is Classification.UNSAFE and _cut(trial, _above_the_tape(trial, decision)):
+        return
     trial.placements = trial.placements[1:]
     _outline(trial)
+
+
+def _above_the_tape(trial: Trial, decision: Decision) -> frozenset[int]:
+    """The statements above the tape's that have hazards by what nobody knows, whatever else is held against the run.
+
+    So have those that take lists apart of which NumPy gets the contents.
+    """
+    doubtful = _with_hazards(trial, decision, assumed=True)
+    taken_apart = {name for hazard in decision.hazards for name in CONTENTS.findall(hazard.message)}
+    return frozenset(
+        id(each)
+        for each in trial.candidate.statements
+        if each.lineno < trial.candidate.anchor.lineno
+        and (id(each) in doubtful or taken_apart & usage_of([each]).needs.keys())
+    )
 
 
 def _hoist(trial: Trial, decision: Decision) -> bool:
@@ -292,7 +318,7 @@ def _hoist(trial: Trial, decision: Decision) -> bool:
         return False
     found = list(trial.hoisted)
     for hazard in decision.hazards:
-        if not hazard.assumed and not hazard.via:
+        if (not hazard.assumed or hazard.rule in (CONFLICTING_COERCION.id, NUMPY_ON_TENSOR.id)) and not hazard.via:
             found += hoistable(trial, decision, hazard, found)
     if len(found) == len(trial.hoisted):
         return False
@@ -365,12 +391,22 @@ def _other_objects(trial: Trial, decision: Decision) -> frozenset[str]:
     unknown = {each.name for each in decision.parameters if each.kind is ParameterValueKind.UNKNOWN}
     used = objects | (unknown & with_variables(trial.statements))
     found = used & trial.outliner.changing(trial.candidate) if trial.candidate.loops else set[str]()
+    found |= _made_anew(trial, decision)
     if trial.placements[0] in (Placement.BESIDE, Placement.TOP):
         # nothing tells whether each call of the function around makes its own
         opaque = {each.name for each in decision.parameters if each.kind is ParameterValueKind.FUNCTION} | objects
         around = trial.candidate.scope.flow.names | {each.name for each in trial.hoisted}
         found |= (opaque | unknown_structures(decision)) - around
     return frozenset(found) & frozenset(trial.region.inputs)
+
+
+def _made_anew(trial: Trial, decision: Decision) -> frozenset[str]:
+    """The networks and optimizers that each call of the function around may make, where the new function is not made anew with them."""
+    if trial.placements[0] in (Placement.MODULE, Placement.NESTED):
+        return frozenset()
+    kinds = (ParameterValueKind.OBJECT, ParameterValueKind.UNKNOWN)
+    given = frozenset(each.name for each in decision.parameters if each.kind in kinds)
+    return given & made_by_scope(trial.candidate.scope) & with_variables(trial.statements)
 
 
 def _deeper(trial: Trial) -> tuple[Placement, ...]:
@@ -586,7 +622,7 @@ def _moved(region: ExtractedFunction, decision: Decision, hazard: Hazard) -> Haz
 
 def _found(trial: Trial, module: str, source: Source) -> FoundRegion:
     if trial.best is not None and trial.decision is not None and trial.region is not None:
-        region, decision = trial.region, with_assumed_structures(trial.decision)
+        region, decision = trial.region, with_assumptions(trial, trial.decision)
         edits = _all_edits(source, region, decision)
         if edits:
             return FoundRegion(_decision(trial, module, region, decision, extract=True), region, edits)

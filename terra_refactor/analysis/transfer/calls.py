@@ -26,7 +26,7 @@ from terra_refactor.analysis.transfer.kept_iterators import advance, as_object, 
 from terra_refactor.analysis.transfer.library import call_library
 from terra_refactor.analysis.transfer.loaded_numbers import is_loaded, method_of_loaded
 from terra_refactor.analysis.transfer.mappings import dict_content, dict_element
-from terra_refactor.domain.effect import Effect, EffectKind
+from terra_refactor.domain.effect import Effect, EffectKind, RootKind
 from terra_refactor.domain.lattice import join, join_all
 from terra_refactor.domain.state import State
 from terra_refactor.domain.tensor import TensorType
@@ -328,11 +328,21 @@ def call_unknown(site: Site, callee: UnknownValue, arguments: CallArguments) -> 
             return TensorValue(TensorType(), TensorKind.NDARRAY)
         if isinstance(function, ops.LoadAttribute):
             local = local and is_local(frame, frame.value(function.object))
+            target = unknown_target(frame.value(function.object))
+            if function.name in _OF_LISTS and target.root is RootKind.PARAMETER:
+                # no tensor has such a method: it changes the list of the caller
+                frame.add_effect(
+                    Effect(EffectKind.STATE_WRITE, target, f"{site.written(called.function)}(...)", site.place())
+                )
     else:
         description = callee.origin.name if callee.origin is not None else "an unknown function"
     frame.call_record(site.op).unknown = description
     frame.add_effect(Effect(EffectKind.UNKNOWN_CALL, unknown_target(callee), description, site.place(), assumed=True))
     return _result_of_loaded(site, called, arguments) or UnknownValue(True, Origin("call", description))
+
+
+_OF_LISTS: Final = frozenset({"append", "extend", "insert", "reverse", "sort"})
+"""Methods by which containers are changed, and that neither tensors nor arrays have, but for `sort`, which changes these."""
 
 
 def _result_of_loaded(site: Site, called: Op | None, arguments: CallArguments) -> Value | None:

@@ -1,8 +1,8 @@
 """Arrays and numbers that the call of an extracted function converts, as eager operations do inside of the run.
 
 Computes: whether a run uses an array, or a number, only as an operand, so that it can have the dtype of the tensors before the call.
-Gives: `CONVERTED`, `used_as_operand`, `number_as_operand`, `number_as_tensor`, `numpy_name`. Ignores: which dtype fits; the function with
-the converted argument is judged again.
+Gives: `CONVERTED`, `used_as_operand`, `number_as_operand`, `number_as_tensor`, `numpy_name`, `meets_result`, `results_of`. Ignores: which
+dtype fits; the function with the converted argument is judged again.
 
     target = reward + gamma * value * (1 - done)    ->    train_step(..., done.astype("float32"))
 
@@ -20,7 +20,7 @@ A function of TensorFlow that gets a Python float and nothing but constants besi
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final, TypeGuard
 
 from terra_refactor.syntax.name_flow import Statements, usage_of
@@ -50,7 +50,7 @@ def used_as_operand(
     """
     found = False
     names = _same(statements, name)
-    bound = _results(statements, tensors) - names
+    bound = results_of(statements, tensors) - names
     if names & returned:
         return False
     for statement in statements:
@@ -59,7 +59,7 @@ def used_as_operand(
             if not _reads(node, names, parents):
                 continue
             top = _expression(node, parents)
-            meets = _meets_result(node, parents, bound) or (_is_negation(parents[node]) and _has_result(top, bound))
+            meets = meets_result(node, parents, bound) or (_is_negation(parents[node]) and _has_result(top, bound))
             if top is node or not (whole or meets):
                 return False
             if not any(top.lineno <= line <= (top.end_lineno or top.lineno) for line in lines):
@@ -83,7 +83,7 @@ def number_as_operand(
     """
     found = False
     names = _same(statements, name)
-    bound = _results(statements, tensors) - names
+    bound = results_of(statements, tensors) - names
     if name in usage_of(statements).binds or names & returned:
         return False
     for statement in statements:
@@ -93,7 +93,7 @@ def number_as_operand(
                 continue
             top, parent = _expression(node, parents), parents[node]
             if top is node or not (
-                _meets_result(node, parents, bound) or (_is_negation(parent) and _has_result(top, bound))
+                meets_result(node, parents, bound) or (_is_negation(parent) and _has_result(top, bound))
             ):
                 return False
             if lines is not None and not any(top.lineno <= line <= (top.end_lineno or top.lineno) for line in lines):
@@ -212,7 +212,7 @@ def _has_result(node: ast.AST, bound: frozenset[str]) -> bool:
     )
 
 
-def _results(statements: Statements, tensors: frozenset[str]) -> frozenset[str]:
+def results_of(statements: Statements, tensors: frozenset[str]) -> frozenset[str]:
     """Some tensors, and the names that the run binds to what it computes; a sum of Python numbers is none."""
     assigned = [node for each in statements for node in ast.walk(each) if isinstance(node, ast.Assign)]
     found = tensors
@@ -243,12 +243,17 @@ def _expression(node: ast.expr, parents: dict[ast.AST, ast.AST]) -> ast.expr:
     return node
 
 
-def _meets_result(node: ast.expr, parents: dict[ast.AST, ast.AST], bound: frozenset[str]) -> bool:
+def meets_result(node: ast.expr, parents: Mapping[ast.AST, ast.AST], bound: frozenset[str]) -> bool:
     """Whether an operand meets what the run computes: a call's result, or what is made of one. Products of others may come first.
 
     A product of rounded factors is as exact as the rounded product; a difference need not be.
     """
-    while isinstance(parent := parents[node], ast.BinOp):
+    while isinstance(parent := parents[node], ast.BinOp | ast.UnaryOp):
+        if isinstance(parent, ast.UnaryOp):
+            if not isinstance(parent.op, ast.USub):
+                return False
+            node = parent  # the sign changes no digit
+            continue
         other = parent.right if parent.left is node else parent.left
         if _has_result(other, bound):
             return True

@@ -24,7 +24,7 @@ from __future__ import annotations
 import ast
 import copy
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from terra_refactor.refactor.regions.candidates import Candidate
@@ -169,30 +169,37 @@ def made_of_arrays(
     """The expression around a place that a message names that is made of arrays and numbers which the run is `given`."""
     parents = _parents(candidate.statements)
     known = {id(inner) for each in others for node in each.nodes for inner in _expressions(node)}
-    constant = given - usage_of(candidate.statements).binds.keys() - _changed_in_place(candidate.statements)
+    binds = usage_of(candidate.statements).binds.keys()
+    constant = given - binds - _changed_in_place(candidate.statements)
+    host = _Host(constant, numpy, frozenset(binds), _written(candidate.statements) | _FILLED_BY_CALLS)
     for node in _evaluated_once(candidate):
         if not node.lineno <= line <= (node.end_lineno or line):
             continue
         match node:
             case ast.Call(func=func) if f"`{ast.unparse(func)}(...)`" in message or f"`{ast.unparse(func)}`" in message:
-                called = ast.unparse(func)
+                host = replace(host, called=ast.unparse(func))
             case ast.Subscript(value=value) if f"`{ast.unparse(value)}[...]`" in message:
-                called = ""
+                host = replace(host, called="")
+            case ast.BinOp() if message.startswith(f"`{ast.unparse(node)}` computes"):
+                host = replace(host, called="")
             case _:
                 continue
-        if not _is_of_host(node, constant, numpy, called):
+        if not host.makes(node):
             continue
         whole: ast.AST = node
         while isinstance(above := parents.get(id(whole)), _WHOLE):
             if isinstance(above, ast.Attribute) and isinstance(method := parents.get(id(above)), ast.Call):
                 above = method
-            if not _is_of_host(above, constant, numpy, called):
+            if not host.makes(above):
                 break
             whole = above
         assert isinstance(whole, ast.expr)
         names = [each.id for each in ast.walk(whole) if isinstance(each, ast.Name) and each.id in constant]
         if names and _on_one_line(whole) and not any(id(inner) in known for inner in _expressions(whole)):
-            return Hoisted(_free_name(candidate, f"{names[0]}_value", others), ast.unparse(whole), (whole,))
+            text = ast.unparse(whole)
+            if isinstance(whole, ast.BinOp | ast.UnaryOp | ast.Compare):
+                text = f"({text})"  # a method of it may be called
+            return Hoisted(_free_name(candidate, f"{names[0]}_value", others), text, (whole,))
     return None
 
 
@@ -224,29 +231,64 @@ _OF_ARRAYS: Final = frozenset(
 """Methods of arrays that change nothing, and have nothing but the array and their arguments to go by."""
 
 
-def _is_of_host(node: ast.AST, names: frozenset[str], numpy: str | None, called: str) -> bool:
-    """Whether an expression is made of some names by NumPy, by Python's operators, and by one function that is `called`."""
-    match node:
-        case ast.Name(id=name):
-            return name in names
-        case ast.Call(func=func, args=arguments, keywords=keywords):
-            text = ast.unparse(func)
-            is_known = text == called or (numpy is not None and text.startswith(f"{numpy}.") and ".random" not in text)
-            if not is_known:
-                is_known = (
-                    isinstance(func, ast.Attribute)
-                    and func.attr in _OF_ARRAYS
-                    and _is_of_host(func.value, names, numpy, called)
+@dataclass(frozen=True, slots=True)
+class _Host:
+    """What expressions of host code may be made of.
+
+    Attributes:
+        names: arrays, and other arguments of the run that it does not change.
+        numpy: the name of the module.
+        binds: the names that the run binds.
+        written: the attributes that it sets, of whatever object.
+        called: a function that may be called besides NumPy's.
+    """
+
+    names: frozenset[str]
+    numpy: str | None
+    binds: frozenset[str]
+    written: frozenset[str]
+    called: str = ""
+
+    def makes(self, node: ast.AST) -> bool:
+        """Whether an expression is made of the names by NumPy, by Python's operators, and by the function that is called."""
+        match node:
+            case ast.Name(id=name):
+                return name in self.names
+            case ast.Call(func=func, args=arguments, keywords=keywords):
+                text = ast.unparse(func)
+                is_known = text == self.called or (
+                    self.numpy is not None and text.startswith(f"{self.numpy}.") and ".random" not in text
                 )
-            return is_known and all(_is_of_host(each, names, numpy, called) for each in (*arguments, *keywords))
-        case ast.Attribute(attr="T" | "shape" | "dtype", value=value):
-            return _is_of_host(value, names, numpy, called)
-        case ast.Attribute(value=ast.Name(id=name)):
-            return name in (numpy, called.partition(".")[0])  # `np.float32`, `tf.float32`
-        case _ if isinstance(node, _HOST_NODES):
-            return all(_is_of_host(child, names, numpy, called) for child in ast.iter_child_nodes(node))
-        case _:
-            return False
+                if not is_known:
+                    is_known = isinstance(func, ast.Attribute) and func.attr in _OF_ARRAYS and self.makes(func.value)
+                return is_known and all(self._takes(each) for each in (*arguments, *keywords))
+            case ast.Attribute(attr="T" | "shape" | "dtype", value=value):
+                return self.makes(value)
+            case ast.Attribute(value=ast.Name(id=name)):
+                return name in (self.numpy, self.called.partition(".")[0])  # `np.float32`, `tf.float32`
+            case _ if isinstance(node, _HOST_NODES):
+                return all(map(self.makes, ast.iter_child_nodes(node)))
+            case _:
+                return False
+
+    def _takes(self, argument: ast.AST) -> bool:
+        """Whether it may be an argument: also lists of sizes, with attributes that nothing in the run sets."""
+        match argument:
+            case ast.keyword(value=value):
+                return self._takes(value)
+            case ast.List(elts=parts) | ast.Tuple(elts=parts):
+                return all(self._is_fixed(part) or self._takes(part) for part in parts)
+            case _:
+                return self.makes(argument)
+
+    def _is_fixed(self, node: ast.expr) -> bool:
+        root = _root(node) if isinstance(node, ast.Attribute) else None
+        return (
+            isinstance(node, ast.Attribute)
+            and root is not None
+            and root.id not in self.binds
+            and node.attr not in self.written
+        )
 
 
 def _changed_in_place(statements: Statements) -> frozenset[str]:

@@ -32,7 +32,7 @@ from typing import Final
 
 from terra_refactor.refactor.regions.candidates import UPDATES, Candidate, RegionScope, deletes_of_others, tapes_of
 from terra_refactor.refactor.regions.hoisting import Hoisted, with_arguments
-from terra_refactor.refactor.regions.own_names import bound_by_each_pass, needed_by_each_pass
+from terra_refactor.refactor.regions.own_names import bound_by_each_pass, made_by_scope, needed_by_each_pass
 from terra_refactor.refactor.regions.region import ExtractedFunction
 from terra_refactor.syntax.edit import split_lines
 from terra_refactor.syntax.name_flow import ScopeFlow, declared_names, inner_blocks, statements_of_scope, usage_of
@@ -98,7 +98,9 @@ class Outliner:
         if isinstance(scope.node, ast.Module):
             return (Placement.MODULE,)
         if scope.is_method and scope.self_name in usage_of(candidate.statements).needs:
-            return (Placement.METHOD,)
+            # where each call of the method makes an optimizer, each needs a function of its own
+            nested = candidate.loops and made_by_scope(scope) & usage_of(candidate.statements).needs.keys()
+            return (Placement.METHOD, Placement.NESTED) if nested else (Placement.METHOD,)
         near = (Placement.NESTED, Placement.OUTSIDE) if candidate.loops else (Placement.OUTSIDE,)
         if not scope.is_nested or _depends_on_class(candidate):
             return near

@@ -1,7 +1,8 @@
 """Names that a run binds under conditions, and that none of its passes has from an earlier one.
 
 Computes: which names that flow alone calls unbound at a run's beginning are variables of the run. Needs: a candidate. Gives:
-`bound_by_each_pass`, `needed_by_each_pass`. Ignores: whether the conditions hold; where none does, the loop raises as the function will.
+`bound_by_each_pass`, `needed_by_each_pass`, `made_by_scope`. Ignores: whether the conditions hold; where none does, the loop raises as
+the function will.
 
     for batch in batches:
         if args.loss == "l1":
@@ -17,8 +18,8 @@ import ast
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from terra_refactor.refactor.regions.candidates import Candidate
-from terra_refactor.syntax.name_flow import Statements, usage_of
+from terra_refactor.refactor.regions.candidates import Candidate, RegionScope
+from terra_refactor.syntax.name_flow import Statements, statements_of_scope, usage_of
 
 _STEADY: Final = (
     *(ast.Name, ast.Constant, ast.Attribute, ast.Compare, ast.BoolOp, ast.UnaryOp, ast.BinOp, ast.Tuple, ast.List),
@@ -41,6 +42,25 @@ def bound_by_each_pass(candidate: Candidate) -> frozenset[str]:
 def needed_by_each_pass(candidate: Candidate) -> frozenset[str]:
     """The names that the run does not bind and reads in every pass: where they are unbound, the call raises as the run would."""
     return frozenset(_read_by_each_pass(candidate.statements) - usage_of(candidate.statements).binds.keys())
+
+
+def made_by_scope(scope: RegionScope) -> frozenset[str]:
+    """The names that a function binds to what a call gives: each of its own calls may make another object."""
+    if isinstance(scope.node, ast.Module):
+        return frozenset()
+    found: set[str] = set()
+    for statement in statements_of_scope(scope.node.body):
+        match statement:
+            case ast.Assign(targets=targets, value=value):
+                pass
+            case ast.AnnAssign(target=target, value=ast.expr() as value):
+                targets = [target]
+            case _:
+                continue
+        if any(isinstance(node, ast.Call) for node in ast.walk(value)):
+            names = (node for target in targets for node in ast.walk(target))
+            found |= {node.id for node in names if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    return frozenset(found)
 
 
 def _read_by_each_pass(block: Statements) -> set[str]:

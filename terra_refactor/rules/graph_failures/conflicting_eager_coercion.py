@@ -17,13 +17,16 @@ from terra_refactor.domain.value import BOTTOM, PythonType, TensorValue, Value, 
 from terra_refactor.facts.records import Call, Display, Fact, Operation
 from terra_refactor.facts.view import ContextView, is_tensorflow_tensor
 from terra_refactor.ir.ids import OpId
+from terra_refactor.rules.open_arguments import OpenMeeting, open_meetings
 from terra_refactor.rules.rule import LocalHazard, Nature, Rule, RuleKind, Samples, Severity
 from terra_refactor.tf_model.registry import has_trait
 from terra_refactor.tf_model.spec import Trait
 
-_OPERATORS: Final = frozenset(["+", "-", "*", "/", "//", "%", "**", "@", "<", "<=", ">", ">="])
-OF_ARRAYS: Final = _OPERATORS | {"==", "!="}
+OF_ARRAYS: Final = frozenset(["+", "-", "*", "/", "//", "%", "**", "@", "<", "<=", ">", ">=", "==", "!="])
 """Operators of two arrays, or of an array and a number, that a graph refuses, or computes otherwise, where the dtypes differ."""
+
+BY_NUMPY: Final = "by NumPy's rules"
+"""In messages about what NumPy computes before a tensor is met."""
 
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
@@ -34,8 +37,6 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
                 continue
             own = _own_dtypes(view, array, name)
             if view.all_of(other, is_tensorflow_tensor) and not view.argument_behind(other):
-                if isinstance(fact, Operation) and fact.symbol not in _OPERATORS:
-                    continue
                 found = _with_tensor(view, fact, name, own, _dtypes(view.value(other)))
             elif isinstance(fact, Operation):
                 found = _of_numpy(view, fact, name, own, other)
@@ -44,6 +45,23 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
             if found is not None:
                 yield found
                 break
+    for meeting in open_meetings(view, OF_ARRAYS):
+        yield _of_open(view, meeting)
+
+
+def _of_open(view: ContextView, meeting: OpenMeeting) -> LocalHazard:
+    """An argument that calls bring from somewhere unknown meets a tensor."""
+    name, written = meeting.parameter, view.written(meeting.fact.op)
+    wanted = " or ".join(sorted(map(str, meeting.dtypes)))
+    makes = f"makes {wanted} of" if wanted else f"makes what `{meeting.network}` gives of"
+    return LocalHazard(
+        meeting.fact.op,
+        f"`{written}` {makes} the array `{name}` eagerly, if it is one: nothing tells what calls bring, and a traced function gets an "
+        "array as a tensor of its own dtype",
+        f"`{name}` has the dtype of what it meets: a graph does not convert it",
+        parameter=name,
+        nature=Nature.UNKNOWABLE,
+    )
 
 
 def _with_tensor(
@@ -73,21 +91,21 @@ def _of_numpy(
         is_float = PythonType.FLOAT in types
         refused, number = refused_beside_number(is_float=is_float), "a float" if is_float else "a number"
         if own <= refused:
-            message = f"`{written}` computes {number} and the {_listed(own)} array `{name}` by NumPy's rules"
+            message = f"`{written}` computes {number} and the {_listed(own)} array `{name}` {BY_NUMPY}"
             return LocalHazard(
                 fact.op, f"{message}; a traced function gets a tensor, which does not fit", parameter=name
             )
         if None in own:
-            return _not_known(view, fact, name, f"computes {number} and the array `{name}` by NumPy's rules")
+            return _not_known(view, fact, name, f"computes {number} and the array `{name}` {BY_NUMPY}")
         return None
     second = view.argument_behind(other) if fact.symbol in OF_ARRAYS else None
     if second is None or second == name:
         return None
     dtypes = _own_dtypes(view, other, second)
     if None in own | dtypes:
-        return _not_known(view, fact, name, f"computes the arrays `{name}` and `{second}` by NumPy's rules")
+        return _not_known(view, fact, name, f"computes the arrays `{name}` and `{second}` {BY_NUMPY}")
     if own.isdisjoint(dtypes):
-        message = f"`{written}` computes the {_listed(own)} array `{name}` and the {_listed(dtypes)} array `{second}` by NumPy's rules"
+        message = f"`{written}` computes the {_listed(own)} array `{name}` and the {_listed(dtypes)} array `{second}` {BY_NUMPY}"
         return LocalHazard(fact.op, f"{message}; a traced function gets tensors, which do not fit", parameter=name)
     return None
 

@@ -105,6 +105,16 @@ def _given(view: ContextView, call: Call, name: str) -> Iterator[LocalHazard]:
         message = f"`{written}` gets the array `{arguments[0]}`: {_IN_ITS_PLACE}"
         yield LocalHazard(call.op, message, parameter=arguments[0])
         return
+    contents = [found for number in given if (found := _unknown_contents(view, number)) is not None]
+    if contents:
+        yield LocalHazard(
+            call.op,
+            f"`{written}` gets what `{contents[0]}` holds: in a graph the arrays in it are tensors",
+            f"`{contents[0]}` holds no arrays where `{view.written(call.function)}` gets it",
+            parameter=contents[0],
+            nature=Nature.UNKNOWABLE,
+        )
+        return
     possible = [number for number in given if view.may_be_symbolic(number)]
     if possible:
         tensor = view.written(possible[0])
@@ -156,6 +166,33 @@ def _arrays_given(view: ContextView, number: OpId) -> str | None:
     if name is not None and any(map(_holds_arrays_only, view.values_given(name))):
         return name
     return view.argument_behind(number)
+
+
+def _unknown_contents(view: ContextView, number: OpId) -> str | None:
+    """The parameter that brings lists of what nothing tells: of arrays a graph gets tensors, of numbers each is another trace."""
+    made = view.origin(number)
+    if isinstance(made, Display) and made.is_comprehension:
+        parts = (view.parameter_around(item.value) for item in made.items if view.all_of(item.value, _is_unknown))
+        return next((part for part in parts if part is not None), None)
+    name = view.parameter_behind(number)
+    if name is None:
+        return None
+    given = [member for value in view.values_given(name) for member in members(value)]
+    return name if given and all(map(_holds_unknown, given)) else None
+
+
+def _is_unknown(value: Value) -> bool:
+    return isinstance(value, UnknownValue) and value.may_be_tensor
+
+
+def _holds_unknown(value: Value) -> bool:
+    if not isinstance(value, FrozenList | TupleValue):
+        return False
+    parts = value.elements or ()
+    element = value.element if isinstance(value, FrozenList) else None
+    return any(
+        _is_unknown(member) for part in (*parts, *(() if element is None else (element,))) for member in members(part)
+    )
 
 
 def _holds_arrays_only(value: Value) -> bool:

@@ -22,6 +22,7 @@ from terra_refactor.domain.value import (
     TensorKind,
     TensorValue,
     TupleValue,
+    UnknownValue,
     Value,
     is_double,
     is_symbolic_number,
@@ -359,12 +360,21 @@ def _check_index(view: ContextView, at: OpId, container: OpId, index: OpId) -> I
     symbolic = next((part for part in parts if view.becomes_tensor(part)[0]), None)
     if symbolic is None or view.argument_behind(container) is not None:
         return
-    if view.all_of(container, lambda member: _is_indexed_by_python(view, member)):
+    by_array = view.all_of(symbolic, _is_array_with_axes)
+    if view.all_of(
+        container,
+        # what an array can index is an array, whatever else is unknown of it
+        lambda member: _is_indexed_by_python(view, member) or (by_array and isinstance(member, UnknownValue)),
+    ):
         yield LocalHazard(
             at,
             f"`{view.written(container)}` is not a tensor, and `{view.written(symbolic)}` has no value in a graph: indexing it raises",
             parameter=view.becomes_tensor(symbolic)[1],
         )
+
+
+def _is_array_with_axes(value: Value) -> bool:
+    return isinstance(value, TensorValue) and value.kind is TensorKind.NDARRAY and bool(value.type.shape)
 
 
 def _is_indexed_by_python(view: ContextView, value: Value) -> bool:

@@ -2,10 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
 
 from terra_refactor.domain.effect import EffectKind
-from terra_refactor.rules.rule import Rule, RuleKind, Samples, Severity
+from terra_refactor.facts.view import ContextView
+from terra_refactor.rules.host_sources import host_sources
+from terra_refactor.rules.rule import LocalHazard, Nature, Rule, RuleKind, Samples, Severity
+
+
+def check(view: ContextView) -> Iterator[LocalHazard]:
+    for number in host_sources(view):
+        written = view.written(number)
+        yield LocalHazard(
+            number,
+            f"`{written}` gets no tensor and is unknown: a graph would keep what it gives while it is traced",
+            f"`{written}` gives the same in each call",
+            nature=Nature.UNKNOWABLE,
+        )
+
 
 RULE: Final = Rule(
     id="TR105",
@@ -65,6 +80,7 @@ augment(tf.zeros([2]), tf.constant(np.random.normal(), tf.float32))
 """,
     ),
     cure="Use `tf.random`, or pass the value as a tensor.",
+    check=check,
     effects=frozenset({EffectKind.RANDOM, EffectKind.TIME, EffectKind.ITERATE}),
     cured_by_shim=True,
     wrong_in_graph=True,

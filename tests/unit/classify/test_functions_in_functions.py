@@ -55,9 +55,28 @@ def test_calls_that_nobody_can_count_are_many_where_it_is_defined_once(tmp_path:
 
 @pytest.mark.parametrize("least", [None, 0])
 def test_in_a_library_nobody_knows_how_often_it_is_defined(tmp_path: Path, least: int | None) -> None:
-    loop = "    for _ in range(1000):\n        step(tf.ones([2]))\n"
+    loop = "    for _ in range(20):\n        step(tf.ones([2]))\n"
     found = decide(tmp_path, f"def fit():\n{STEP}{loop}", least)["fit.<locals>.step"]
     assert (found.action.value, found.reason) == ("none", ANEW)
+
+
+def test_however_often_it_is_defined_calls_that_win_back_each_trace_are_enough(tmp_path: Path) -> None:
+    loop = "    for _ in range(1000):\n        step(tf.ones([2]))\n"
+    found = decide(tmp_path, f"def fit():\n{STEP}{loop}")["fit.<locals>.step"]
+    assert found.action.value == "add_tf_function", found.reason
+
+
+@pytest.mark.parametrize(
+    "loop",
+    [
+        "    for _ in range(1000):\n        if x:\n            step(tf.ones([2]))\n",
+        "    for _ in range(1000):\n        call(step)\n",
+        "    return step\n",
+    ],
+)
+def test_calls_that_may_be_fewer_win_back_nothing(tmp_path: Path, loop: str) -> None:
+    helper = "def call(f):\n    f(tf.ones([2]))\n\n\n"
+    assert decide(tmp_path, f"{helper}def fit(x):\n{STEP}{loop}")["fit.<locals>.step"].reason == ANEW
 
 
 @pytest.mark.parametrize(("each", "action"), [(1000, "add_tf_function"), (30, "none")])
@@ -78,7 +97,7 @@ def test_a_loop_around_the_definition_counts(tmp_path: Path) -> None:
 
 
 def test_a_loop_of_unknown_length_around_the_definition_leaves_it(tmp_path: Path) -> None:
-    fold = f"def fold():\n{STEP}    for _ in range(1000):\n        step(tf.ones([2]))\n\n\n"
+    fold = f"def fold():\n{STEP}    for _ in range(20):\n        step(tf.ones([2]))\n\n\n"
     main = "def main():\n    while input():\n        fold()\n"
     assert decide(tmp_path, fold + main + MAIN)["fold.<locals>.step"].reason == ANEW
 

@@ -135,7 +135,7 @@ def test_in_main_the_function_is_nested() -> None:
 
 def test_a_function_that_is_called_again_and_again_gets_one_outside() -> None:
     calls = "\n\nfor _ in range(50):\n    main()\n"
-    text = new_text(MAIN.replace("range(1000)", "range(100)") + calls, "speculative")
+    text = new_text(MAIN.replace("range(1000)", "range(20)") + calls, "speculative")
     assert "\n\n@tf.function\ndef train_step(x, w, y):\n" in text
     assert "        loss = train_step(x, w, y)\n" in text
 

@@ -371,3 +371,33 @@ def test_a_program_for_tensorflow_1_gets_no_decorators(folder: Path, requirement
     (folder / "requirements.txt").write_text(requirement)
     (folder / "train.py").write_text(text)
     assert [decision.action.value for decision in run().decisions] == [action]
+
+
+@pytest.mark.parametrize(
+    ("before", "action"),
+    [("", "add_tf_function"), ("tf.enable_eager_execution()\n", "none"), ("session = tf.Session()\n", "none")],
+)
+def test_a_program_of_eager_tapes_is_not_for_tensorflow_1_whatever_is_required(
+    folder: Path, before: str, action: str
+) -> None:
+    """Graphs of TensorFlow 1 compute nothing without a session, and eager execution is off there."""
+    text = f"""\
+import tensorflow as tf
+
+{before}net = tf.keras.Sequential([tf.keras.layers.Dense(8, input_shape=(4,)), tf.keras.layers.Dense(2)])
+optimizer = tf.keras.optimizers.Adam()
+
+
+def step(x):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(net(x) ** 2)
+    gradients = tape.gradient(loss, net.trainable_variables)
+    optimizer.apply_gradients(zip(gradients, net.trainable_variables))
+
+
+for _ in range(1000):
+    step(tf.ones([2, 4]))
+"""
+    (folder / "requirements.txt").write_text("tensorflow-gpu==1.12.0")
+    (folder / "train.py").write_text(text)
+    assert [decision.action.value for decision in run().decisions if decision.qualname == "step"] == [action]

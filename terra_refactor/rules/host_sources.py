@@ -1,0 +1,102 @@
+"""Calls of unknown objects that get no tensor, in training steps: as a rule they give the next batch, or a number of the schedule.
+
+Computes: which calls before the tape give something that the step uses, and nothing that a trace could make symbolic. Needs: a
+`ContextView`. Gives: `host_sources`, `is_host_source`, `is_unknown_call`. Ignores: what a tape records, since a loss
+may get nothing and read variables; functions of unknown modules, which rather compute than keep; calls whose result nothing uses.
+
+    def learn(self):
+        states, rewards = self.memory.sample(64)       # a graph would train with the first batch for ever
+        self.step(states, rewards)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from terra_refactor.domain.value import Constant, LibraryValue, Scalar, UnknownValue, Value, members
+from terra_refactor.facts.records import AttributeRead, Call, Fact, NameRead
+from terra_refactor.facts.view import ContextView
+from terra_refactor.ir.ids import OpId
+from terra_refactor.tf_model import registry
+from terra_refactor.tf_model.spec import Trait
+
+_MAX_DEPTH = 3
+_MAX_STEPS = 6
+
+
+def host_sources(view: ContextView) -> Iterator[OpId]:
+    """The calls whose results a graph of a training step would keep from its trace."""
+    calls = [fact for fact in view.code.of_kind(Call) if is_host_source(view, fact)]
+    if calls and _trains(view, 0):
+        yield from (fact.op for fact in calls)
+
+
+def is_host_source(view: ContextView, fact: Call) -> bool:
+    """Whether it is a call of a method of an unknown object that was there before, gets no tensor, and whose result is used."""
+    if fact.owner is None or not is_unknown_call(view, fact.op):
+        return False
+    if view.is_taped(fact.op) or not _is_kept(view, fact.owner, 0):
+        return False
+    if not fact.is_plain or not all(_is_plain(view, each.value) for each in fact.arguments):
+        return False
+    return bool(view.code.readers(fact.op))
+
+
+def is_unknown_call(view: ContextView, number: OpId) -> bool:
+    """Whether nothing is known of what a call calls: no function of the program, nor of a library that anything is known of."""
+    found = view.calls.get(number)
+    if found is None or found.callees:
+        return False
+    if found.library:
+        return all(_is_of_unknown_library(name) for name in found.library)
+    return found.unknown is not None
+
+
+def _is_of_unknown_library(name: str) -> bool:
+    return registry.lookup(name) is None and not name.startswith(("tensorflow", "keras"))
+
+
+def _is_unknown(value: Value) -> bool:
+    match value:
+        case UnknownValue():
+            return True
+        case LibraryValue(name=name):
+            return _is_of_unknown_library(name)
+        case _:
+            return False
+
+
+def _is_kept(view: ContextView, owner: OpId, depth: int) -> bool:
+    """Whether a method's object was there before the call: an attribute of such, a variable of the module or of a function around."""
+    if not all(map(_is_unknown, members(view.value(owner)))):
+        return False
+    made: Fact | None = view.origin(owner)
+    match made:
+        case AttributeRead(owner=holder) if depth < _MAX_STEPS:
+            inner = view.origin(holder)
+            return isinstance(inner, NameRead) or _is_kept(view, holder, depth + 1)
+        case NameRead(outlives_call=outlives):
+            return outlives
+        case _:
+            return False
+
+
+def _is_plain(view: ContextView, number: OpId) -> bool:
+    """Whether an argument is a Python value, or a setting of an object: no tensor, and nothing that is made of one."""
+    if all(map(_is_python, members(view.value(number)))):
+        return True
+    return isinstance(view.origin(number), AttributeRead) and view.parameter_behind(number) is None
+
+
+def _is_python(value: Value) -> bool:
+    return isinstance(value, Constant | Scalar)
+
+
+def _trains(view: ContextView, depth: int) -> bool:
+    """Whether the function computes gradients, itself or through what it calls."""
+    if any(True for _ in view.calls_with(Trait.COMPUTES_GRADIENT)):
+        return True
+    if depth >= _MAX_DEPTH:
+        return False
+    callees = {callee for call in view.calls.values() for callee in call.callees}
+    return any(_trains(view.of(callee), depth + 1) for callee in sorted(callees))

@@ -1,0 +1,178 @@
+"""Arguments of training steps of which nothing tells what they are: as a rule arrays of a buffer or a loader, often of float64.
+
+Computes: where an operator has such an argument meet a tensor. Eagerly an array is converted to what the tensor is, as any number is; a
+traced function gets it as a tensor of its own dtype. Needs: a `ContextView`. Gives: `OpenMeeting`, `open_meetings`. Ignores: what loops
+over unknown data bring, usually batches of tensors; functions without known callers; those that no tape records.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from terra_refactor.domain.dtype import DType
+from terra_refactor.domain.evidence import Evidence
+from terra_refactor.domain.value import TensorKind, TensorValue, UnknownValue, Value, members
+from terra_refactor.facts.records import Call, Fact, ItemRead, NameRead, Operation, Unpacked
+from terra_refactor.facts.view import ContextView, is_tensorflow_tensor
+from terra_refactor.ir.ids import OpId
+from terra_refactor.rules.host_sources import is_host_source, is_unknown_call
+from terra_refactor.tf_model.spec import Trait
+
+
+@dataclass(frozen=True, slots=True)
+class OpenMeeting:
+    """An operator with such an argument on one side.
+
+    Attributes:
+        fact: the operator.
+        parameter: the argument's.
+        dtypes: of the tensor on the other side; empty where that is what an unknown network gives.
+        network: how that network is written.
+    """
+
+    fact: Operation
+    parameter: str
+    dtypes: frozenset[DType]
+    network: str = ""
+
+
+def open_meetings(view: ContextView, symbols: frozenset[str]) -> Iterator[OpenMeeting]:
+    """The operators, of these symbols, in which an argument of unknown type meets a tensor, each once."""
+    names = _open_parameters(view)
+    if not names or not _is_recorded(view):
+        return
+    for fact in view.code.of_kind(Operation):
+        if fact.symbol not in symbols:
+            continue
+        for one, other in fact.pairs:
+            name = view.parameter_behind(one)
+            if name not in names or not all(map(_is_open, members(view.value(one)))):
+                continue
+            if view.parameter_behind(other) in names:
+                continue
+            dtypes = _dtypes(view, other)
+            network = _network(view, other, 0) if dtypes is None else None
+            if dtypes:
+                yield OpenMeeting(fact, name, dtypes)
+            elif network is not None and not fact.is_comparison:
+                yield OpenMeeting(fact, name, frozenset(), view.written(network.function))
+            else:
+                continue
+            break
+
+
+def _open_parameters(view: ContextView) -> frozenset[str]:
+    """The parameters that calls bring values for of which nothing is known but that host code makes them."""
+    facts = view.facts.functions.get(view.function.id)
+    if facts is None:
+        return frozenset()
+    found: set[str] = set()
+    for each in facts.parameters:
+        given = [member for value in each.values for member in members(value)]
+        if each.evidence not in (Evidence.DATAFLOW, Evidence.USAGE) or not given or not all(map(_is_open, given)):
+            continue
+        if any(map(_is_array, given)) or _is_of_host(view, each.name, 0):
+            found.add(each.name)
+    return frozenset(found)
+
+
+def _is_of_host(view: ContextView, name: str, depth: int) -> bool:
+    """Whether some call brings what a buffer or a loader gives, or what an array's own method or index makes."""
+    for caller, call in view.calls_of_function():
+        given = None if call is None else caller.given_for(call, view.function, name)
+        if given is not None and _is_made_by_host(caller, given, depth):
+            return True
+    return False
+
+
+_OF_ARRAYS = frozenset({"astype", "copy", "flatten", "ravel", "reshape", "squeeze", "transpose"})
+"""Methods of arrays that tensors do not have."""
+
+
+def _is_made_by_host(view: ContextView, number: OpId, depth: int) -> bool:
+    for fact in view.behind(number, _parts):
+        match fact:
+            case NameRead(name=name, is_local=True) if depth < _MAX_DEPTH and view.code.has_parameter(name):
+                found = _is_of_host(view, name, depth + 1)
+            case ItemRead(index=index):
+                found = view.all_of(index, _is_array)
+            case Call() as call:
+                found = _is_array_method(view, call) or is_host_source(view, call)
+            case _:
+                found = view.any_of(fact.op, _is_array)
+        if found:
+            return True
+    return False
+
+
+def _parts(fact: Fact) -> tuple[OpId, ...]:
+    match fact:
+        case Unpacked(source=source):
+            return (source,)
+        case ItemRead(owner=owner):
+            return (owner,)
+        case Operation(sides=sides):
+            return sides
+        case Call(owner=int() as owner, method=method) if method in _OF_ARRAYS:
+            return (owner,)
+        case _:
+            return ()
+
+
+def _is_array_method(view: ContextView, call: Call) -> bool:
+    """Whether an array's own method is called, of something unknown."""
+    return (
+        call.owner is not None
+        and call.method in _OF_ARRAYS
+        and is_unknown_call(view, call.op)
+        and all(isinstance(member, UnknownValue) for member in members(view.value(call.owner)))
+    )
+
+
+def _is_array(value: Value) -> bool:
+    return isinstance(value, TensorValue) and value.kind is TensorKind.NDARRAY
+
+
+def _is_open(value: Value) -> bool:
+    """Whether nothing is known of a value but how it is used."""
+    match value:
+        case TensorValue(type=type_, kind=TensorKind.TENSOR | TensorKind.NDARRAY):
+            return type_.dtype is None
+        case UnknownValue(may_be_tensor=may_be_tensor):
+            return may_be_tensor
+        case _:
+            return False
+
+
+def _is_recorded(view: ContextView) -> bool:
+    """Whether the function computes gradients, or is called under a tape."""
+    if any(True for _ in view.calls_with(Trait.COMPUTES_GRADIENT)):
+        return True
+    return any(call is not None and caller.is_taped(call.op) for caller, call in view.calls_of_function())
+
+
+def _dtypes(view: ContextView, number: OpId) -> frozenset[DType] | None:
+    """The dtypes of a tensor of TensorFlow; None if it may be none, or one is unknown."""
+    if not view.all_of(number, is_tensorflow_tensor):
+        return None
+    found = {member.type.dtype for member in members(view.value(number)) if isinstance(member, TensorValue)}
+    return None if None in found else frozenset(each for each in found if each is not None)
+
+
+_MAX_DEPTH = 4
+
+
+def _network(view: ContextView, number: OpId, depth: int) -> Call | None:
+    """The call under a tape, of a network or what is unknown, whose result a value is, or is computed from by operators."""
+    made: Fact | None = view.origin(number)
+    match made:
+        case Call(op=op) as call:
+            found = view.calls.get(op)
+            known = found is None or found.callees or not all(map(_is_open, members(view.value(op))))
+            return call if not known and view.is_taped(op) and call.arguments else None
+        case Operation(sides=sides) if depth < _MAX_DEPTH:
+            found_here = (_network(view, side, depth + 1) for side in sides)
+            return next((each for each in found_here if each is not None), None)
+        case _:
+            return None
