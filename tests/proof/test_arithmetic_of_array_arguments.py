@@ -84,3 +84,30 @@ def test_two_arrays_of_different_dtypes(symbol: str) -> None:
             if first != second and eager is not None:
                 graph = outcome(tf.function(OPERATORS[symbol], autograph=False), *given)
                 assert graph != eager, f"{first} {symbol} {second} is fine"
+
+
+@pytest.mark.parametrize("symbol", OPERATORS)
+@pytest.mark.parametrize("is_first", [True, False])
+def test_a_tensor_beside_an_array_of_another_dtype(symbol: str, *, is_first: bool) -> None:
+    """Eagerly the array becomes what the tensor is, where that loses nothing that is looked at; a graph has two tensors."""
+    import numpy as np  # noqa: PLC0415
+    import tensorflow as tf  # noqa: PLC0415
+
+    apply = OPERATORS[symbol]
+    for first in DTYPES:
+        for second in DTYPES:
+            if first == second or (symbol, first) == (
+                "*",
+                "bool",
+            ):  # the product of bools is `logical_and`, which converts
+                continue
+
+            def compute(x: Any, dtype: str = first) -> Any:
+                tensor = tf.ones(3, dtype)
+                return apply(tensor, x) if is_first else apply(x, tensor)
+
+            array = np.ones(3, second)
+            eager = outcome(compute, array)
+            if eager is not None:
+                # `tf.ones(3) * flags` is even computed, as `logical_and`
+                assert outcome(tf.function(compute, autograph=False), array) != eager, f"{first} {symbol} {second}"
