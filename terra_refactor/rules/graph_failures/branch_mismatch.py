@@ -280,17 +280,20 @@ def _numbers_made_tensors(view: ContextView, staging: Staging) -> Iterator[Local
             tensors = members(view.value(other))
             made = [graph_dtype(part) for part in numbers if is_symbolic_number(part)]
             beside = {graph_dtype(part) for part in tensors if is_tensorflow_tensor(part)}
-            if len(beside) != 1 or None in beside:
-                continue
-            wrong = [dtype for dtype in made if dtype is not None and dtype not in beside]
-            merged = _is_merged(view, staging, number) if wrong else None
+            # beside a tensor whose dtype is not known, an int is what does not fit most
+            wrong = [
+                dtype for dtype in made if dtype == INT32 or (dtype not in beside and None not in {dtype, *beside})
+            ]
+            merged = _is_merged(view, staging, number) if wrong and len(beside) == 1 and beside != {INT32} else None
             if merged is not None:
                 certain = merged and len(wrong) == len(numbers) and len(tensors) == 1
+                holds = f"`{view.written(number)}` is a Python number there"
+                (dtype,) = beside
                 yield LocalHazard(
                     operation.op,
                     f"`{view.written(number)}` is a number, which a branch or loop on a tensor makes a tensor of {wrong[0]}: beside one of "
-                    f"{beside.pop()} it raises in a graph",
-                    None if certain else f"`{view.written(number)}` is a Python number there",
+                    f"{dtype or 'another dtype'} it raises in a graph",
+                    f"`{view.written(other)}` is {wrong[0]}" if dtype is None else None if certain else holds,
                 )
 
 

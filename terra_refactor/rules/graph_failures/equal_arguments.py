@@ -59,7 +59,8 @@ def _numbers(view: ContextView, name: str, given: tuple[Value, ...]) -> Iterator
     """Numbers that are equal and of different types, or may be."""
     kinds, pair, may_be_equal = _compared(given)
     if pair is None:
-        if may_be_equal or (kinds and view.function_facts.open_callers):
+        is_open = view.function_facts.open_callers or not view.function_facts.callers
+        if may_be_equal or (kinds and is_open):
             kinds = NUMBERS
         elif kinds != {PythonType.INT}:
             return

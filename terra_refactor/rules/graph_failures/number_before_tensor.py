@@ -44,6 +44,14 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
                     f"`{view.written(chosen)}` is {own}: in a graph `{view.written(number)}` is",
                 )
                 break
+            if own == INT32 and other is None and view.all_of(tensor, _is_of_any_dtype):
+                yield LocalHazard(
+                    call.op,
+                    f"`{view.written(number)}` stands before `{view.written(tensor)}`, whose dtype is not known: eagerly it is "
+                    f"converted to that, in a graph it becomes {own}",
+                    f"`{view.written(tensor)}` is {own}: in a graph `{view.written(number)}` is",
+                )
+                break
             if own is None or other is None or own == other or (own == FLOAT32 and other in INTEGER):
                 continue
             yield LocalHazard(
@@ -81,6 +89,10 @@ def _dtype_of_tensor(view: ContextView, number: OpId) -> DType | None:
         return None
     found = {member.type.dtype for member in members(view.value(number)) if isinstance(member, TensorValue)}
     return found.pop() if len(found) == 1 else None
+
+
+def _is_of_any_dtype(value: Value) -> bool:
+    return is_tensorflow_tensor(value) and isinstance(value, TensorValue) and value.type.dtype is None
 
 
 def _chosen_dtype(view: ContextView, number: OpId) -> OpId | None:

@@ -112,6 +112,13 @@ def _check_dtypes(view: ContextView, operation: Operation) -> Iterator[LocalHaza
                 f"does not fit the {own} of `{view.written(other)}`",
             )
             return
+        if is_int and view.is_symbolic(number) and own is None and view.all_of(other, is_tensorflow_tensor):
+            yield LocalHazard(
+                operation.op,
+                f"`{view.written(number)}` is a Python int eagerly, which fits any tensor, and a tensor of int32 in a graph",
+                f"`{view.written(other)}` is int32",
+            )
+            return
         if (is_int or made in INTEGER) and view.all_of(other, _is_python_float):
             yield LocalHazard(
                 operation.op,

@@ -209,8 +209,9 @@ def _of_unknown_objects(view: ContextView) -> Iterator[LocalHazard]:
         if not isinstance(held, AttributeRead | NameRead) or not view.all_of(read.owner, _is_unknown_object):
             continue
         name = read.name if isinstance(read, AttributeRead) else f"{held.name}{ITEM}"
-        if (held.name, name) in told or not any(
-            _may_change(view, read, held.name, name, function) for function in view.codes.writers_of(name)
+        if (held.name, name) in told or not (
+            any(_may_change(view, read, held.name, name, function) for function in view.codes.writers_of(name))
+            or (isinstance(read, AttributeRead) and _is_changed_by_method(view, held.name, name))
         ):
             continue
         told.add((held.name, name))
@@ -224,6 +225,27 @@ def _of_unknown_objects(view: ContextView) -> Iterator[LocalHazard]:
 
 def _is_unknown_object(value: Value) -> bool:
     return isinstance(value, UnknownValue) and not value.reason
+
+
+def _is_changed_by_method(view: ContextView, holder: str, attribute: str) -> bool:
+    """Whether other code calls, of what is held under that name, a method that some class defines to set the attribute of its object."""
+    for setter in view.codes.writers_of(attribute):
+        code = view.codes.of(setter)
+        own = code.function.parameters[0].name if code.function.takes_self else None
+        owners = (code.facts[write.owner] for write in code.of_kind(AttributeWrite) if write.name == attribute)
+        if code.function.name in _MAKERS or not any(isinstance(o, NameRead) and o.name == own for o in owners):
+            continue
+        for caller in view.codes.readers_of(code.function.name):
+            calling = view.codes.of(caller)
+            for read in calling.of_kind(AttributeRead) if caller != view.function.id else ():
+                held = calling.facts[read.owner]
+                if (
+                    read.name == code.function.name
+                    and isinstance(held, AttributeRead | NameRead)
+                    and held.name == holder
+                ):
+                    return True
+    return False
 
 
 def _may_change(
