@@ -117,6 +117,15 @@ def _other_text(snapshot: Snapshot, value: Value) -> str | None:
     text = full_text(snapshot, value)
     if len(text) > LONGEST_HINT and isinstance(value, TupleValue):
         return f"tuple of {len(value.elements)}" if value.name is None else None
+    if len(text) > LONGEST_HINT and isinstance(value, DatasetValue) and isinstance(value.element, TupleValue):
+        # without the number of elements, else element types alone: better than a shape that is cut
+        bare = text.rpartition(" × ")[0] or text
+        if len(bare) <= LONGEST_HINT:
+            return bare
+        parts = value.element.elements
+        dtypes = [str(part.type.dtype) for part in parts if isinstance(part, TensorValue) and part.type.dtype]
+        if len(dtypes) == len(parts):
+            return _cut(f"{text.partition(' (')[0]} ({', '.join(dtypes)})")
     return _cut(text)
 
 

@@ -187,6 +187,19 @@ def test_attributes_elements_of_shapes_and_slices_name_sizes(tmp_path: Path) -> 
     assert not {"early", "beta", "other"} & {name for name, _ in found}
 
 
+def test_a_dataset_whose_shapes_are_too_long_has_its_element_types(tmp_path: Path) -> None:
+    text = """
+short = tf.data.Dataset.from_tensor_slices((tf.zeros([9, 3]), tf.zeros([9])))
+long = tf.data.Dataset.from_tensor_slices((tf.zeros([100, 224, 224, 3]), tf.zeros([100, 10], tf.int32)))
+def show(dataset):
+    return dataset
+show(long)
+"""
+    found = dict(hints_of(tmp_path, text))
+    assert found["short"] == "dataset of (float32 (3,), float32 ())"
+    assert found["long"] == found["dataset"] == "dataset of (float32, int32)"
+
+
 ECHOES = """
 def echo(x: tf.Tensor, width):
     written = tf.reshape(x, (-1, 4, 1))
