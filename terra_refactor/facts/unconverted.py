@@ -33,7 +33,7 @@ def _prefix_of_private_names(view: ContextView) -> str | None:
     """Python's mangling prefix for names like `__bound` in the class around a function: `_Policy`; None outside of classes."""
     around = view.function.parent
     while around is not None:
-        outer = view.codes.of(around).function
+        outer = view.program.function(around)
         if outer.kind is FunctionKind.CLASS_BODY:
             return f"_{outer.name.lstrip('_')}"
         around = outer.parent

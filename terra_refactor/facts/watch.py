@@ -11,7 +11,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, fields
 from typing import Final, Generic, TypeAlias, TypeVar
 
-from terra_refactor.analysis.facts import ContextFacts, ContextId, Contexts, ProgramFacts
+from terra_refactor.analysis.facts import ContextFacts, ContextId, Contexts, FunctionFacts, ProgramFacts
 from terra_refactor.domain.effect import Effect
 from terra_refactor.domain.value import Value
 from terra_refactor.facts.code import CodeFacts
@@ -22,11 +22,11 @@ from terra_refactor.ir.program import Program
 from terra_refactor.tf_model.spec import Trait
 
 Look: TypeAlias = "tuple[str, object]"
-"""Kind of dependency: `context` (but for its effects), `effects` (of a context), `function` (its facts), `code`, `module`, `path` (of a
-module), `object`, `classes` and `functions` (of a name), `readers` and `writers` (of an attribute), `read` (whether an attribute has
-readers), `library` (its functions that are
-called anywhere), `called` (whether such with a trait are), `leads` (whether a context leads to a
-library function), `place` (the function of a context) or `value` (of an operation), and which; None for all of them."""
+"""Kind of dependency: `context` (but for its effects), `effects` (of a context), `function` (one of its facts), `outline` (of a function:
+what its callers see of it), `code`, `module`, `path` (of a module), `object`, `classes` and `functions` (of a name), `readers` and
+`writers` (of an attribute), `read` (whether an attribute has readers), `library` (its functions that are called anywhere), `called`
+(whether such with a trait are), `leads` (whether a context leads to a library function), `place` (the function of a context) or `value`
+(of an operation), and which; None for all of them."""
 
 SELECTIVE: Final = (
     "called",
@@ -64,7 +64,7 @@ class Watch:
     def __init__(self, codes: Codes, facts: ProgramFacts) -> None:
         notes = self.notes = Looks()
         self.facts: ProgramFacts = _Facts(
-            _Mapping(facts.functions, "function", notes),
+            _Functions(facts.functions, "function", notes),
             _Contexts(facts.contexts, notes),
             _Mapping(facts.objects, "object", notes),
             facts.missing_rules,
@@ -96,6 +96,47 @@ class _Mapping(Mapping[_Key, _Value], Generic[_Key, _Value]):
     def __len__(self) -> int:
         self._notes.add((self._kind, None))
         return len(self._inner)
+
+
+class _Functions(_Mapping[FunctionId, FunctionFacts]):
+    """The facts of functions, of which each is noted when it is read: callers change with every edit of their code."""
+
+    def __init__(self, inner: Mapping[FunctionId, FunctionFacts], kind: str, notes: Looks) -> None:
+        super().__init__(inner, kind, notes)
+        self._watched: dict[FunctionId, FunctionFacts] = {}
+
+    def __getitem__(self, key: FunctionId) -> FunctionFacts:
+        self._notes.add((self._kind, (key, _IDENTITY)))
+        watched = self._watched.get(key)
+        if watched is None:
+            watched = self._watched[key] = object.__new__(_Function)
+            object.__setattr__(watched, "_inner", self._inner[key])
+            object.__setattr__(watched, "_notes", self._notes)
+        return watched
+
+
+class _Function(FunctionFacts):
+    __slots__ = ("_inner", "_notes")
+    _inner: FunctionFacts
+    _notes: Looks
+
+
+_IDENTITY: Final = "function"
+"""The fact that tells whether there is such a function."""
+_OF_A_FUNCTION: Final = tuple(each.name for each in fields(FunctionFacts))
+
+
+def _noted(name: str) -> property:
+    def read(facts: _Function) -> object:
+        inner = facts._inner
+        facts._notes.add(("function", (inner.function, name)))
+        return getattr(inner, name)
+
+    return property(read)
+
+
+for _name in _OF_A_FUNCTION:
+    setattr(_Function, _name, _noted(_name))
 
 
 class _Contexts(Contexts):
@@ -160,7 +201,7 @@ class _Program(Program):
     notes: Looks = field(kw_only=True)
 
     def function(self, identity: FunctionId) -> Function:
-        self.notes.add(("code", identity))
+        self.notes.add(("outline", identity))
         return self.inner.function(identity)
 
     def path_of(self, module: str) -> str:
@@ -259,7 +300,12 @@ def changed_looks(
     for identity in {**facts_before.functions, **facts_now.functions}:
         was, is_now = facts_before.functions.get(identity), facts_now.functions.get(identity)
         if was is not is_now and was != is_now:
-            changed |= {("function", identity), ("function", None)}
+            changed.add(("function", None))
+            changed.update(
+                ("function", (identity, name))
+                for name in _OF_A_FUNCTION
+                if was is None or is_now is None or getattr(was, name) != getattr(is_now, name)
+            )
     for name, module in now.program.modules.items():
         earlier = before.program.modules[name]
         if earlier is module:
@@ -271,6 +317,8 @@ def changed_looks(
             code, other = earlier.by_index.get(index), module.by_index.get(index)
             if code is None or other is None or not code.does_the_same_as(other):
                 changed.add(("code", FunctionId(name, index)))
+                if code is None or other is None or not code.looks_the_same_as(other):
+                    changed.add(("outline", FunctionId(name, index)))
     for look in looks:
         match look:
             case "classes", str(name) if before.classes_named(name) != now.classes_named(name):
@@ -316,7 +364,7 @@ def changed_looks(
 def _may_differ(changed: AbstractSet[Look], before: ProgramFacts, function: FunctionId) -> bool:
     """Whether some value in a function may have changed."""
     known = before.functions.get(function)
-    if known is None or ("function", function) in changed or ("code", function) in changed:
+    if known is None or ("function", (function, "contexts")) in changed or ("code", function) in changed:
         return True
     return any(("context", number) in changed for number in known.contexts)
 
