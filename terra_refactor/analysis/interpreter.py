@@ -566,6 +566,8 @@ class Interpreter(AbstractHeap, Notes):
             )
             summary.log = log
             log.told.clear()
+        if self.adoption is not None:
+            self.adoption.ran(identity, summary)
             taken = self.adoption.take_place(summary)
             if taken is not None:
                 summary.identity = taken

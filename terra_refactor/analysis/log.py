@@ -117,6 +117,16 @@ class Log:
         self.within: Log | None = None
         """The outermost context of the recursion that it is part of; None for one that stands alone."""
 
+    def tells_the_same_as(self, other: Log | None) -> bool:
+        """Whether repeating one does and asks the same as repeating the other."""
+        return other is not None and (
+            self.events == other.events
+            and self.functions == other.functions
+            and self.recursive == other.recursive
+            and self.height == other.height
+            and self.flags == other.flags
+        )
+
     def tell(self, note: Callable[..., object], *arguments: object) -> None:
         """Records a note."""
         self.events.append(Told(note, arguments))

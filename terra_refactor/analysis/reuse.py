@@ -38,7 +38,7 @@ from terra_refactor.analysis.renumbering import Moves, Renumbering, moved_operat
 from terra_refactor.config import ProjectModel
 from terra_refactor.domain.state import HeapKey, Naming, SettledHeap, State, forget_since, marks_of, same_reads
 from terra_refactor.domain.value import ObjectId
-from terra_refactor.ir.function import Function
+from terra_refactor.ir.function import Function, FunctionKind
 from terra_refactor.ir.ids import FunctionId
 from terra_refactor.ir.program import Program
 
@@ -76,6 +76,13 @@ class SummaryStore:
         """The modules that the last run was about, with its input about them."""
         self.taken_over = 0
         """How many contexts the last run took over."""
+        self.edited: Mapping[FunctionId, Moves] | None = None
+        """The functions that did something else in the last run than in the one before, each with the new numbers of its operations, where
+        that is all the difference to everything outside of them; None where more was different, or nothing is known of that run."""
+        self.executed: frozenset[FunctionId] = frozenset()
+        """The functions of which the last run has run contexts, and not only taken them over."""
+        self.share_of_steps = 1.0
+        """The part of its budget that the last run has used."""
         self.assembled: Assembled | None = None
         """Inputs of its facts."""
 
@@ -111,6 +118,10 @@ class SummaryStore:
         self.code = engine.code
         self.next_identity = contexts.next_identity
         self.taken_over = 0 if adoption is None else adoption.taken_over
+        in_step = adoption is not None and adoption.is_in_step
+        self.edited = adoption.moves if in_step and adoption is not None else None
+        self.executed = frozenset() if adoption is None else frozenset(adoption.executed)
+        self.share_of_steps = engine.steps.used / engine.steps.given
         self.first_size = self.first_size or len(self.objects.facts)
 
     def kept(self) -> tuple[object, ...]:
@@ -159,6 +170,8 @@ class Adoption:
         """Of summaries that do not hold."""
         self._made: set[Log] = set()
         """Of summaries of this run."""
+        self.executed: set[FunctionId] = set()
+        """The functions of which contexts were run."""
         known = store.functions
         moves: dict[FunctionId, Moves] = {}
         for module in program.modules.values():
@@ -176,17 +189,28 @@ class Adoption:
                     self.unchanged.append(function.id)
                 elif old is not None:
                     moves[function.id] = moved_operations(old, function)
+        self.moves = moves
+        """The new numbers of operations of functions that do something else."""
         store.renumber(Renumbering(moves))
+        bodies = (FunctionKind.MODULE, FunctionKind.CLASS_BODY)
+        self.is_in_step = (
+            len(known) == len(self.changed) + len(self.unchanged)
+            and not self.changed_outside
+            and not any(known[each].kind in bodies for each in self.changed)
+        )
+        """Whether all that this run did is what the last one did, as far as it can be seen outside of the functions that changed."""
 
     def settle(self, settled: SettledHeap) -> None:
         """Compares what is settled now with what was."""
         old = self.store.settled
         if old is None:
+            self.is_in_step = False
             return
         before, now = old.fields, settled.fields
         different = {key for key, value in now.items() if key not in before or before[key] != value}
         different.update(key for key in before if key not in now)
         known = old.objects
+        self.is_in_step = self.is_in_step and not different and known == settled.objects
         # the orders in which classes are searched are looked up without a note; new or removed classes are never looked up again
         there, here = known | {key[0] for key in before}, settled.objects | {key[0] for key in now}
         if any(name == "__bases__" and number in there and number in here for number, name in different):
@@ -360,10 +384,26 @@ class Adoption:
             return not unsettled or all(key[0] not in unsettled or key in fields for key in log.fixed)
         return True
 
+    def ran(self, function: FunctionId, summary: Summary) -> None:
+        """Notes that a context was run, before it takes the place of an earlier one."""
+        self.executed.add(function)
+        log = summary.log
+        if function in self.changed and self.is_in_step:
+            known = None if log is None else self._same_as_before(summary, log)
+            self.is_in_step = log is not None and known is not None and log.tells_the_same_as(known.log)
+
     def take_place(self, summary: Summary) -> int | None:
         """The identity of the old summary whose place a new one takes: it gives its callers the same."""
         log = summary.log
-        if log is None or log.within is not None:
+        known = None if log is None else self._same_as_before(summary, log)
+        if known is None or known.log is None:
+            return None
+        self._dead.add(known.log)
+        return known.identity
+
+    def _same_as_before(self, summary: Summary, log: Log) -> Summary | None:
+        """The old summary that gives its callers the same as a new one."""
+        if log.within is not None:
             return None
         for old in self.store.by_key.get(log.key, ()):
             known = old.log
@@ -382,6 +422,5 @@ class Adoption:
                 and old.state_reads == summary.state_reads
                 and old.overwrites == summary.overwrites
             ):
-                self._dead.add(known)
-                return old.identity
+                return old
         return None

@@ -35,10 +35,15 @@ def steps_of_call(summary: Summary) -> int:
 class StepBudget:
     """The steps that are left."""
 
-    __slots__ = ("left",)
+    __slots__ = ("given", "left")
 
     def __init__(self, left: int) -> None:
-        self.left = left
+        self.given = self.left = left
+
+    @property
+    def used(self) -> int:
+        """The steps that were taken."""
+        return self.given - self.left
 
     def charge(self, frame: Frame, steps: int) -> None:
         """Counts work that was done for a context."""

@@ -19,8 +19,9 @@ from array import array
 from collections.abc import Callable, Hashable, Iterator
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import chain
-from typing import Any, Final, Generic, TypeVar, cast
+from typing import Any, Final, Generic, Protocol, TypeVar, cast
 
 from terra_refactor.facts.watch import Look, Looks
 
@@ -28,6 +29,16 @@ ProgramT = TypeVar("ProgramT")
 """The state of the program that is asked about."""
 AboutT = TypeVar("AboutT", bound=Hashable)
 AnswerT = TypeVar("AnswerT")
+
+
+class Renumbered(Protocol):
+    """Numbers of operations in two states of a program."""
+
+    def before(self, about: Hashable) -> Hashable:
+        """What a question or look is about, with the numbers of the earlier state. KeyError if there were no such operations."""
+
+    def are_same(self, old: object, new: object, about: Hashable) -> bool:
+        """Whether two answers about the same are equal, but for the numbers."""
 
 
 class Question(Generic[ProgramT, AboutT, AnswerT]):
@@ -84,6 +95,11 @@ class Answers(Generic[ProgramT]):
         self._running: list[_Answer] = []
         self._doubtful: list[_Answer] = []
         """Answers that may be invalid."""
+        self._given: dict[_Answer, tuple[object, dict[Look | _Answer, object]]] = {}
+        """Answers that were found in this state, with their values and dependencies in the one before, if there is one."""
+        self._has_earlier = False
+        self.are_complete = False
+        """Whether all of these are known: there was a state before, and no question of this one ended in an error."""
 
     @property
     def count(self) -> int:
@@ -143,9 +159,39 @@ class Answers(Generic[ProgramT]):
         """The looks of some kinds that answers were made from."""
         return (look for look in self._users if look[0] in kinds)
 
+    def looks_of_new(self) -> Iterator[Look]:
+        """The looks at the program of answers that were found in this state, and not only taken over."""
+        return (look for answer in self._given for look in answer.looks if not isinstance(look, _Answer))
+
+    def are_steady(self, places: Renumbered) -> bool:
+        """Whether each answer that was found in this state has the same in the last one, found by looking at the same, but for places."""
+        return self.are_complete and all(map(partial(self._is_steady, places), self._given))
+
+    def _is_steady(self, places: Renumbered, answer: _Answer) -> bool:
+        try:
+            before = self._found.get((answer.question, places.before(answer.about)))
+            if before is None:
+                return False
+            value, looks = self._given.get(before, (before.value, before.looks))
+            if len(looks) != len(answer.looks):
+                return False
+            for look in answer.looks:
+                was: Look | _Answer | None
+                if isinstance(look, _Answer):
+                    was = self._found.get((look.question, places.before(look.about)))
+                else:
+                    was = look[0], places.before(look[1])
+                if was is None or was not in looks:
+                    return False
+        except KeyError:
+            return False
+        return places.are_same(value, answer.value, answer.about)
+
     def begin(self, program: ProgramT, notes: Looks | None, changed: AbstractSet[Look] | None) -> None:
         """The program is in another state, in which these looks do not meet what they met; None if nothing is known of that."""
         self._program = program
+        self._given = {}
+        self._has_earlier = self.are_complete = changed is not None
         self._notes = notes
         if changed is None:
             self._found, self._users, self._changed, self._doubtful = {}, {}, frozenset(), []
@@ -167,7 +213,7 @@ class Answers(Generic[ProgramT]):
                 self._unlink(answer)
                 answer.users = set()
                 del self._found[answer.question, answer.about]
-        self._doubtful = []
+        self._doubtful, self._given = [], {}
         self._program = None
 
     def ask(self, question: Question[ProgramT, AboutT, AnswerT], about: AboutT) -> AnswerT:
@@ -207,6 +253,7 @@ class Answers(Generic[ProgramT]):
         outer = None if notes is None else notes.looks
         try:
             if not self._holds(found):
+                value, looks = found.value, found.looks
                 self._unlink(found)
                 found.recursive, found.root = False, None
                 if notes is not None:
@@ -215,9 +262,12 @@ class Answers(Generic[ProgramT]):
                     found.value = found.question.answer(self._program, found.about)
                 except BaseException:
                     found.looks = {} if self._keeps else _NO_LOOKS
+                    self.are_complete = False
                     raise
                 if self._keeps:
                     self._link(found)
+                    if self._has_earlier:
+                        self._given.setdefault(found, (value, looks))
             found.settled = True
         finally:
             found.running = False

@@ -1,14 +1,14 @@
 """Answers about the own code and values of every context, kept for the next state of the program.
 
-Computes: nothing of its own. Needs: facts. Gives: `EachContext`. Unlike an answer of `answers.py`, such an answer has no dependencies but
-the context's facts and the body of its function, so it is kept where both are the same objects.
+Computes: nothing of its own. Needs: facts. Gives: `EachContext`, `about_each_context`. Unlike an answer of `answers.py`, such an answer has
+no dependencies but the context's facts and the body of its function, so it is kept where both are the same objects.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Generic, TypeAlias, TypeVar, cast
+from typing import Final, Generic, TypeAlias, TypeVar, cast
 
 from terra_refactor.analysis.facts import ContextFacts, ContextId, ProgramFacts
 from terra_refactor.facts.codes import Codes
@@ -27,6 +27,16 @@ class _Known(Generic[_T]):
 
 _Answers: TypeAlias = dict[ContextId, "_Known[object]"]
 
+QUESTIONS: Final[list[Callable[[ContextView], object]]] = []
+"""All that is asked about every context."""
+QuestionT = TypeVar("QuestionT", bound=Callable[[ContextView], object])
+
+
+def about_each_context(question: QuestionT) -> QuestionT:
+    """Declares a question that is asked about every context."""
+    QUESTIONS.append(question)
+    return question
+
 
 class EachContext:
     """Answers about each context of a program; those of the `earlier` state are taken over."""
@@ -42,10 +52,11 @@ class EachContext:
     ) -> Iterator[tuple[ContextFacts, _T]]:
         """Every context with the answer about it.
 
-        `question` is a function of a module. It may read the context's facts, the facts of its function's code but for positions, and
+        `question` is one of `QUESTIONS`. It may read the context's facts, the facts of its function's code but for positions, and
         nothing that belongs to another function or context.
         """
         found = self._found.get(question)
+        assert question in QUESTIONS, question
         if found is None:
             known = self._earlier.get(question, {})
             found = self._found[question] = {}

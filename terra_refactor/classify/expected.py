@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from terra_refactor.analysis.facts import CallFact, ContextFacts, ContextId, EntryKind
+from terra_refactor.classify.each_context import about_each_context
 from terra_refactor.classify.hazards import HazardMap
 from terra_refactor.domain.value import BoundMethod, FunctionValue, LibraryValue, Value, members
 from terra_refactor.facts.catching import Catch, catches_of
@@ -189,6 +190,7 @@ class Expected:
         )
 
 
+@about_each_context
 def _given_where_expected(view: ContextView) -> frozenset[FunctionId]:
     return frozenset(
         FunctionId(*function.function)

@@ -15,10 +15,11 @@ from typing import Final, TypeAlias
 from terra_refactor.analysis.facts import EntryKind
 from terra_refactor.analysis.testing import is_in_test_file
 from terra_refactor.classify.benefit import known_length
+from terra_refactor.classify.each_context import about_each_context
 from terra_refactor.classify.generation import imported_modules
 from terra_refactor.classify.hazards import HazardMap
 from terra_refactor.domain.value import BoundMethod, FunctionValue, PartialValue, Value, members
-from terra_refactor.facts.records import AttributeWrite, Call, Imported, ItemWrite, RegionKind, Return
+from terra_refactor.facts.records import AttributeWrite, Call, ItemWrite, RegionKind, Return
 from terra_refactor.facts.view import ContextView
 from terra_refactor.ir.function import Function, FunctionKind
 from terra_refactor.ir.ids import FunctionId, OpId
@@ -176,7 +177,7 @@ class CallFrequency:
 def imports_relatively(hazards: HazardMap, name: str) -> bool:
     """Whether a module can only be one of a package, wherever the rest of that is: what is started has no relative imports."""
     functions = hazards.whole_program.modules[name].functions
-    return any(each.level for function in functions for each in hazards.index(function.id).of_kind(Imported))
+    return any(each.level for function in functions for each in hazards.imports_of(function.id))
 
 
 def functions_in(value: Value) -> Iterator[FunctionId]:
@@ -188,6 +189,7 @@ def functions_in(value: Value) -> Iterator[FunctionId]:
             yield from functions_in(member.function)
 
 
+@about_each_context
 def _calls_by_name(view: ContextView) -> tuple[tuple[str, OpId], ...]:
     """The calls of methods of unknown objects."""
     return tuple(
@@ -197,6 +199,7 @@ def _calls_by_name(view: ContextView) -> tuple[tuple[str, OpId], ...]:
     )
 
 
+@about_each_context
 def _calls_not_followed(view: ContextView) -> tuple[tuple[FunctionId, OpId], ...]:
     """The calls of functions of the program that have no context."""
     return tuple(
@@ -207,6 +210,7 @@ def _calls_not_followed(view: ContextView) -> tuple[tuple[FunctionId, OpId], ...
     )
 
 
+@about_each_context
 def _handed_on(view: ContextView) -> frozenset[FunctionId]:
     """The functions that are arguments, parts of objects, or results."""
     values = [argument.value for call in view.code.of_kind(Call) for argument in call.arguments]

@@ -150,7 +150,7 @@ def imported_modules(hazards: HazardMap) -> dict[str, frozenset[str]]:
         others: set[str] = set()
         for function in module.functions:
             named: list[tuple[str, int]] = []
-            for each in hazards.index(function.id).of_kind(Imported):
+            for each in hazards.imports_of(function.id):
                 named.append((each.module, each.level))
                 if each.name is not None and each.name != "*":
                     named.append((f"{each.module}.{each.name}" if each.module else each.name, each.level))

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, Final, TypeVar
 
 from terra_refactor.analysis.effects import own_field
 from terra_refactor.analysis.facts import CallFact, ContextFacts, ContextId, ProgramFacts
-from terra_refactor.classify.answers import Answers, Question
+from terra_refactor.classify.answers import Answers, Question, Renumbered
 from terra_refactor.classify.conversion import is_never_converted, leaves_conversion, tensor_decisions
 from terra_refactor.classify.decided_before import DecidedBefore, moved_functions
 from terra_refactor.classify.each_context import EachContext
@@ -25,11 +26,11 @@ from terra_refactor.domain.effect import Effect, EffectKind, EffectSite, RootKin
 from terra_refactor.domain.value import FunctionValue, TupleValue, members
 from terra_refactor.facts.code import CodeFacts
 from terra_refactor.facts.codes import Codes
-from terra_refactor.facts.records import AttributeWrite, Call, ItemWrite, NameWrite
+from terra_refactor.facts.records import AttributeWrite, Call, Imported, ItemWrite, NameWrite
 from terra_refactor.facts.staged_exceptions import ends_all
 from terra_refactor.facts.unconverted import unconverted_construct
 from terra_refactor.facts.view import ContextView
-from terra_refactor.facts.watch import SELECTIVE, Looks, Watch, changed_looks
+from terra_refactor.facts.watch import SELECTIVE, Look, Looks, Watch, changed_looks
 from terra_refactor.ir.function import Function, FunctionKind, ParameterKind
 from terra_refactor.ir.ids import FunctionId, OpId
 from terra_refactor.ir.program import Program
@@ -82,8 +83,15 @@ class HazardMap:
     """
 
     def __init__(
-        self, program: Program, facts: ProgramFacts, *, remembers: bool = False, earlier: HazardMap | None = None
+        self,
+        program: Program,
+        facts: ProgramFacts,
+        *,
+        remembers: bool = False,
+        earlier: HazardMap | None = None,
+        others: Iterable[Look] = (),
     ) -> None:
+        """`others` are looks beside those of the answers, of which is asked whether they meet the same as in the earlier state."""
         self.whole_program = program
         """For what is asked about everything at once, which is not kept."""
         self.whole_facts = facts
@@ -104,7 +112,10 @@ class HazardMap:
         changed = None
         if earlier is not None:
             before = earlier.whole_codes, earlier.whole_facts
-            changed = changed_looks(*before, self.whole_codes, facts, self._answers.looked_at(*SELECTIVE))
+            asked = (*self._answers.looked_at(*SELECTIVE), *others)
+            changed = changed_looks(*before, self.whole_codes, facts, asked)
+        self.changed = changed
+        """The looks that do not meet what they met in the earlier state; None if nothing is known of one."""
         self._answers.begin(self, self._notes, changed)
         self.moved = None if changed is None or earlier is None else moved_functions(earlier.whole_program, program)
         """The functions that are not the same as in the earlier state, be it only in their places; None if nothing is known of one."""
@@ -151,9 +162,33 @@ class HazardMap:
         """The operations of a function by number and by what holds them."""
         return self.codes.of(identity)
 
+    def imports_of(self, identity: FunctionId) -> tuple[Imported, ...]:
+        """The imports in a function; not noted as a look, as it is asked of all of them."""
+        return self.whole_codes.of(identity).of_kind(Imported)
+
     def of_each(self, question: Callable[[ContextView], _T]) -> Iterator[tuple[ContextFacts, _T]]:
         """An answer about each context's own code and values; of all, so no dependency is noted."""
-        return self._each.ask(question, self.view)
+        return self._each.ask(question, self.view_unnoted)
+
+    def view_unnoted(self, context: ContextFacts) -> ContextView:
+        """The view of a context, for what is asked about all of them."""
+        if self._notes is None:
+            return self.view(context)
+        outer, self._notes.looks = self._notes.looks, {}
+        try:
+            return self.view(context)
+        finally:
+            self._notes.looks = outer
+
+    def answers_are_steady(self, places: Renumbered) -> bool:
+        """Whether all answers found in this state were the same in the earlier one, found by looking at the same, but for places."""
+        return self._answers.are_steady(places)
+
+    def new_looks(self) -> Iterator[Look] | None:
+        """The looks of this state that were not only taken over from the earlier one; None if some are not known."""
+        if self._notes is None or not self._answers.are_complete:
+            return None
+        return chain(self._notes.looks, self._answers.looks_of_new())
 
     def found(self, context: ContextFacts) -> tuple[tuple[Rule, LocalHazard], ...]:
         """Findings of the rules' checks in a context's own code."""

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from terra_refactor.analysis.facts import CallFact, EntryKind
+from terra_refactor.classify.each_context import about_each_context
 from terra_refactor.classify.hazards import HazardMap
 from terra_refactor.domain.effect import EffectKind
 from terra_refactor.domain.value import BoundMethod, FunctionValue, PartialValue, UnknownValue, Value, members
@@ -73,6 +74,7 @@ def synchronized_in_replicas(hazards: HazardMap) -> frozenset[FunctionId]:
     return frozenset(found)
 
 
+@about_each_context
 def _given_in(view: ContextView) -> frozenset[FunctionId]:
     """The functions that a context gives to unknown datasets, or in a graph to methods that call them while it is traced."""
     found: set[FunctionId] = set()
@@ -93,6 +95,7 @@ def _given_in(view: ContextView) -> frozenset[FunctionId]:
     return frozenset(found)
 
 
+@about_each_context
 def _given_to_strategies(view: ContextView) -> frozenset[FunctionId]:
     """The functions that a context calls by `strategy.run`, outside of graphs."""
     if view.context.in_graph:

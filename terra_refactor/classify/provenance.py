@@ -355,7 +355,7 @@ class Provenance:
 
     def code(self, context: ContextFacts) -> CodeFacts:
         """The code of a context's function."""
-        return self.hazards.whole_codes.of(context.function)
+        return self.hazards.index(context.function)
 
     def is_relevant(self, value: Value | None) -> bool:
         """Whether a value is a tensor or array, or may hold one; with `whole`, or a number or shape, of which tensors are made."""

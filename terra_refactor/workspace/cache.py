@@ -47,6 +47,7 @@ _MODULE: Final = ".ir"
 _RESULT: Final = ".result"
 _TEXTS: Final = ".texts"
 _ANALYSIS: Final = ".analysis"
+_REGIONS: Final = ".regions"
 _ROOMS: Final = ("terra_refactor.syntax", "terra_refactor.ir", "terra_refactor.ir.build")
 
 
@@ -129,6 +130,7 @@ class ResultCache:
         self._entries = _Entries(folder, result_generation, _RESULT)
         self._texts = _Entries(folder, result_generation, _TEXTS)
         self._analyses = _Entries(folder, result_generation, _ANALYSIS)
+        self._regions = _Entries(folder, result_generation, _REGIONS)
 
     def find(self, key: str) -> object:
         """The value kept under that key, or None."""
@@ -149,6 +151,14 @@ class ResultCache:
     def keep_analysis(self, place: str, data: bytes) -> None:
         """Keep what an analysis leaves in place of that of the last one; failing to is no error."""
         self._analyses.write_bytes(place, data)
+
+    def find_regions(self, key: str) -> object:
+        """The regions that were kept for a state of a component, or None."""
+        return self._regions.read(key)
+
+    def keep_regions(self, key: str, regions: object) -> None:
+        """Keep the regions of a state of a component; failing to is no error."""
+        self._regions.write(key, regions)
 
     def keep_texts(self, place: str, texts: object) -> None:
         """Keep the texts of a component in place of those before; failing to is no error."""
@@ -255,7 +265,7 @@ def cache_info(folder: Path | None = None) -> CacheInfo:
     entries = stale = size = 0
     results = 0
     for entry in _files(folder):
-        if entry.suffix not in (_MODULE, _RESULT, _TEXTS, _ANALYSIS):
+        if entry.suffix not in (_MODULE, _RESULT, _TEXTS, _ANALYSIS, _REGIONS):
             continue
         with contextlib.suppress(OSError):
             size += entry.stat().st_size
@@ -264,7 +274,7 @@ def cache_info(folder: Path | None = None) -> CacheInfo:
                 entries += 1
             elif entry.suffix == _RESULT and own == result_generation():
                 results += 1
-            elif entry.suffix in (_TEXTS, _ANALYSIS) and own == result_generation():
+            elif entry.suffix in (_TEXTS, _ANALYSIS, _REGIONS) and own == result_generation():
                 pass  # they belong to a result
             else:
                 stale += 1
@@ -286,7 +296,7 @@ def _files(folder: Path) -> list[Path]:
         entry
         for entry in folder.glob("*/*/*")
         if re.fullmatch(
-            r"[0-9a-f]{32}/[0-9a-f]{2}/[0-9a-f]{30}(\.[0-9a-f]+)?\.(ir|result|texts|analysis|tmp)",
+            r"[0-9a-f]{32}/[0-9a-f]{2}/[0-9a-f]{30}(\.[0-9a-f]+)?\.(ir|result|texts|analysis|regions|tmp)",
             entry.relative_to(folder).as_posix(),
         )
         and not entry.is_dir()

@@ -43,6 +43,7 @@ from terra_refactor.workspace.watchdog import OverLimitError, ProcessLimits, wat
 
 if TYPE_CHECKING:
     from terra_refactor.workspace.judgement import RepeatedJudge
+    from terra_refactor.workspace.kept_regions import KeptRegions
 
 LOGGER = logging.getLogger(__name__)
 
@@ -217,10 +218,11 @@ def _judged(
     modules = sorted(loaded.program.modules.values(), key=lambda module: module.path)
     sources: dict[str, Source] = {module.path: project.tasks[module.path].source for module in modules}
     lines = sum(module.line_count for module in modules)
-    repeated = None
+    repeated = kept = None
     has_regions = config.extract and any(may_have_regions(source) for source in sources.values())
     if keeper is not None:
         repeated = keeper.judge_of(loaded.program, config)
+        kept = keeper.regions_of(repeated) if has_regions else None
     elif has_regions:
         # the program is judged several times, each time with few other functions
         repeated = _fresh_judge()
@@ -246,11 +248,11 @@ def _judged(
     except Exception as error:  # a bug of ours, or no memory, costs these files, and is seen
         LOGGER.exception("the analysis of %s failed", ", ".join(sorted(loaded.program.modules)))
         return _failed(loaded, f"the analysis failed inside ({type(error).__name__}: {error})")
-    if repeated is not None and keeper is not None:
-        keeper.keep(repeated, program)
+    is_kept = repeated is not None and keeper is not None and keeper.keep(repeated, program)
     if repeated is not None and has_regions:
-        cache = None if keeper is None else keeper.modules
-        regions = _regions(program, sources, decisions, config, repeated, cache, ProcessLimits.of(lines))
+        regions = _regions(
+            program, sources, decisions, config, repeated, kept, keeper, ProcessLimits.of(lines), note=is_kept
+        )
     return ComponentResult(
         decisions=without_shim(decisions, regions),
         judged=findings,
@@ -283,16 +285,30 @@ class _Keeper:
 
         return resumed_judge(self.results, self.modules, self.place, program, config) or _fresh_judge()
 
-    def keep(self, judge: RepeatedJudge, program: Program) -> None:
-        """Keeps what it knows now, unless what was kept last serves the next run nearly as well."""
+    def regions_of(self, judge: RepeatedJudge) -> KeptRegions | None:
+        """The regions that the last run found, if there are any: the judge then looks whether they are those of its next program."""
+        from terra_refactor.workspace.kept_analysis import regions_known_to  # noqa: PLC0415 - what is in the cache needs none
+
+        return regions_known_to(self.results, judge)
+
+    def keep_regions(self, program: Program, regions: KeptRegions) -> None:
+        """Keeps the regions of a program of which the analysis was kept."""
+        from terra_refactor.workspace.kept_analysis import keep_regions  # noqa: PLC0415 - what is in the cache needs none
+
+        keep_regions(self.results, self.place, program, regions)
+
+    def keep(self, judge: RepeatedJudge, program: Program) -> bool:
+        """Keeps what it knows now, unless what was kept last serves the next run nearly as well; whether it is kept."""
         if not judge.has_much_that_is_new:
-            return
+            return False
         from terra_refactor.workspace.kept_analysis import keep_analysis  # noqa: PLC0415 - what is in the cache needs none
 
         try:
             keep_analysis(self.results, self.place, judge, program)
         except Exception:  # a bug of ours costs the next run its start, and is seen
             LOGGER.exception("what was found out about %s cannot be kept", ", ".join(sorted(program.modules)))
+            return False
+        return True
 
 
 def _regions(
@@ -301,16 +317,33 @@ def _regions(
     decisions: Sequence[Decision],
     config: Config,
     repeated: RepeatedJudge,
-    cache: LoweringCache | None,
+    kept: KeptRegions | None,
+    keeper: _Keeper | None,
     limits: ProcessLimits,
+    *,
+    note: bool,
 ) -> tuple[FoundRegion, ...]:
-    from terra_refactor.workspace.regions import judge_regions  # noqa: PLC0415 - what is in the cache needs none
+    """The regions: those of the last run if all that they were decided from is the same. With `note`, they are kept for the next one."""
+    from terra_refactor.classify.alike import Seen  # noqa: PLC0415 - what is in the cache needs none
+    from terra_refactor.workspace.kept_regions import KeptRegions  # noqa: PLC0415 - what is in the cache needs none
+    from terra_refactor.workspace.regions import find_trials, judge_trials, places_of  # noqa: PLC0415 - what is in the cache needs none
 
     def decide(changed: Program, names: FunctionNames) -> Sequence[Decision]:
         return repeated.decided_about(changed, config, names)
 
+    def judge() -> tuple[FoundRegion, ...]:
+        trials = find_trials(sources, decisions)
+        candidates = places_of(trials, sources)
+        if kept is not None and repeated.is_as_expected and kept.candidates == candidates:
+            return kept.regions
+        repeated.seen = seen = Seen() if note else None
+        found = judge_trials(program, sources, trials, decide, None if keeper is None else keeper.modules)
+        if seen is not None and seen.is_complete and keeper is not None:
+            keeper.keep_regions(program, KeptRegions(candidates, found, seen))
+        return found
+
     try:
-        return watched(lambda: judge_regions(program, sources, decisions, decide, cache), limits)
+        return watched(judge, limits)
     except Exception:  # a bug of ours costs the regions, and is seen
         LOGGER.exception("the regions of %s failed", ", ".join(sorted(program.modules)))
         return ()

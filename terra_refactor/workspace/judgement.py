@@ -11,6 +11,7 @@ from typing import Any, Final
 from terra_refactor.analysis.driver import AnalysisOptions, analyze_program
 from terra_refactor.analysis.facts import ProgramFacts
 from terra_refactor.analysis.reuse import SummaryStore
+from terra_refactor.classify.alike import Edited, Seen, is_alike
 from terra_refactor.classify.decide import DecisionOptions, decide
 from terra_refactor.classify.decision import Decision
 from terra_refactor.classify.findings import find
@@ -24,6 +25,9 @@ from terra_refactor.workspace.usual_run import with_usual_run
 
 _NEARLY_ALL: Final = 1.5
 """Ratio of contexts to reused contexts up to which there are hardly more."""
+_LITTLE: Final = 0.25
+"""The part of a budget that two runs may use together, so that no part of one of them ends for want of steps: each entry has half of what
+is left."""
 
 
 def analyze_and_judge(
@@ -44,15 +48,17 @@ def judge_facts(
     return call_with_deep_stack(lambda: _judge(HazardMap(program, facts), program, config))
 
 
-def _judge(
-    hazards: HazardMap, program: Program, config: Config, usual: SummaryStore | None = None
-) -> tuple[tuple[Decision, ...], tuple[Finding, ...]]:
+def _judge(hazards: HazardMap, program: Program, config: Config) -> tuple[tuple[Decision, ...], tuple[Finding, ...]]:
     try:
-        decisions = decide(hazards, _decision_options(config))
-        findings = find(hazards, decisions)
+        decisions, findings = _judged(hazards, config)
     finally:
         hazards.end()
-    return decisions, with_usual_run(program, findings, _options(config), usual)
+    return decisions, with_usual_run(program, findings, _options(config), None)
+
+
+def _judged(hazards: HazardMap, config: Config) -> tuple[tuple[Decision, ...], tuple[Finding, ...]]:
+    decisions = decide(hazards, _decision_options(config))
+    return decisions, find(hazards, decisions)
 
 
 def _decision_options(config: Config) -> DecisionOptions:
@@ -72,6 +78,14 @@ class RepeatedJudge:
         self._hazards: HazardMap | None = None
         self.is_restored = False
         """Its state comes from another process."""
+        self.restored_from: str | None = None
+        """A text that tells the program that it judged there."""
+        self.seen: Seen | None = None
+        """What the decisions of `decided_about` were made from, where that is to be noted."""
+        self.expected: Seen | None = None
+        """What it is to look for in the next program that it judges: whether that is the same there."""
+        self.is_as_expected = False
+        """Whether all of this is the same in the program that it judged last."""
 
     @property
     def kept_contexts(self) -> int:
@@ -120,6 +134,9 @@ class RepeatedJudge:
             _, hazards = self._advance(program, config, None)
             try:
                 decisions = decide(hazards, _decision_options(config), names)
+                if self.seen is not None:
+                    about = [decision.function for decision in decisions]
+                    self.seen.add(hazards, self._store.executed, about, self._store.share_of_steps)
             finally:
                 hazards.end()
             self._hazards = hazards
@@ -131,7 +148,14 @@ class RepeatedJudge:
         self, program: Program, config: Config, progress: Callable[[int, int], None] | None
     ) -> tuple[ProgramFacts, tuple[Decision, ...], tuple[Finding, ...]]:
         facts, hazards = self._advance(program, config, progress)
-        decisions, findings = _judge(hazards, program, config, self._usual)
+        try:
+            decisions, findings = _judged(hazards, config)
+            if self.is_as_expected:
+                assert self._store.edited is not None
+                self.is_as_expected = hazards.answers_are_steady(Edited(self._store.edited, facts))
+        finally:
+            hazards.end()
+        findings = with_usual_run(program, findings, _options(config), self._usual)
         self._hazards = hazards
         return facts, decisions, findings
 
@@ -141,4 +165,14 @@ class RepeatedJudge:
         """The facts of the program as it is now, and the questions about them."""
         facts = analyze_program(program, _options(config), progress, self._store)
         earlier, self._hazards = self._hazards, None
-        return facts, HazardMap(program, facts, remembers=True, earlier=earlier)
+        expected, self.expected = self.expected, None
+        others = () if expected is None else expected.looks
+        hazards = HazardMap(program, facts, remembers=True, earlier=earlier, others=others)
+        self.is_as_expected = (
+            expected is not None
+            and earlier is not None
+            and self._store.edited is not None
+            and self._store.share_of_steps + expected.share_of_steps < _LITTLE
+            and is_alike(earlier, hazards, Edited(self._store.edited, facts), expected)
+        )
+        return facts, hazards

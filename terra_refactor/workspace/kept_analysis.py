@@ -1,7 +1,8 @@
 """State that an analysis of a component leaves on disk, so that the next run analyses only invalidated parts.
 
 Computes: the state of a `RepeatedJudge` as data, and a judge in that state. Needs: the modules that it judged last. Gives:
-`keep_analysis`, `resumed_judge`, `place_of_analysis`.
+`keep_analysis`, `resumed_judge`, `keep_regions`, `regions_known_to`,
+`place_of_analysis`.
 
 An editor keeps a judge for each component; here the same judge is put to sleep and woken in another process. The handling of an edit is
 in `analysis/reuse.py` and `classify/answers.py`, for all callers.
@@ -34,6 +35,7 @@ from terra_refactor.workspace.data_files import digests_of
 from terra_refactor.workspace.graph_codec import CodecError, Names, decode, encode
 from terra_refactor.workspace.judgement import RepeatedJudge
 from terra_refactor.workspace.judging import judged_by
+from terra_refactor.workspace.kept_regions import KeptRegions
 
 LOGGER = logging.getLogger(__name__)
 
@@ -147,6 +149,25 @@ def keep_analysis(
     results.keep_analysis(place, len(head).to_bytes(_LENGTH, "big") + head + body)
 
 
+def keep_regions(results: ResultCache, place: str, program: Program, regions: KeptRegions) -> None:
+    """Keep the regions of a program of which `keep_analysis` has kept the analysis."""
+    results.keep_regions(_state(place, program), regions)
+
+
+def regions_known_to(results: ResultCache, judge: RepeatedJudge) -> KeptRegions | None:
+    """The regions of the program that a resumed judge judged last, if they are kept: it then looks whether they are those of the next."""
+    kept = None if judge.restored_from is None else results.find_regions(judge.restored_from)
+    if not isinstance(kept, KeptRegions):
+        return None
+    judge.expected = kept.seen
+    return kept
+
+
+def _state(place: str, program: Program) -> str:
+    """A text that tells a component and its texts."""
+    return "\n".join((place, *sorted(f"{module.path} {module.digest}" for module in program.modules.values())))
+
+
 def resumed_judge(
     results: ResultCache, lowered: LoweringCache, place: str, program: Program, config: Config
 ) -> RepeatedJudge | None:
@@ -163,7 +184,9 @@ def resumed_judge(
                 return None
             kept = decode(zlib.decompress(data[_LENGTH + size :]), names_for(earlier))
             assert isinstance(kept, tuple)
-            return RepeatedJudge.restored(kept, earlier, config)
+            judge = RepeatedJudge.restored(kept, earlier, config)
+            judge.restored_from = _state(place, earlier)
+            return judge
     except Exception:  # a bug of ours: the analysis starts from nothing, and it is seen
         LOGGER.exception("what was kept of %s cannot be used", ", ".join(sorted(program.modules)))
         return None

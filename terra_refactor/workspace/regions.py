@@ -58,6 +58,7 @@ from terra_refactor.syntax.source import Source
 from terra_refactor.tf_model.graph_traits import KERAS_STEPS
 from terra_refactor.workspace.cache import LoweringCache
 from terra_refactor.workspace.found_region import FoundRegion, may_have_regions, rewritten
+from terra_refactor.workspace.kept_regions import CandidatePlace
 from terra_refactor.workspace.region_trial import (
     CONTENTS,
     Trial,
@@ -93,7 +94,36 @@ def judge_regions(
     cache: LoweringCache | None = None,
 ) -> tuple[FoundRegion, ...]:
     """The decisions about the regions of a program, by path and line. In `cache` are files with regions that an earlier run has tried."""
-    trials = [trial for path, source in sorted(sources.items()) for trial in _trials(path, source, decisions, sources)]
+    return judge_trials(program, sources, find_trials(sources, decisions), decide, cache)
+
+
+def find_trials(sources: Mapping[str, Source], decisions: Sequence[Decision]) -> list[Trial]:
+    """The candidates of a program, by path and line, of which nothing is decided."""
+    return [trial for path, source in sorted(sources.items()) for trial in _trials(path, source, decisions, sources)]
+
+
+def places_of(trials: Sequence[Trial], sources: Mapping[str, Source]) -> tuple[CandidatePlace, ...]:
+    """Where the candidates are, each by the text of its file."""
+    return tuple(
+        (
+            trial.path,
+            sources[trial.path].digest,
+            trial.candidate.scope.qualname,
+            trial.candidate.anchor.lineno,
+            trial.candidate.anchor.col_offset,
+        )
+        for trial in trials
+    )
+
+
+def judge_trials(
+    program: Program,
+    sources: Mapping[str, Source],
+    trials: list[Trial],
+    decide: Decide,
+    cache: LoweringCache | None = None,
+) -> tuple[FoundRegion, ...]:
+    """As `judge_regions`, of candidates that were found."""
     if not trials or len(trials) > MAX_CANDIDATES:
         return ()
     judged = _Judged(program, sources, decide, cache)

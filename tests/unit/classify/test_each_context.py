@@ -6,6 +6,7 @@ from collections import Counter
 
 from analysis_support import FilesByName
 
+from terra_refactor.classify.each_context import about_each_context
 from terra_refactor.config import Config
 from terra_refactor.facts.records import Call
 from terra_refactor.facts.view import ContextView
@@ -28,6 +29,7 @@ two(1)
 ASKED = Counter[str]()
 
 
+@about_each_context
 def _calls(view: ContextView) -> int:
     ASKED[view.function.name] += 1
     return sum(1 for _ in view.code.of_kind(Call))
@@ -50,6 +52,7 @@ def _answers(judge: RepeatedJudge, module: ModuleIR) -> dict[str, int]:
 
 
 def test_an_answer_is_kept_where_neither_the_context_nor_its_code_has_changed() -> None:
+    ASKED.clear()
     judge = RepeatedJudge()
     before = _lowered(BEFORE)
     assert _answers(judge, before) == {"<module>": 1, "one": 1, "two": 1}
