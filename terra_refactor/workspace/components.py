@@ -326,7 +326,8 @@ def _regions(
     """The regions: those of the last run if all that they were decided from is the same. With `note`, they are kept for the next one."""
     from terra_refactor.classify.alike import Seen  # noqa: PLC0415 - what is in the cache needs none
     from terra_refactor.workspace.kept_regions import KeptRegions  # noqa: PLC0415 - what is in the cache needs none
-    from terra_refactor.workspace.regions import find_trials, judge_trials, places_of  # noqa: PLC0415 - what is in the cache needs none
+    from terra_refactor.workspace.region_trials import find_trials, places_of  # noqa: PLC0415 - what is in the cache needs none
+    from terra_refactor.workspace.regions import judge_trials  # noqa: PLC0415 - what is in the cache needs none
 
     def decide(changed: Program, names: FunctionNames) -> Sequence[Decision]:
         return repeated.decided_about(changed, config, names)

@@ -34,14 +34,13 @@ from terra_refactor.ir.program import ModuleIR, Program
 from terra_refactor.refactor.plan import refactor_file
 from terra_refactor.refactor.regions.candidates import (
     Candidate,
-    find_candidates,
     made_inside,
     updates_variables,
     variables_among,
     with_variables,
 )
 from terra_refactor.refactor.regions.conversions import number_as_operand, numpy_name
-from terra_refactor.refactor.regions.outline import Outliner, Placement
+from terra_refactor.refactor.regions.outline import Placement
 from terra_refactor.refactor.regions.own_names import made_by_scope
 from terra_refactor.refactor.regions.region import ExtractedFunction
 from terra_refactor.refactor.result import Outcome
@@ -55,10 +54,8 @@ from terra_refactor.syntax.location import Span
 from terra_refactor.syntax.name_flow import Statements, usage_of
 from terra_refactor.syntax.parse import parse_module
 from terra_refactor.syntax.source import Source
-from terra_refactor.tf_model.graph_traits import KERAS_STEPS
 from terra_refactor.workspace.cache import LoweringCache
-from terra_refactor.workspace.found_region import FoundRegion, may_have_regions, rewritten
-from terra_refactor.workspace.kept_regions import CandidatePlace
+from terra_refactor.workspace.found_region import FoundRegion, rewritten
 from terra_refactor.workspace.region_trial import (
     CONTENTS,
     Trial,
@@ -75,6 +72,7 @@ from terra_refactor.workspace.region_trial import (
     unknown_structures,
     with_assumptions,
 )
+from terra_refactor.workspace.region_trials import find_trials
 
 LOGGER = logging.getLogger(__name__)
 
@@ -95,25 +93,6 @@ def judge_regions(
 ) -> tuple[FoundRegion, ...]:
     """The decisions about the regions of a program, by path and line. In `cache` are files with regions that an earlier run has tried."""
     return judge_trials(program, sources, find_trials(sources, decisions), decide, cache)
-
-
-def find_trials(sources: Mapping[str, Source], decisions: Sequence[Decision]) -> list[Trial]:
-    """The candidates of a program, by path and line, of which nothing is decided."""
-    return [trial for path, source in sorted(sources.items()) for trial in _trials(path, source, decisions, sources)]
-
-
-def places_of(trials: Sequence[Trial], sources: Mapping[str, Source]) -> tuple[CandidatePlace, ...]:
-    """Where the candidates are, each by the text of its file."""
-    return tuple(
-        (
-            trial.path,
-            sources[trial.path].digest,
-            trial.candidate.scope.qualname,
-            trial.candidate.anchor.lineno,
-            trial.candidate.anchor.col_offset,
-        )
-        for trial in trials
-    )
 
 
 def judge_trials(
@@ -142,46 +121,6 @@ def judge_trials(
     modules = {module.path: module.name for module in program.modules.values()}
     found_regions = (_found(trial, modules[trial.path], sources[trial.path]) for trial in trials)
     return tuple(sorted(found_regions, key=lambda found: (found.decision.path, found.decision.line)))
-
-
-def _is_called(method: str, sources: Mapping[str, Source]) -> bool:
-    """Whether the program itself calls a method that Keras calls otherwise; `super().train_step(data)` is part of Keras's call."""
-    call = re.compile(rf"(?<!super\(\))\.{method}\(")
-    return any(call.search(source.text) for source in sources.values())
-
-
-def _trials(path: str, source: Source, decisions: Sequence[Decision], sources: Mapping[str, Source]) -> list[Trial]:
-    if not may_have_regions(source):
-        return []
-    try:
-        tree = ast.parse(source.text)
-        candidates = find_candidates(tree)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return []
-    around = {decision.qualname: decision for decision in decisions if decision.path == path}
-    cells = frozenset(cell.line for cell in source.cells)
-    outliner = Outliner(source.text, tree, cells)
-    return [
-        Trial(path, candidate, outliner, outliner.placements(candidate))
-        for candidate in candidates
-        if _is_eager(around.get(candidate.scope.qualname), candidate, sources)
-    ]
-
-
-def _is_eager(decision: Decision | None, candidate: Candidate, sources: Mapping[str, Source]) -> bool:
-    """Whether the code around a candidate is host code and stays such. `sources` are all files of the program."""
-    if isinstance(candidate.scope.node, ast.Module):
-        return True
-    scope = candidate.scope
-    name = scope.qualname.rpartition(".")[2]
-    if scope.is_method and name in KERAS_STEPS and scope.class_around.bases and not _is_called(name, sources):
-        return False  # `fit` makes a graph of it, if the class is one of Keras's in the end
-    return decision is not None and not (
-        decision.hybrid
-        or decision.action is Action.ADD_TF_FUNCTION
-        or decision.covered_by_graph_callers
-        or (decision.runs_in_graph and not decision.runs_eagerly)
-    )
 
 
 def _apart(trials: Sequence[Trial]) -> list[Trial]:

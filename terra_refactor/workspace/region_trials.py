@@ -1,0 +1,79 @@
+"""The candidates of a program, each at the start of its way to a decision.
+
+Gives: `find_trials`, `places_of`. Needs: the texts, and the decisions about the functions around the candidates: code that is, or
+becomes, a graph has no regions of its own.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Mapping, Sequence
+
+from terra_refactor.classify.decision import Action, Decision
+from terra_refactor.refactor.regions.candidates import Candidate, find_candidates
+from terra_refactor.refactor.regions.outline import Outliner
+from terra_refactor.syntax.source import Source
+from terra_refactor.tf_model.graph_traits import KERAS_STEPS
+from terra_refactor.workspace.found_region import may_have_regions
+from terra_refactor.workspace.kept_regions import CandidatePlace
+from terra_refactor.workspace.region_trial import Trial
+
+
+def find_trials(sources: Mapping[str, Source], decisions: Sequence[Decision]) -> list[Trial]:
+    """The candidates of a program, by path and line, of which nothing is decided."""
+    return [trial for path, source in sorted(sources.items()) for trial in _trials(path, source, decisions, sources)]
+
+
+def places_of(trials: Sequence[Trial], sources: Mapping[str, Source]) -> tuple[CandidatePlace, ...]:
+    """Where the candidates are, each by the text of its file."""
+    return tuple(
+        (
+            trial.path,
+            sources[trial.path].digest,
+            trial.candidate.scope.qualname,
+            trial.candidate.anchor.lineno,
+            trial.candidate.anchor.col_offset,
+        )
+        for trial in trials
+    )
+
+
+def _is_called(method: str, sources: Mapping[str, Source]) -> bool:
+    """Whether the program itself calls a method that Keras calls otherwise; `super().train_step(data)` is part of Keras's call."""
+    call = re.compile(rf"(?<!super\(\))\.{method}\(")
+    return any(call.search(source.text) for source in sources.values())
+
+
+def _trials(path: str, source: Source, decisions: Sequence[Decision], sources: Mapping[str, Source]) -> list[Trial]:
+    if not may_have_regions(source):
+        return []
+    try:
+        tree = ast.parse(source.text)
+        candidates = find_candidates(tree)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return []
+    around = {decision.qualname: decision for decision in decisions if decision.path == path}
+    cells = frozenset(cell.line for cell in source.cells)
+    outliner = Outliner(source.text, tree, cells)
+    return [
+        Trial(path, candidate, outliner, outliner.placements(candidate))
+        for candidate in candidates
+        if _is_eager(around.get(candidate.scope.qualname), candidate, sources)
+    ]
+
+
+def _is_eager(decision: Decision | None, candidate: Candidate, sources: Mapping[str, Source]) -> bool:
+    """Whether the code around a candidate is host code and stays such. `sources` are all files of the program."""
+    if isinstance(candidate.scope.node, ast.Module):
+        return True
+    scope = candidate.scope
+    name = scope.qualname.rpartition(".")[2]
+    if scope.is_method and name in KERAS_STEPS and scope.class_around.bases and not _is_called(name, sources):
+        return False  # `fit` makes a graph of it, if the class is one of Keras's in the end
+    return decision is not None and not (
+        decision.hybrid
+        or decision.action is Action.ADD_TF_FUNCTION
+        or decision.covered_by_graph_callers
+        or (decision.runs_in_graph and not decision.runs_eagerly)
+    )
