@@ -313,6 +313,7 @@ def _join_structures(left: Value, right: Value) -> Value | None:
             last,
             lead,
             left.counted if left.counted == right.counted else None,
+            left.endless and right.endless,
         )
     if isinstance(left, ShapeValue) and isinstance(right, ShapeValue):
         return ShapeValue(join_shapes(left.shape, right.shape), left.traced | right.traced)

@@ -276,6 +276,8 @@ class DatasetValue:
     """The known values of the first elements, if they are more precise: they are whole batches."""
     counted: Dim = None
     """How many elements there are where TensorFlow does not know it (`cardinality` is None): those of a generator."""
+    endless: bool = False
+    """It never ends (`repeat()`), or has no element at all: every batch of it is full."""
 
     @property
     def number(self) -> Dim:

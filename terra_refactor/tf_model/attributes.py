@@ -36,6 +36,7 @@ from terra_refactor.domain.value import (
     Value,
 )
 from terra_refactor.tf_model.name_table import words
+from terra_refactor.tf_model.ops.conversion import size_content
 from terra_refactor.tf_model.ops.ragged import flat_values_of, inner_values_of
 
 STRATEGY: Final = "tensorflow.distribute"
@@ -130,7 +131,8 @@ ATTRIBUTES: Final[Mapping[str, Callable[[Value], Value]]] = {
         TensorType(INT64, (_count(receiver), None if (shape := _type(receiver).shape) is None else len(shape)))
     ),
     "tensorflow.sparse.SparseTensor.dense_shape": lambda receiver: TensorValue(
-        TensorType(INT64, (None if (shape := _type(receiver).shape) is None else len(shape),))
+        TensorType(INT64, (None if (shape := _type(receiver).shape) is None else len(shape),)),
+        content=None if shape is None else size_content(shape),
     ),
     "tensorflow.sparse.SparseTensor.shape": _shape,
     "tensorflow.sparse.SparseTensor.dtype": _dtype,

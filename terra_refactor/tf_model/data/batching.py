@@ -49,7 +49,7 @@ def _batch_size(call: BoundCall, dataset: DatasetValue) -> tuple[Dim, Dim]:
         return (total if total < size else None), count
     if count is not None:
         return size, count  # a symbolic number of elements that is a multiple
-    return None, None
+    return (size if dataset.endless else None), None
 
 
 def _batches(call: BoundCall, element: Value) -> Value:

@@ -71,12 +71,14 @@ def _skip(call: BoundCall, dataset: DatasetValue) -> Value:
 def _repeat(call: BoundCall, dataset: DatasetValue) -> Value:
     count = call.argument("count")
     times = None if read.is_none(count) else read.integer(count)
+    is_forever = read.is_none(count) or (isinstance(times, int) and times < 0)
     if isinstance(times, int) and times < 0:
         times = None
     last = None if times == 0 else dataset.last
     lead = None if times == 0 else dataset.lead
     counted = multiply(dataset.counted, times)
-    return replace(dataset, cardinality=multiply(dataset.cardinality, times), last=last, lead=lead, counted=counted)
+    many = replace(dataset, cardinality=multiply(dataset.cardinality, times), last=last, lead=lead, counted=counted)
+    return replace(many, endless=dataset.endless or is_forever)
 
 
 def _returned(outcome: Value) -> Value:
@@ -91,7 +93,7 @@ def _map_function(call: BoundCall, dataset: DatasetValue) -> Value:
     if function is None or isinstance(dataset.element, UnknownValue):
         return DatasetValue(UNKNOWN, dataset.cardinality)
     element = _returned(call.invoke(function, arguments_of(dataset.element), graph=True))
-    return DatasetValue(element, dataset.cardinality, counted=dataset.counted)
+    return DatasetValue(element, dataset.cardinality, counted=dataset.counted, endless=dataset.endless)
 
 
 def _flat_map(call: BoundCall, dataset: DatasetValue) -> Value:

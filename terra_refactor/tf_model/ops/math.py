@@ -576,6 +576,11 @@ def _bincount(call: BoundCall) -> Value:
     return result(counts if is_none(weights) else None, (size,))
 
 
+def _histogram(call: BoundCall) -> Value:
+    bins, wanted = call.argument("nbins"), call.argument("dtype")
+    return result(INT32 if is_none(wanted) else dtype_argument(wanted), (100 if is_none(bins) else integer(bins),))
+
+
 def _confusion_matrix(call: BoundCall) -> Value:
     given, made = (operand(call.argument(name)).type.shape for name in ("labels", "predictions"))
     labels, predictions = without_squeezable(given, made)
@@ -666,6 +671,7 @@ _PLAIN: Final[dict[str, OperationRule]] = {
         for kind in ("sum", "mean", "max", "min", "prod", "sqrt_n")
     },
     "math.bincount": _bincount,
+    "histogram_fixed_width": _histogram,
     "math.confusion_matrix": _confusion_matrix,
     "math.polyval": _polyval,
     "math.is_non_decreasing": _monotone,
