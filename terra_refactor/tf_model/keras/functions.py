@@ -140,7 +140,25 @@ def _pad_sequences(call: BoundCall) -> Value:
     # sequences of vectors add axes
     if items is None or not all(map(_is_of_numbers, items)):
         return _array(dtype, None)
-    return _array(dtype, (count, None if read.is_none(longest) else read.size(longest)))
+    if not read.is_none(longest):
+        return _array(dtype, (count, read.size(longest)))
+    lengths = [_length(item) for item in items] if read.elements(sequences) is not None else []
+    known = [length for length in lengths if isinstance(length, int)]
+    return _array(dtype, (count, max(known) if known and len(known) == len(lengths) else None))
+
+
+def _length(sequence: Value) -> Dim:
+    """How many elements a sequence has."""
+    found = read.elements(sequence)
+    if found is not None:
+        return len(found)
+    match sequence:
+        case TensorValue(type=TensorType(shape=(size, *_))):
+            return size
+        case FrozenList(length=length):
+            return length
+        case _:
+            return None
 
 
 def _is_of_numbers(sequence: Value) -> bool:
