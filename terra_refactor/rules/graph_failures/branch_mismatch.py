@@ -201,7 +201,16 @@ def _disagreement(view: ContextView, firsts: list[Value], seconds: list[Value]) 
         and any(type(one) is type(other) and (is_open(one) or is_open(other)) for one, other in pairs)
     ):
         return "may be a list or dict with other elements on each side", False
+    if found is None and any(_is_one_tensor(one, other) for one, other in pairs):
+        return "is a tuple, list or dict on one side, and a tensor on the other,", False
     return None if found is None else (found, all(problems))
+
+
+def _is_one_tensor(first: Value, second: Value) -> bool:
+    """Whether one of them, or of their elements, is a structure and the other a tensor: a guessed one, or `mismatch` would be certain."""
+    if isinstance(first, TupleValue) and isinstance(second, TupleValue):
+        return any(map(_is_one_tensor, first.elements, second.elements))
+    return any(_is_structure(a) and isinstance(b, TensorValue) for a, b in ((first, second), (second, first)))
 
 
 def is_open(value: Value) -> bool:

@@ -314,3 +314,23 @@ def test_a_gradient_of_what_is_computed_from_another_result(target: str, reporte
 def test_a_python_value_is_returned_only_by_a_call_that_does_not_raise(value: str, reported: bool) -> None:
     messages = messages_of(f"import numpy as np\nreturn {value}")
     assert any("which a graph returns as a tensor" in each for each in messages) is reported, messages
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "differ"),
+    [
+        ("x, x", "x", True),
+        ("x", "(x, x)", True),
+        ("x, (x, x)", "x, x", True),
+        ("x, x", "x, -x", False),
+        ("x", "-x", False),
+    ],
+)
+def test_a_structure_and_a_tensor_of_unknown_dtype_may_be_no_sides_of_a_branch(
+    first: str, second: str, differ: bool
+) -> None:
+    """TensorFlow raises for those that differ, whatever the dtype; that it is a tensor may be only guessed."""
+    for parameter in ("x: tf.Tensor", "x"):
+        body = f"    if tf.reduce_sum(x) > 0.0:\n        return {first}\n    return {second}\n"
+        hazards = analyze_text(f"import tensorflow as tf\n\ndef f({parameter}):\n{body}").decision("f").hazards
+        assert [(each.rule, each.assumed is not None) for each in hazards] == [("TR306", True)] * differ
