@@ -62,11 +62,15 @@ _WEIGHTLESS_LAYERS: Final = """
     CategoryEncoding Concatenate Cropping1D Cropping2D Cropping3D Dot ELU Flatten GlobalAveragePooling1D
     GlobalAveragePooling2D GlobalAveragePooling3D GlobalMaxPooling1D GlobalMaxPooling2D GlobalMaxPooling3D
     Identity InputLayer Lambda LeakyReLU Masking MaxPooling1D MaxPooling2D MaxPooling3D Maximum Minimum Multiply
-    Permute ReLU RepeatVector Reshape Resizing Rescaling Softmax Subtract UnitNormalization UpSampling1D
+    Permute ReLU RepeatVector Reshape Resizing Rescaling Softmax Subtract TimeDistributed UnitNormalization UpSampling1D
     UpSampling2D UpSampling3D ZeroPadding1D ZeroPadding2D ZeroPadding3D CenterCrop
 """
 _WEIGHTLESS: Final = " ".join(f"!keras.layers.{name}" for name in _WEIGHTLESS_LAYERS.split())
-"""Layers that have no variables: creating one inside a graph, in each trace, is fine."""
+"""Layers that have no variables: creating one inside a graph, in each trace, is fine. The variables of what `TimeDistributed` wraps are
+that layer's."""
+
+WEIGHTLESS_WITH: Final = {"keras.layers.Normalization": ("mean", "variance")}
+"""Layers that have no variables if these arguments are given."""
 
 SEEDED_LAYERS: Final = frozenset(
     f"keras.layers.{name}"

@@ -15,7 +15,7 @@ from terra_refactor.analysis.frames import CallArguments
 from terra_refactor.analysis.transfer import mappings
 from terra_refactor.analysis.transfer.allocation import new_list
 from terra_refactor.analysis.transfer.attribute_dicts import change_attributes
-from terra_refactor.analysis.transfer.contents import note_contents
+from terra_refactor.analysis.transfer.contents import note_contents, one_of_many
 from terra_refactor.analysis.transfer.iteration import Iteration, extend_list, iterate
 from terra_refactor.analysis.transfer.kept_tensors import holds_new_tensor
 from terra_refactor.analysis.transfer.mappings import (
@@ -216,7 +216,8 @@ def _set_default(site: Site, receiver: Reference, arguments: CallArguments, sing
     if known is not None and UNBOUND not in members(known):
         return known
     absent = isinstance(key, Constant) and content.rest is None and known is None
-    value = default if absent else join(dict_item(content, key), default)
+    found = default if absent else join(dict_item(content, key), default)
+    value = one_of_many(frame, found, (item for _, item in content.items))
     frame.state.set((receiver.object, ITEMS), with_item(content, key, value, single=single))
     return value
 

@@ -1,21 +1,34 @@
 """Reads of containers as a whole.
 
 Computes: which state is read when a container goes to what looks at all of it: a library function, an operator, a text, a `**`; to
-the caller; when a data class is taken apart into its fields; and when a layer or optimizer of Keras is used. Needs: the heap. Gives:
-`note_contents`, `note_arguments`, `note_settings`, `note_returned`. Ignores: attributes of other objects of the program, which no library
+the caller; when a data class is taken apart into its fields; when a layer or optimizer of Keras is used; and what a container holds once
+one of too many was chosen. Needs: the heap. Gives: `note_contents`, `note_arguments`, `note_settings`, `note_returned`, `one_of_many`.
+Ignores: attributes of other objects of the program, which no library
 function knows; those that look at them (`copy.copy`, `vars`) say so themselves.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
+from terra_refactor.analysis.boundary import less_known
 from terra_refactor.analysis.classes import FIELDS
 from terra_refactor.analysis.engine import Site
-from terra_refactor.analysis.frames import CallArguments
+from terra_refactor.analysis.frames import CallArguments, Frame
 from terra_refactor.domain.lattice import references
 from terra_refactor.domain.state import CLASS, ITEMS
-from terra_refactor.domain.value import Constant, LibraryValue, ObjectId, Reference, TupleValue, Value
+from terra_refactor.domain.value import (
+    Constant,
+    FrozenDict,
+    FrozenList,
+    LibraryValue,
+    ObjectId,
+    Reference,
+    TupleValue,
+    UnknownValue,
+    Value,
+)
 from terra_refactor.tf_model import registry
 from terra_refactor.tf_model.name_table import words
 from terra_refactor.tf_model.python_effects import MUTATING_METHODS
@@ -66,6 +79,20 @@ def note_arguments(site: Site, name: str, arguments: CallArguments, receiver: Va
     for rest in (arguments.open_positional, arguments.open_keywords):
         if rest is not None:
             note_contents(site, rest)
+
+
+def one_of_many(frame: Frame, chosen: Value, choices: Iterable[Value]) -> Value:
+    """The item `chosen` of a container, of which `choices` may be the one.
+
+    Where they are too many to name, what code then does with the item is not followed. As it may fill or empty it, the contents of the
+    containers among `choices` are unknown from here on.
+    """
+    if isinstance(chosen, UnknownValue):
+        for number in sorted({number for choice in choices for number in references(choice)}):
+            content = frame.state.get((number, ITEMS))
+            if isinstance(content, FrozenList | FrozenDict):
+                frame.state.set((number, ITEMS), less_known(content))
+    return chosen
 
 
 def note_settings(site: Site, cls: str, method: str, receiver: Value) -> None:

@@ -18,6 +18,7 @@ from terra_refactor.analysis.transfer import mappings
 from terra_refactor.analysis.transfer.allocation import new_list
 from terra_refactor.analysis.transfer.arrays import array_changed
 from terra_refactor.analysis.transfer.attribute_dicts import item_of_attributes, set_named
+from terra_refactor.analysis.transfer.contents import one_of_many
 from terra_refactor.analysis.transfer.data_files import array_of_archive
 from terra_refactor.analysis.transfer.enumerations import is_named, members_in
 from terra_refactor.analysis.transfer.iteration import iterate, python_slice, shape_item
@@ -185,7 +186,7 @@ def _sequence_item(site: Site, elements: tuple[Value, ...], index: Value, *, as_
             return new_list(site, FrozenList(part))
         element = join_all(elements)
         return SequenceValue(element) if as_tuple else new_list(site, FrozenList(None, element))
-    return join_all(elements) if elements else UNKNOWN
+    return one_of_many(site.frame, join_all(elements), elements) if elements else UNKNOWN
 
 
 def _contradict(frame: Frame) -> None:
@@ -225,7 +226,7 @@ def _object_item(site: Site, container: Reference, index: Value) -> Value:
             return _made_item(site, container, index, factory)
         if mappings.known_item(content, index) == BOTTOM:
             _contradict(frame)
-        return mappings.dict_item(content, index)
+        return one_of_many(frame, mappings.dict_item(content, index), (item for _, item in content.items))
     if facts.kind is ObjectKind.CLASS:
         if (found := members_in(frame, container)) is not None:
             return join_all(each for each in found if is_named(each, index))

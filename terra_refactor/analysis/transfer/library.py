@@ -63,6 +63,7 @@ from terra_refactor.domain.state import CLASS, ITEMS
 from terra_refactor.domain.tensor import TensorType
 from terra_refactor.domain.traced import open_number
 from terra_refactor.domain.value import (
+    NONE,
     UNBOUND,
     UNKNOWN,
     Constant,
@@ -90,6 +91,7 @@ from terra_refactor.tf_model.python_effects import MUTATING_FUNCTIONS, MUTATING_
 from terra_refactor.tf_model.releases import KERAS_1
 from terra_refactor.tf_model.spec import BoundCall, Entity, EntityKind, Trait
 from terra_refactor.tf_model.traced_sizes import result_of
+from terra_refactor.tf_model.traits import WEIGHTLESS_WITH
 
 _FLOAT_SETTINGS: Final = frozenset(
     registry.canonical_name(f"keras.{name}")
@@ -227,7 +229,10 @@ def _note_effects(
     engine, frame = site.engine, site.frame
     if entity is None:
         return
+    weightless = _is_weightless(entity, arguments)
     for kind in sorted(entity.effects, key=lambda kind: kind.value):
+        if kind is EffectKind.VARIABLE_CREATION and weightless:
+            continue
         if kind is EffectKind.RANDOM and receiver is not None and _is_seeded_here(frame, receiver):
             continue
         external_effect(site, kind, f"{name_as_written(name)}(...)")
@@ -246,8 +251,17 @@ def _note_effects(
     if receiver is not None and method in MUTATING_METHODS.get(owner, ()):
         for number in engine.objects.ordered(references(receiver)):
             write_effect(site, number, ITEMS, site.written(site.op))
-    if Trait.CREATES_STATE in entity.traits:
+    if Trait.CREATES_STATE in entity.traits and not weightless:
         frame.add_effect(Effect(EffectKind.VARIABLE_CREATION, EXTERNAL, f"{name_as_written(name)}(...)", site.place()))
+
+
+def _is_weightless(entity: Entity, arguments: CallArguments) -> bool:
+    """Whether a layer is made with arguments that leave it without variables."""
+    needed = WEIGHTLESS_WITH.get(entity.name)
+    if needed is None:
+        return False
+    bound = bind_library_arguments(entity, arguments)[0]
+    return all(name in bound and NONE not in members(bound[name]) for name in needed)
 
 
 def _is_seeded_here(frame: Frame, generator: Value) -> bool:

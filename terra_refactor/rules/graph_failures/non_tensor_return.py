@@ -39,6 +39,8 @@ from terra_refactor.tf_model.decorators import Decoration, decoration
 from terra_refactor.tf_model.registry import has_trait
 from terra_refactor.tf_model.spec import Trait
 
+_DATASET: Final = "a dataset"
+
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
     if any(decoration(name)[0] is Decoration.GIVES_GRADIENT for name in view.function_facts.wrappers):
@@ -79,12 +81,17 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
     if becomes_tensor and _raises(view, number):
         return
     if becomes_tensor:
-        message = f"it returns {text}, which a graph returns as a tensor"
+        becomes = "another dataset" if text == _DATASET else "a tensor"
+        message = f"it returns {text}, which a graph returns as {becomes}"
         called = any(not view.facts.contexts[caller.context].in_graph for caller in view.function_facts.callers)
         # a caller that is known gets something else than it got; of one that is not, that is an assumption
-        assumption = None if called else f"callers accept a tensor where it returns {text}"
+        # nothing is gained by a graph that only describes a dataset
+        unsafe = called or text == _DATASET
+        assumption = None if unsafe else f"callers accept {becomes} where it returns {text}"
         # the callers of a graph that is in use get a tensor already, which `%d`, `float` or an index take as well as a number
         in_use = "its callers use it as a Python value: as a key, with `isinstance`, through a method of `str`"
+        if text == _DATASET:
+            in_use = "its callers ask which dataset, or of which class, it is"
         yield LocalHazard(place, message, assumption, boundary=True, in_use=in_use)
     elif len(problems) == len(alternatives):
         yield LocalHazard(place, f"it returns {text}: a traced function can only return tensors and None")
@@ -224,7 +231,7 @@ def _without_start_values(alternatives: tuple[Value, ...]) -> tuple[Value, ...]:
 
 
 def _problem(view: ContextView, value: Value, depth: int) -> tuple[str, bool] | None:
-    """The returned values that are no tensors, and whether they would become tensors."""
+    """The returned values that are no tensors, and whether a graph returns them all the same, as tensors or as datasets of tensors."""
     if depth > 4:
         return None
     match value:
@@ -247,7 +254,7 @@ def _problem(view: ContextView, value: Value, depth: int) -> tuple[str, bool] | 
         case RangeValue():
             return "a range", False
         case DatasetValue():
-            return "a dataset", False
+            return _DATASET, True  # of a variant tensor: its elements are the same
         case ShapeValue():
             return "a `tf.TensorShape`", False
         case DTypeValue():

@@ -51,6 +51,12 @@ def _outputs(output: Value, states: Sequence[Value], with_states: bool) -> Value
     return TupleValue((output, *states)) if with_states else output
 
 
+def _of_unknown_input(call: BoundCall) -> Value:
+    """A tensor, or with `return_state` a tensor and its states."""
+    with_states = Settings(call.configuration).truth("return_state", False)
+    return read.tensor(None, None) if with_states is False else UNKNOWN
+
+
 def _recurrent_input(call: BoundCall, rank: int | None) -> tuple[Settings, TensorType, TensorKind] | None:
     value = layer_inputs(call)
     if not is_dense_input(value):
@@ -98,7 +104,7 @@ def _recurrent(state_count: int) -> OperationRule:
     def rule(call: BoundCall) -> Value:
         found = _recurrent_input(call, 3)
         if found is None:
-            return read.tensor(None, None)
+            return _of_unknown_input(call)
         settings, input_type, kind = found
         units = settings.integer("units")
         batch, _ = _time_axes(settings, input_type.shape)
@@ -132,7 +138,7 @@ def _generic_rnn(call: BoundCall) -> Value:
     """`RNN(cell)`: sizes come from the cell's `state_size` and `output_size`."""
     found = _recurrent_input(call, None)
     if found is None:
-        return read.tensor(None, None)
+        return _of_unknown_input(call)
     settings, input_type, kind = found
     cell = call.configuration.get("cell")
     cells = read.elements(cell)
@@ -144,7 +150,8 @@ def _generic_rnn(call: BoundCall) -> Value:
         return UNKNOWN
     sequences = settings.truth("return_sequences", False)
     if units is None or sequences is None or (input_type.shape is not None and len(input_type.shape) != 3):
-        return read.tensor(None, None, kind)
+        # the states follow: how many is not known
+        return UNKNOWN if with_states else read.tensor(None, None, kind)
     batch, time = _time_axes(settings, input_type.shape)
     shape = _sequence(settings, batch, time, (units,)) if sequences else (batch, units)
     output = read.tensor(dtype, shape, kind)
@@ -220,7 +227,7 @@ def _conv_lstm(rank: int) -> OperationRule:
     def rule(call: BoundCall) -> Value:
         found = _recurrent_input(call, rank + 3)
         if found is None:
-            return read.tensor(None, None)
+            return _of_unknown_input(call)
         settings, input_type, kind = found
         dtype = settings.compute_dtype()
         shape = input_type.shape

@@ -40,7 +40,13 @@ from terra_refactor.tf_model.numpy_api.files import LOADED
 from terra_refactor.tf_model.ops.conversion import CONTENT_LIMIT
 from terra_refactor.tf_model.spec import BoundCall, ErrorKind, OperationError, OperationRule
 
-_OBJECTS: Final = (LibraryValue("builtins.object"), Constant("object"), Constant("O"))
+_OBJECTS: Final = (
+    LibraryValue("builtins.object"),
+    LibraryValue("numpy.object_"),
+    Constant("object"),
+    Constant("O"),
+)
+"""The dtype of arrays of objects. An object may be an array itself, and so may a sum of the items: nothing is known of such an array."""
 
 
 def _first(call: BoundCall) -> Value | None:
@@ -71,8 +77,7 @@ def _array(call: BoundCall) -> Value:
         # fields, most likely: a tuple is one item then, and no axis
         return array(None, None)
     if asked in _OBJECTS:
-        # its elements may differ in shape, and are no axis then
-        return array(None, () if shape == () else None)
+        return UNKNOWN
     content = content_of(value) if shape == given.shape and _keeps_content(given.dtype, dtype) else None
     return array(dtype, shape, content)
 
@@ -86,6 +91,8 @@ def _filled(default: DType | None) -> OperationRule:
 
     def rule(call: BoundCall) -> Value:
         shape = _new_shape(call.name, call.argument("shape"))
+        if call.argument("dtype") in _OBJECTS:
+            return UNKNOWN
         return array(dtype_setting(call, default), shape)
 
     return rule
@@ -110,6 +117,8 @@ def _new_shape(name: str, value: Value | None) -> Shape:
 def _full(call: BoundCall) -> Value:
     fill = array_operand(call.argument("fill_value")).type
     shape = _new_shape(call.name, call.argument("shape"))
+    if call.argument("dtype") in _OBJECTS:
+        return UNKNOWN
     return array(dtype_setting(call, fill.dtype), shape)
 
 

@@ -1,0 +1,176 @@
+"""What code does with one of many containers, with arrays of objects, and with states whose number is not known, proves nothing.
+
+Each program of `NO_ERRORS` runs in TensorFlow; beside it stands almost the same one, which fails there.
+"""
+
+from __future__ import annotations
+
+import pytest
+from analysis_support import analyze_text
+
+from terra_refactor.classify.decide import DecisionOptions
+from terra_refactor.classify.decision import Classification
+from terra_refactor.rules.rule import Severity
+
+START = """\
+import sys
+
+import numpy as np
+import tensorflow as tf
+
+NAMES = sys.argv[1:]
+IMAGES = tf.ones((2, 4, 8, 8, 3))
+"""
+LISTS = """
+groups = []
+for _ in range(12):
+    groups.append([])
+for name in NAMES:
+    groups[int(name)].append(tf.ones((3,)))
+"""
+CELLS = """
+layers = tf.keras.layers
+cells = layers.StackedRNNCells([layers.LSTMCell(8) for _ in range(2)])
+"""
+NO_ERRORS = {
+    "one of many lists is filled": f"{LISTS}\ntf.gather(groups[0], [0])[0, 0]\n",
+    "one of many lists in a dict is filled": """
+groups = {key: [] for key in "abcdefghijkl"}
+for name in NAMES:
+    groups[name].append(tf.ones((3,)))
+tf.gather(groups["a"], [0])[0, 0]
+""",
+    "one of many lists is filled, or a new one": """
+groups = {"a": [], "b": [], "c": [], "d": [], "e": [], "f": [], "g": [], "h": [], "i": [], "j": []}
+for name in NAMES:
+    groups.setdefault(name, []).append(tf.ones((3,)))
+tf.gather(groups["a"], [0])[0, 0]
+""",
+    "an array of arrays": """
+losses = np.empty(len(NAMES), dtype=object)
+for position, _ in enumerate(NAMES):
+    losses[position] = np.array([1.0, 2.0])
+print(np.mean(losses, axis=0)[0], losses.sum()[1], (losses + 1)[0][1])
+""",
+    "an array of given arrays": """
+print(np.array([np.ones(2), 3.0], dtype=object).sum()[0], np.full(2, None, dtype=object)[0])
+""",
+    "states of several cells": f"""{CELLS}
+output, first, second = layers.RNN(cells, return_state=True)(tf.ones((2, 5, 4)))
+output, a, b, c, d = layers.Bidirectional(layers.RNN(cells, return_state=True))(tf.ones((2, 5, 4)))
+""",
+    "states of cells that a graph unpacks": f"""{CELLS}
+rnn = layers.RNN(cells, return_state=True)
+
+
+@tf.function
+def step(x):
+    output, first, second = rnn(x)
+    return output
+
+
+step(tf.ones((2, 5, 4)))
+""",
+    "a wrapper of a layer without variables": """
+pooling = tf.keras.layers.GlobalAveragePooling2D()
+
+
+@tf.function
+def pooled(x):
+    return tf.keras.layers.TimeDistributed(pooling)(x)
+
+
+pooled(IMAGES)
+""",
+    "a layer that is given its mean": """
+def normalised(image):
+    return tf.keras.layers.Normalization(mean=[0.4, 0.4, 0.4], variance=[0.2, 0.2, 0.2])(image)
+
+
+tf.data.Dataset.from_tensor_slices(IMAGES).map(normalised)
+""",
+    "a graph that returns a dataset": """
+@tf.function
+def prepared(data):
+    return data.map(lambda x: x + 1.0).batch(2)
+
+
+tf.data.Dataset.from_tensor_slices(IMAGES).apply(prepared)
+""",
+}
+ERRORS = {
+    "one of many lists is filled behind it": LISTS.replace(
+        "for name", "tf.gather(groups[0], [0])[0, 0, 0]  # error\nfor name"
+    ),
+    "a known one of many lists is filled": """
+groups = []
+for _ in range(12):
+    groups.append([])
+groups[3].append(tf.ones((3,)))
+tf.gather(groups[3], [0])[0, 0, 0]  # error
+""",
+    "an array of numbers": """
+losses = np.empty(len(NAMES))
+np.mean(losses, axis=0)[0]  # error
+""",
+    "a layer without its states": f"""{CELLS}
+rnn = layers.RNN(layers.LSTMCell(8))
+
+
+@tf.function
+def step(x):
+    output, first, second = rnn(x)  # error
+    return output
+
+
+step(tf.ones((2, 5, 4)))
+""",
+    "a wrapped layer that each trace makes": """
+@tf.function
+def scaled(x):
+    return tf.keras.layers.TimeDistributed(tf.keras.layers.Dense(3))(tf.keras.layers.Dense(2)(x))  # error
+
+
+scaled(tf.ones((2, 3, 4)))
+""",
+    "a layer that is not given its mean": """
+def normalised(image):
+    return tf.keras.layers.Normalization()(image)  # error
+
+
+tf.data.Dataset.from_tensor_slices(IMAGES).map(normalised)
+""",
+}
+
+
+def errors_of(text: str) -> list[int]:
+    return sorted({finding.span.line for finding in analyze_text(text).findings if finding.severity is Severity.ERROR})
+
+
+@pytest.mark.parametrize("program", NO_ERRORS.values(), ids=NO_ERRORS)
+def test_what_is_not_known_proves_nothing(program: str) -> None:
+    assert errors_of(START + program) == []
+
+
+@pytest.mark.parametrize("program", ERRORS.values(), ids=ERRORS)
+def test_what_is_known_stays_an_error(program: str) -> None:
+    text = START + program
+    assert errors_of(text) == [n for n, line in enumerate(text.splitlines(), 1) if line.endswith("# error")]
+
+
+def test_no_function_becomes_a_graph_for_the_dataset_that_it_makes() -> None:
+    text = """\
+import tensorflow as tf
+
+
+def prepared(data, scale):
+    scale = tf.reduce_sum(tf.exp(scale)) * 2.0
+    return data.map(lambda x: x * scale).batch(2)
+
+
+for _ in range(3):
+    print(list(prepared(tf.data.Dataset.from_tensor_slices(tf.ones((4, 3))), tf.ones((3,)))))
+"""
+    decision = analyze_text(text, DecisionOptions(min_ops=0)).decision("prepared")
+    assert decision.classification is Classification.UNSAFE
+    assert any("returns a dataset" in each.message for each in decision.hazards)
