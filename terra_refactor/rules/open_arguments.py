@@ -15,7 +15,7 @@ from terra_refactor.domain.evidence import Evidence
 from terra_refactor.domain.value import TensorKind, TensorValue, UnknownValue, Value, members
 from terra_refactor.facts.records import Call, Fact, ItemRead, NameRead, Operation, Unpacked
 from terra_refactor.facts.view import ContextView, is_tensorflow_tensor
-from terra_refactor.ir.ids import OpId
+from terra_refactor.ir.ids import FunctionId, OpId
 from terra_refactor.rules.host_sources import is_host_source, is_unknown_call
 from terra_refactor.tf_model.spec import Trait
 
@@ -39,9 +39,7 @@ class OpenMeeting:
 
 def open_meetings(view: ContextView, symbols: frozenset[str]) -> Iterator[OpenMeeting]:
     """The operators, of these symbols, in which an argument of unknown type meets a tensor, each once."""
-    names = _open_parameters(view)
-    if not names or not _is_recorded(view):
-        return
+    names = _open_parameters(view) if _is_recorded(view) else frozenset()
     for fact in view.code.of_kind(Operation):
         if fact.symbol not in symbols:
             continue
@@ -72,16 +70,19 @@ def _open_parameters(view: ContextView) -> frozenset[str]:
         given = [member for value in each.values for member in members(value)]
         if each.evidence not in (Evidence.DATAFLOW, Evidence.USAGE) or not given or not all(map(_is_open, given)):
             continue
-        if any(map(_is_array, given)) or _is_of_host(view, each.name, 0):
+        if any(map(_is_array, given)) or _is_of_host(view, each.name, set()):
             found.add(each.name)
     return frozenset(found)
 
 
-def _is_of_host(view: ContextView, name: str, depth: int) -> bool:
+def _is_of_host(view: ContextView, name: str, seen: set[tuple[FunctionId, str]]) -> bool:
     """Whether some call brings what a buffer or a loader gives, or what an array's own method or index makes."""
+    if (view.function.id, name) in seen:
+        return False
+    seen.add((view.function.id, name))
     for caller, call in view.calls_of_function():
         given = None if call is None else caller.given_for(call, view.function, name)
-        if given is not None and _is_made_by_host(caller, given, depth):
+        if given is not None and _is_made_by_host(caller, given, seen):
             return True
     return False
 
@@ -90,11 +91,11 @@ _OF_ARRAYS = frozenset({"astype", "copy", "flatten", "ravel", "reshape", "squeez
 """Methods of arrays that tensors do not have."""
 
 
-def _is_made_by_host(view: ContextView, number: OpId, depth: int) -> bool:
+def _is_made_by_host(view: ContextView, number: OpId, seen: set[tuple[FunctionId, str]]) -> bool:
     for fact in view.behind(number, _parts):
         match fact:
-            case NameRead(name=name, is_local=True) if depth < _MAX_DEPTH and view.code.has_parameter(name):
-                found = _is_of_host(view, name, depth + 1)
+            case NameRead(name=name, is_local=True) if view.code.has_parameter(name):
+                found = _is_of_host(view, name, seen)
             case ItemRead(index=index):
                 found = view.all_of(index, _is_array)
             case Call() as call:
