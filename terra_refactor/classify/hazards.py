@@ -20,7 +20,8 @@ from terra_refactor.classify.decided_before import DecidedBefore, moved_function
 from terra_refactor.classify.each_context import EachContext
 from terra_refactor.classify.first_time import runs_first_time, written_through_call
 from terra_refactor.classify.keyed_creation import made_for_each
-from terra_refactor.classify.scratch import is_scratch, readers_outside
+from terra_refactor.classify.layer_losses import are_read_later
+from terra_refactor.classify.scratch import is_scratch
 from terra_refactor.classify.trace_counts import may_be_filled_before, sets_up_new_object
 from terra_refactor.domain.effect import Effect, EffectKind, EffectSite, RootKind
 from terra_refactor.domain.value import FunctionValue, TupleValue, members
@@ -468,10 +469,7 @@ class HazardMap:
             code = self.program.function(FunctionId(site.module, site.function))
             if position > 0 and code.name == "call" and effect.target.path.endswith(".losses"):
                 # Keras itself collects what `call` adds, once for each call of the layer: they are symbolic to whoever looks later
-                outer = FunctionId(chain[0].module, chain[0].function)
-                # (an attribute of that name which the program assigns is another one)
-                is_own = bool(self.codes.writers_of("losses"))
-                return is_own or not readers_outside(self.facts, self.codes, outer, "losses")
+                return not are_read_later(self.facts, self.codes, FunctionId(chain[0].module, chain[0].function))
             if position > 0 and self.is_hybrid(code.id) and self._assumption(effect) is None:
                 return True
             if position > 0 and code.name == "build" and code.kind is FunctionKind.METHOD:

@@ -548,7 +548,7 @@ RULES: Final[Mapping[str, OperationRule]] = {
     "math.prod": _product,
     **{f"operator.{name}": _folded(getattr(operator, name), UNKNOWN) for name in _OPERATORS},
     "operator.pow": _power,
-    **{f"bisect.{name}": _typed(UNKNOWN_INT) for name in ("bisect", "bisect_left", "bisect_right")},
+    **{f"bisect.{name}": _typed(UNKNOWN_INT) for name in ("bisect", "bisect_left")},
     "operator.index": _folded(operator.index, UNKNOWN_INT),
     "os.path.join": _folded(posixpath.join, UNKNOWN_STR),
     "os.path.basename": _folded(posixpath.basename, UNKNOWN_STR),
