@@ -278,10 +278,13 @@ def _may_change(
         # it calls the view's function itself: in a run that comes to it once, what it assigns before is what all of its calls see
         is_once = len(callers) == 1 and view.facts.contexts[callers[0].context].entry is EntryKind.MODULE
         return _comes_between(code, writes, calls) or not (is_once or code.function.kind is FunctionKind.MODULE)
-    if not callers:
-        return code.function.kind not in (FunctionKind.MODULE, FunctionKind.CLASS_BODY)
+    if code.function.kind in (FunctionKind.MODULE, FunctionKind.CLASS_BODY):
+        return False
     changing = with_all_callers(view.facts, (context.id for context in view.facts.contexts_of(function)))
-    return any(_call_comes_between(view, view.facts.contexts[each], changing, running) for each in sorted(running))
+    both = running & changing
+    if not both:
+        return True  # other code calls one and the other
+    return any(_call_comes_between(view, view.facts.contexts[each], changing, running) for each in sorted(both))
 
 
 def _call_comes_between(
