@@ -372,8 +372,8 @@ def _live_summaries(engine: Engine) -> tuple[list[Summary], frozenset[int]]:
         if summary.function.id not in entered:
             reach(summary)
     present = {summary.function.id for summary in reached.values()}
-    # what only an earlier round reached (a call that better knowledge ruled out) is still the best that is known of that function;
-    # so is a recursive call that an entry with better knowledge found
+    # a context that only an earlier round reached (a later round ruled the call out) is still the best information about its function;
+    # so is a recursive call that a later entry reuses
     latest = {
         summary.function.id: summary
         for summary in engine.contexts.summaries.values()

@@ -33,7 +33,7 @@ _Way: TypeAlias = tuple[EffectSite, tuple[FunctionId, ...]]
 _CONSTRUCTORS = frozenset(
     {"__init__", "__new__", "__post_init__", "build", "__setstate__", "__init_subclass__", "setUp", "setup_method"}
 )
-"""Methods that run before, not between, the calls of others of their object: what they write of it is not changed behind anybody's back."""
+"""Methods that run before the other methods of their object, never between two calls of them: writes to the object itself are no change."""
 
 _SHARED = (ObjectKind.CLASS, ObjectKind.MODULE, ObjectKind.CELL)
 _OF_CLASSES = (ObjectKind.INSTANCE, ObjectKind.CLASS)

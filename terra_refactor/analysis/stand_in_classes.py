@@ -1,4 +1,4 @@
-"""Classes of parameters that their function shows: those of objects that it makes where a caller gives none.
+"""Classes of parameters, inferred from the objects that the function creates when the caller passes none.
 
 Computes: the program class, from `rate or Rate()`, `Rate() if rate is None else rate`, `if rate is None: rate = Rate()` and from a default
 that is an object. Needs: the code of the function, the globals of its module. Gives: `class_shown`.

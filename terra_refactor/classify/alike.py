@@ -1,10 +1,10 @@
-"""Whether what a program was seen to have is there after an edit, too: then what was decided from that need not be decided again.
+"""Whether an edit leaves everything unchanged that decisions were made from: then the decisions stay valid.
 
 Computes: nothing of its own. Needs: what decisions about a changed program (one with extracted steps) were made from, and the states of
 the program itself before and after the edit. Gives: `Seen`, `Edited`, `is_alike`.
 
 How: an edit that gives all callers of a function the same as before (`SummaryStore.edited`) leaves every other context as it is, in any
-program that has the function in it and runs it in no other context. What is left of the edit is in the function itself: its values, its
+program that has the function in it and runs it in no other context. The rest of the edit is in the function itself: its values, its
 operations, and the numbers of these in what names its places. None of that may have been looked at.
 """
 
@@ -37,7 +37,7 @@ class Seen:
     executed: frozenset[FunctionId] = frozenset()
     """The functions of which contexts were run."""
     places: frozenset[FunctionId] = frozenset()
-    """The functions of which the decisions tell places or names."""
+    """The functions whose places or names the decisions contain."""
     share_of_steps: float = 0.0
     """The largest part of the analysis's budget that was used."""
     is_complete: bool = True
@@ -87,7 +87,7 @@ class Edited:
         self._facts = facts
 
     def before(self, about: Hashable) -> Hashable:
-        """What a question or look is about, with the numbers of the earlier state. KeyError if there were no such operations."""
+        """The subject of a question or look, with the operation numbers of the earlier state. KeyError if there were no such operations."""
         match about:
             case EffectSite():
                 return replace(about, op=self._op_before(FunctionId(about.module, about.function), about.op))
@@ -218,18 +218,18 @@ def _callers(facts: ProgramFacts, function: FunctionId, edited: Edited, *, now: 
 
 
 def _is_asked_the_same(before: HazardMap, now: HazardMap, old: ContextFacts, new: ContextFacts) -> bool:
-    """Whether what is asked about all contexts is answered in the same way for this one, but for the numbers of operations."""
+    """Whether each question about all contexts has the same answer for this one, up to the numbers of operations."""
     views = before.view_unnoted(old), now.view_unnoted(new)
     return all(_without_ops(question(views[0])) == _without_ops(question(views[1])) for question in QUESTIONS)
 
 
 def _without_ops(answer: object) -> object:
-    """What an answer has at each place; one that is no tuple has no places."""
+    """The part of an answer at each position; an answer that is no tuple has no positions."""
     return [each[0] for each in answer] if isinstance(answer, tuple) else answer
 
 
 def _has_same_code(before: HazardMap, now: HazardMap, edited: FunctionId) -> bool:
-    """Whether what is asked about the code of all functions is the same of an edited one: its imports, and that it makes no class."""
+    """Whether the questions about the code of all functions have the same answers for an edited one: its imports; it creates no class."""
     codes = before.whole_codes.of(edited), now.whole_codes.of(edited)
     old, new = ([(each.module, each.name, each.level) for each in code.of_kind(Imported)] for code in codes)
     return old == new and not any(code.of_kind(ClassMade) for code in codes)

@@ -35,7 +35,7 @@ class Renumbered(Protocol):
     """Numbers of operations in two states of a program."""
 
     def before(self, about: Hashable) -> Hashable:
-        """What a question or look is about, with the numbers of the earlier state. KeyError if there were no such operations."""
+        """The subject of a question or look, with the operation numbers of the earlier state. KeyError if there were no such operations."""
 
     def are_same(self, old: object, new: object, about: Hashable) -> bool:
         """Whether two answers about the same are equal, but for the numbers."""

@@ -69,5 +69,5 @@ class EachContext:
             yield kept.context, cast(_T, kept.answer)
 
     def end(self) -> None:
-        """Lets go of what only this state needs."""
+        """Releases the data that only this state needs."""
         self._earlier = {}

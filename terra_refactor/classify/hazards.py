@@ -172,7 +172,7 @@ class HazardMap:
         return self._each.ask(question, self.view_unnoted)
 
     def view_unnoted(self, context: ContextFacts) -> ContextView:
-        """The view of a context, for what is asked about all of them."""
+        """The view of a context, for questions about all contexts."""
         if self._notes is None:
             return self.view(context)
         outer, self._notes.looks = self._notes.looks, {}
@@ -468,7 +468,7 @@ class HazardMap:
         for position, site in enumerate(chain):
             code = self.program.function(FunctionId(site.module, site.function))
             if position > 0 and code.name == "call" and effect.target.path.endswith(".losses"):
-                # Keras itself collects what `call` adds, once for each call of the layer: they are symbolic to whoever looks later
+                # Keras collects the losses that `call` adds, once per call of the layer; after a trace they are symbolic tensors
                 return not are_read_later(self.facts, self.codes, FunctionId(chain[0].module, chain[0].function))
             if position > 0 and self.is_hybrid(code.id) and self._assumption(effect) is None:
                 return True

@@ -1,7 +1,7 @@
-"""Losses that layers add while they are called, and who reads them after the call.
+"""Losses that layers add during a call, and functions that read them after it.
 
-Computes: whether a function of the program reads the losses that a call of another one leaves in its layers: those of a trace are
-symbolic. Needs: which attributes functions read, effects. Gives: `are_read_later`. Ignores: programs that assign `losses` themselves.
+Computes: whether a function of the program reads the losses that a call of another one leaves in its layers; a traced call
+leaves symbolic tensors. Needs: attribute reads and effects. Gives: `are_read_later`. Ignores: programs that assign `losses` themselves.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ LOSSES = "losses"
 
 
 def are_read_later(facts: ProgramFacts, codes: Codes, outer: FunctionId) -> bool:
-    """Whether other code reads what a call of the function `outer` leaves in the losses of its layers."""
+    """Whether other code reads the losses that a call of the function `outer` leaves in its layers."""
 
     def reads(reader: FunctionId) -> bool:
         # `keras.losses` is a module, and a function that calls such layers itself reads what that leaves

@@ -151,10 +151,10 @@ def uses_of_open_sizes(view: ContextView, wanted: Set[Why], level: int = 0) -> I
                 found = True
                 yield use
     if not any(call.method in _SIZES_AT_RUN_TIME for call in view.code.of_kind(Call)):
-        # else it takes the size of the run where there is no static one, in code that eager calls do not come to
+        # otherwise the function falls back to the dynamic size, in a branch that eager calls do not reach
         for number, why in (*_tests_of_sizes(view, wanted, roots), *_tests_of_shapes(view, wanted, roots)):
             written = view.written(number)
-            message = f"a size is None while the graph is traced: {_BECAUSE[why]}; `{written}` says so there"
+            message = f"a size is None while the graph is traced: {_BECAUSE[why]}; `{written}` depends on it"
             holds = f"the result does not depend on `{written}`"
             yield SizeUse(number, message, why, (view, number), holds=holds)
     for call in view.code.of_kind(Call):
@@ -216,7 +216,7 @@ def _tests_of_sizes(view: ContextView, wanted: Set[Why], roots: int) -> Iterator
 
 
 def _tests_of_shapes(view: ContextView, wanted: Set[Why], roots: int) -> Iterator[tuple[OpId, Why]]:
-    """What a static shape says as a whole: `x.shape == (3,)`, `x.shape.num_elements()`, `x.shape.as_list()[0]`."""
+    """Questions to a whole static shape: `x.shape == (3,)`, `x.shape.num_elements()`, `x.shape.as_list()[0]`."""
 
     def of(value: Value) -> Why | None:
         if not isinstance(value, ShapeValue):

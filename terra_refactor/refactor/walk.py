@@ -34,10 +34,10 @@ _FIRST: Final = {
 
 
 class Walker:
-    """Calls `visit_<class of the node>` if there is one, for a node and all below it. Where it gives False, what is below is left out."""
+    """Calls `visit_<class of the node>`, if defined, for a node and its descendants. If it returns False, the descendants are skipped."""
 
     def walk(self, node: cst.CSTNode) -> None:
-        """Visit a node and what is below it."""
+        """Visit a node and its descendants."""
         method, parts = _of(type(node))
         visit: Callable[[Any], object] | None = getattr(self, method, None)
         if visit is not None and visit(node) is False:

@@ -102,7 +102,7 @@ def judge_trials(
     decide: Decide,
     cache: LoweringCache | None = None,
 ) -> tuple[FoundRegion, ...]:
-    """As `judge_regions`, of candidates that were found."""
+    """The decisions about candidates that `find_trials` has found; see `judge_regions`."""
     if not trials or len(trials) > MAX_CANDIDATES:
         return ()
     judged = _Judged(program, sources, decide, cache)
@@ -201,7 +201,7 @@ def _advance(trial: Trial, decision: Decision | None) -> None:
     hazards = {hazard.rule for hazard in decision.hazards if not hazard.assumed}
     if others and (decision.action is Action.ADD_TF_FUNCTION or hazards == {VARIABLE_CREATED.id}):
         # variables that an optimizer makes in a second trace are an error, and so are those of a network
-        made = _made_anew(trial, decision)
+        made = _made_each_call(trial, decision)
         in_loop = trial.candidate.loops and not made
         once = "each iteration of a loop" if in_loop else "each call of the function around"
         trial.reason = f"`{min(others)}` is another object in {once}"
@@ -262,7 +262,7 @@ def _advance(trial: Trial, decision: Decision | None) -> None:
 
 
 def _above_the_tape(trial: Trial, decision: Decision) -> frozenset[int]:
-    """The statements above the tape's that have hazards by what nobody knows, whatever else is held against the run.
+    """The statements above the tape's whose hazards come from unknown values, whatever else is held against the run.
 
     So have those that take lists apart of which NumPy gets the contents.
     """
@@ -360,7 +360,7 @@ def _other_objects(trial: Trial, decision: Decision) -> frozenset[str]:
     unknown = {each.name for each in decision.parameters if each.kind is ParameterValueKind.UNKNOWN}
     used = objects | (unknown & with_variables(trial.statements))
     found = used & trial.outliner.changing(trial.candidate) if trial.candidate.loops else set[str]()
-    found |= _made_anew(trial, decision)
+    found |= _made_each_call(trial, decision)
     if trial.placements[0] in (Placement.BESIDE, Placement.TOP):
         # nothing tells whether each call of the function around makes its own
         opaque = {each.name for each in decision.parameters if each.kind is ParameterValueKind.FUNCTION} | objects
@@ -369,8 +369,8 @@ def _other_objects(trial: Trial, decision: Decision) -> frozenset[str]:
     return frozenset(found) & frozenset(trial.region.inputs)
 
 
-def _made_anew(trial: Trial, decision: Decision) -> frozenset[str]:
-    """The networks and optimizers that each call of the function around may make, where the new function is not made anew with them."""
+def _made_each_call(trial: Trial, decision: Decision) -> frozenset[str]:
+    """The networks and optimizers that each call of the enclosing function may create, if the new function is not created with them."""
     if trial.placements[0] in (Placement.MODULE, Placement.NESTED):
         return frozenset()
     kinds = (ParameterValueKind.OBJECT, ParameterValueKind.UNKNOWN)

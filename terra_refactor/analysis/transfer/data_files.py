@@ -5,8 +5,9 @@ read of them; the numbers that a reader of it gets (lengths of lists, fields of 
 as their default (`dim.loaded`). Needs: `Program.data`. Gives: `DATA_FILES`, by canonical name, and functions for other operations on paths
 and texts. Ignores: files that the program writes, those with several candidates, and whatever is not among the given paths.
 
-The run may find another file there. So what depends on such a number is a warning that says so, and no branch is decided by one, except
-where only the run with the files as they stand is looked at (`Program.usual`): there short texts and all numbers are what the files hold.
+Another run may find another file. So a finding that depends on such a number is a warning that names it, and no branch is decided by
+one, except in the analysis of the run with the files as they stand (`Program.usual`), where short texts and all numbers are those of
+the files.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Built-in functions that ask an object of the program: `int(x)` runs its `__int__`, `str(x)` and `f"{x}"` its `__str__`.
 
-Computes: what the method gives, with its effects. Needs: class look-up, calls. Gives: `asked_of_object`, `note_array_of`, `format_object`,
+Computes: the method's result and side effects. Needs: class look-up, calls. Gives: `asked_of_object`, `note_array_of`, `format_object`,
 `as_index`.
 Ignores: `__hash__` and `__eq__`, which containers ask.
 """
@@ -60,7 +60,7 @@ def asked_of_object(site: Site, name: str, arguments: CallArguments) -> Value | 
 
 
 def note_array_of(site: Site, name: str, arguments: CallArguments) -> None:
-    """Runs the `__array__` of objects that NumPy or TensorFlow gets, for what it does besides."""
+    """Runs the `__array__` of objects that are passed to NumPy or TensorFlow, for its side effects."""
     if name.startswith(("numpy.", "tensorflow.", "keras.")):
         for value in (*arguments.positional, *(value for _, value in arguments.keywords)):
             for member in members(value):
@@ -68,7 +68,7 @@ def note_array_of(site: Site, name: str, arguments: CallArguments) -> None:
 
 
 def format_object(site: Site, value: Value) -> None:
-    """Runs what gives the text of an object, or of those in a tuple, for what it does besides."""
+    """Runs the method that formats an object, or each object in a tuple, for its side effects."""
     for member in members(value):
         if isinstance(member, TupleValue):
             for element in member.elements:

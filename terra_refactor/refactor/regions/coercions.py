@@ -100,7 +100,7 @@ def _use(
 
 
 def _same_use(node: ast.expr, parent: ast.AST) -> ast.expr | None:
-    """What is used as a node is: a part of it, or `1 - done`, which is the same of a flag before and after its conversion."""
+    """The parts of a node that are used in the same way: operands, and `1 - done`, which is equal before and after converting the flag."""
     match parent:
         case ast.Subscript(value=value, slice=ast.Slice() | ast.Tuple()) if value is node:
             return parent  # no item of a list, which is no array

@@ -231,7 +231,7 @@ def _without_start_values(alternatives: tuple[Value, ...]) -> tuple[Value, ...]:
 
 
 def _problem(view: ContextView, value: Value, depth: int) -> tuple[str, bool] | None:
-    """The returned values that are no tensors, and whether a graph returns them all the same, as tensors or as datasets of tensors."""
+    """The returned values that are not tensors, and whether a graph can still return them, as tensors or datasets of tensors."""
     if depth > 4:
         return None
     match value:

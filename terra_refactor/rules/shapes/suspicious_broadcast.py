@@ -236,7 +236,7 @@ def _gathered(view: ContextView, call: Call, name: str) -> str | None:
 
 
 def _may_choose_columns(count: Dim, columns: Dim) -> bool:
-    """Whether so many indices may choose among the columns, each once."""
+    """Whether that number of indices may select among the columns, each once."""
     known, most = eager(count), eager(columns)
     return isinstance(known, int) and not (isinstance(most, int) and known > most)
 

@@ -1,7 +1,7 @@
-"""What a partition of values into rows must be, in each of its five forms.
+"""Validity of a partition of values into rows, in each of its five forms.
 
-Computes: whether known numbers are one for so many values. Gives: `check_rows`. Source: `tf.RaggedTensor.from_row_lengths` and its kin with
-`validate=True`, TensorFlow 2.21. Ignores: partitions of which a number is unknown.
+Computes: whether known numbers are a valid partition of that many values. Gives: `check_rows`. Source: the factories of
+`tf.RaggedTensor` (`from_row_lengths` and the others) with `validate=True`, TensorFlow 2.21. Ignores: partitions with an unknown number.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def check_rows(call: BoundCall, values: Shape) -> None:
     """Checks the partition that a call gives for values of this shape.
 
     Raises:
-        OperationError: it fits no values, or not so many.
+        OperationError: it is no valid partition, or one of another number of values.
     """
     if call.argument("validate") == FALSE:
         return

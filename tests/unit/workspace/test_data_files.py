@@ -20,14 +20,6 @@ from terra_refactor.workspace.results import WorkspaceReport
 from terra_refactor.workspace.workspace import Options, analyze
 
 
-@pytest.fixture(name="folder")
-def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    folder = tmp_path / "project"
-    folder.mkdir()
-    monkeypatch.chdir(folder)
-    return folder
-
-
 def report(folder: Path, *, use_cache: bool = False) -> WorkspaceReport:
     options = Options(config=Config(jobs=1, cache_dir=str(folder.parent / "cache")), use_cache=use_cache)
     return analyze(["."], options)

@@ -17,14 +17,6 @@ from terra_refactor.workspace.data_files import read_data_file
 from terra_refactor.workspace.workspace import Options, analyze
 
 
-@pytest.fixture(name="folder")
-def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    folder = tmp_path / "project"
-    folder.mkdir()
-    monkeypatch.chdir(folder)
-    return folder
-
-
 def shapes(folder: Path, text: str) -> list[Finding]:
     (folder / "m.py").write_text(HEAD + text)
     options = Options(config=Config(jobs=1), use_cache=False)
