@@ -54,10 +54,12 @@ check: $(VENV)/installed lint types fast-tests
 format: $(VENV)/installed
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+	$(BIN)/python -m corpus.prose
 
 lint: $(VENV)/installed
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
+	$(BIN)/python -m corpus.prose --check
 	$(BIN)/python -m slotscheck -m terra_refactor --exclude-modules 'terra_refactor\.(.*__main__|runtime)'
 
 types: $(VENV)/installed

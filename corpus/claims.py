@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from corpus.index import proof_counts
+from corpus.prose import wrap
 from corpus.recorder.tables import claim, table
 from corpus.released import summary
 from corpus.released.commands import measured
@@ -54,7 +55,7 @@ def replaced(text: str, table: Sequence[str]) -> str:
     _, end, after = rest.partition(END)
     if not begin or not end:
         raise ValueError(f"no {BEGIN} and {END}")
-    return "\n".join([before + begin, *table, end + after])
+    return wrap("\n".join([before + begin, *table, end + after]))
 
 
 def projects() -> list[str]:

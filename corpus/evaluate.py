@@ -21,6 +21,7 @@ from typing import Any
 
 from corpus.beside import on_each_processor
 from corpus.expectations import Program, decisions_of, disagreements, programs, said
+from corpus.prose import wrap
 from corpus.recorder.tables import table as types_table
 from corpus.trying import SHARE, tried
 from terra_refactor.config import Config
@@ -294,7 +295,7 @@ def page(data: dict[str, Any]) -> str:
     lines += ["", "## Where the analysis and the reviewer disagree", ""]
     told = [each for _, entry in everything for each in entry["disagreements"]]
     lines += [f"- {_cell(each)}" for each in told] or ["Nowhere."]
-    return "\n".join(lines) + "\n"
+    return wrap("\n".join(lines) + "\n")
 
 
 def _summary(

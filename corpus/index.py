@@ -16,6 +16,7 @@ from types import ModuleType
 
 from corpus.expectations import programs
 from corpus.messages import message_programs
+from corpus.prose import wrap
 from corpus.released.manifest import CORPUS, packages
 from corpus.shape_bugs import shape_bugs
 from terra_refactor.rules.registry import all_rules
@@ -38,7 +39,7 @@ def write_index() -> int:
 def index() -> str:
     """The page."""
     parts = [_head(), _programs(), _hazards(), _shape_bugs(), _messages(), _co_execution(), _typed(), _packages()]
-    return "\n\n".join("\n".join(part) for part in parts) + "\n"
+    return wrap("\n\n".join("\n".join(part) for part in parts) + "\n")
 
 
 def _head() -> list[str]:

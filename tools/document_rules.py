@@ -17,6 +17,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from corpus.messages import MessageProgram, message_programs
+from corpus.prose import wrap
 from terra_refactor.rules.explain import kind_in_words
 from terra_refactor.rules.registry import all_rules, families
 from terra_refactor.rules.rule import Rule, RuleKind
@@ -107,7 +108,7 @@ def _page(rule: Rule) -> str:
         "## Suppress",
         f"On one line: `# terra: ignore[{rule.id}]`, followed by the reason. See [Configuration](../configuration.md).",
     ]
-    return "\n\n".join(part.strip() for part in parts) + "\n"
+    return wrap("\n\n".join(part.strip() for part in parts) + "\n")
 
 
 def _code(sample: str) -> str:
@@ -128,7 +129,7 @@ def _index(rules: Mapping[str, Rule]) -> str:
             for rule in rules.values()
             if rule.id.startswith(prefix)
         ]
-    return "\n".join(lines) + "\n"
+    return wrap("\n".join(lines) + "\n")
 
 
 def _messages(rules: Mapping[str, Rule]) -> str:
@@ -150,7 +151,7 @@ def _messages(rules: Mapping[str, Rule]) -> str:
             group = kind
             lines += ["", f"## {kind}"]
         lines += ["", f"### {_title(program.message)}", "", *_message(program, rules)]
-    return "\n".join(lines) + "\n"
+    return wrap("\n".join(lines) + "\n")
 
 
 def _group(message: str) -> str:
@@ -175,8 +176,8 @@ def _message(program: MessageProgram, rules: Mapping[str, Rule]) -> list[str]:
     lines += ["```python", program.code.rstrip("\n"), "```", ""]
     for number in dict.fromkeys(rule for _, rule in program.marks):
         cure = " ".join((rules[number].cure or "").split())
-        lines.append(f"[{number} {rules[number].name}]({number}.md): {cure}")
-    return lines
+        lines += [f"[{number} {rules[number].name}]({number}.md): {cure}", ""]
+    return lines[:-1]
 
 
 if __name__ == "__main__":

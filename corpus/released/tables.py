@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from corpus.prose import wrap
 from corpus.released import summary
 from corpus.released.commands import measured
 from corpus.released.manifest import Package, packages
@@ -33,7 +34,7 @@ def page() -> str:
     rows = [(package, found) for package in packages() if (found := summary.read(package.key)) is not None]
     numbers = measured()
     parts = [_head(), _totals(rows), _each(rows), _reasons(rows), _costs(rows, numbers), _suites(rows, numbers), _whole(numbers)]
-    return "\n\n".join("\n".join(part) for part in parts) + "\n"
+    return wrap("\n\n".join("\n".join(part) for part in parts) + "\n")
 
 
 def _head() -> list[str]:

@@ -1,0 +1,121 @@
+"""Wraps the prose of Markdown pages at 100 columns.
+
+Computes: pages whose paragraphs and list items fit. Needs: the files that git knows. Gives: `wrap`, for
+what writes pages. Ignores: code, tables, headings, HTML, front matter,
+and what one word alone makes too long.
+
+Run as `python -m corpus.prose [--check] [FILE...]` (or by `make format` and `make lint`); without files, all pages that
+people read.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+WIDTH = 100
+# Texts that are input of tests, and not read as pages.
+IGNORED = re.compile(r"tests/|corpus/demo/")
+# `code` and the text of links stay on one line where they fit.
+_UNBROKEN = re.compile(r"`[^`\n]+`|\[[^\]\n]*\]\([^)\n]*\)")
+_SPACE = "\N{SYMBOL FOR SPACE}"
+_ITEM = re.compile(r"(\s*)((?:[-*+]|\d+[.)])\s+|(?:>\s?)+)?")
+_OTHER = re.compile(r"\s*(\||#|<|!!!|\?\?\?|===|\[[^\]]+\]:|!\[|---|```|~~~)")
+# What Markdown would take for a list, a heading or a quotation at the beginning of a line.
+_MARKER = re.compile(r"([-*+>]|#+|\d+[.)]|=+)$")
+
+
+def pages() -> list[Path]:
+    """The Markdown files of the project that are read as pages."""
+    listed = subprocess.run(["git", "ls-files", "*.md"], cwd=ROOT, capture_output=True, text=True, check=True)
+    return [ROOT / name for name in listed.stdout.split("\n") if name and not IGNORED.match(name)]
+
+
+def wrap(text: str) -> str:
+    """`text` with each paragraph and list item that has a longer line than `WIDTH` broken anew.
+
+    Other paragraphs keep their line breaks.
+    """
+    return "\n".join(line for block, prose in _blocks(text) for line in (_wrapped(block) if prose else block))
+
+
+def _blocks(text: str) -> Iterator[tuple[list[str], bool]]:
+    """The lines of `text`, by paragraph and list item; every other line alone, and whether it is prose."""
+    paragraph: list[str] = []
+    fence = ""
+    for line in text.split("\n"):
+        mark = re.match(r"\s*(```+|~~~+)", line)
+        verbatim = bool(fence or mark or _OTHER.match(line)) or not line.strip()
+        if mark is not None and (not fence or mark[1].startswith(fence)):
+            fence = "" if fence else mark[1]
+        if paragraph and (verbatim or _ITEM.match(line)[2]):  # type: ignore[index]
+            yield paragraph, True
+            paragraph = []
+        if verbatim:
+            yield [line], False
+        else:
+            paragraph.append(line)
+    if paragraph:
+        yield paragraph, True
+
+
+def _wrapped(block: list[str]) -> list[str]:
+    first = block[0]
+    broken_on_purpose = any(line.endswith(("  ", "\\")) for line in block)
+    if all(len(line) <= WIDTH for line in block) or broken_on_purpose:
+        return block
+    initial = _ITEM.match(first)[0]  # type: ignore[index]
+    quoted = initial.lstrip().startswith(">")
+    rest = [line.lstrip("> ") if quoted else line.strip() for line in block[1:]]
+    if quoted:
+        subsequent = initial
+    elif rest:
+        subsequent = block[1][: len(block[1]) - len(block[1].lstrip())]
+    else:
+        subsequent = " " * len(initial)
+    text = " ".join([first[len(initial) :].strip(), *rest])
+    lines = textwrap.wrap(
+        _UNBROKEN.sub(lambda found: found[0].replace(" ", _SPACE), text),
+        WIDTH,
+        initial_indent=initial,
+        subsequent_indent=subsequent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    return _without_markers([line.replace(_SPACE, " ") for line in lines], len(subsequent))
+
+
+def _without_markers(lines: list[str], indent: int) -> list[str]:
+    """`lines`, none of which begins with a marker: that word stays with the line before."""
+    done = lines[:1]
+    for line in lines[1:]:
+        word, _, rest = line[indent:].partition(" ")
+        if not _MARKER.match(word):
+            done.append(line)
+            continue
+        done[-1] += f" {word}"
+        if rest:
+            done.append(line[:indent] + rest)
+    return done
+
+
+def main(arguments: list[str]) -> int:
+    """Wrap the pages, or with `--check` only name those that are not wrapped; the exit code."""
+    check = "--check" in arguments
+    chosen = [Path(name) for name in arguments if name != "--check"] or pages()
+    texts = {path: path.read_text(encoding="utf-8") for path in chosen}
+    stale = {path: after for path, text in texts.items() if (after := wrap(text)) != text}
+    for path, after in stale.items():
+        print(f"{path}: prose longer than {WIDTH} columns{'; run make format' if check else ', wrapped'}")
+        if not check:
+            path.write_text(after, encoding="utf-8")
+    return int(check and bool(stale))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
