@@ -87,7 +87,7 @@ def results(folder: str) -> list[str]:
     released = {package.name: found for package in packages() if (found := summary.read(package.key))}
     rows = [
         _agreement(evaluation),
-        ("types, held against what was recorded when programs ran", claim(), f"`python -m corpus types`: [accuracy]({folder}accuracy.md)"),
+        ("types, compared with those recorded while programs ran", claim(), f"`python -m corpus types`: [accuracy]({folder}accuracy.md)"),
         _speed(evaluation, folder),
         _hazards(),
         _shape_bugs(),
@@ -96,7 +96,7 @@ def results(folder: str) -> list[str]:
         *_shim(folder),
     ]
     return [
-        "| what was tried | result | command |",
+        "| measured on | result | command |",
         "|---|---|---|",
         *(f"| {what} | {result} | {command} |" for what, result, command in rows),
     ]
@@ -106,8 +106,8 @@ def _agreement(evaluation: Mapping[str, Any]) -> tuple[str, str, str]:
     functions = sum(entry["functions"] for entry in evaluation.values())
     safety, action = (sum(entry["kinds"][kind] for entry in evaluation.values()) for kind in ("safety", "action"))
     return (
-        f"{len(evaluation)} programs, {functions} functions, a reviewer's judgement of each",
-        f"{safety} called safe that are not; same action for {functions - action} ({100 * (functions - action) / functions:.1f}%)",
+        f"{len(evaluation)} programs with {functions} functions, compared with a reviewer's judgement",
+        f"{safety} wrongly called safe; same action for {functions - action} ({100 * (functions - action) / functions:.1f}%)",
         "`python -m corpus agree`",
     )
 
@@ -121,8 +121,8 @@ def _speed(evaluation: Mapping[str, Any], folder: str) -> tuple[str, str, str]:
         function["speedup"] for entry in changed for function in entry["functions"].values() if function.get("speedup")
     ]
     return (
-        f"the {len(run)} of them that were run, before and after the changes",
-        f"{different} of {len(changed)} that change do something else; whole programs {ratio:.1f}× as fast, changed functions {_geometric(calls):.1f}× (geometric means)",
+        f"{len(run)} of these programs, run before and after the changes",
+        f"{different} of {len(changed)} changed programs behave differently; whole programs {ratio:.1f}× as fast, changed functions {_geometric(calls):.1f}× (geometric means)",
         f"`python -m corpus evaluate`: [evaluation]({folder}evaluation.md)",
     )
 
@@ -130,8 +130,8 @@ def _speed(evaluation: Mapping[str, Any], folder: str) -> tuple[str, str, str]:
 def _hazards() -> tuple[str, str, str]:
     bad, fine = proof_counts()
     return (
-        f"{bad} small programs with a hazard at a marked line, {fine} that look like them and are right",
-        "each mark is reported, and nothing else; TensorFlow runs them eagerly and as graphs, and is the judge",
+        f"{bad} small programs with a hazard at a marked line, {fine} similar ones without a hazard",
+        "every mark is reported, and nothing else; TensorFlow runs each program eagerly and as a graph",
         "`pytest tests/proof`",
     )
 
@@ -139,8 +139,8 @@ def _hazards() -> tuple[str, str, str]:
 def _shape_bugs() -> tuple[str, str, str]:
     bugs = shape_bugs()
     return (
-        f"{len(bugs)} shape bugs, {sum(bug.silent for bug in bugs)} of them silent, broken and fixed",
-        "each is found at its line, nothing is reported on the fixed programs",
+        f"{len(bugs)} programs with a shape bug ({sum(bug.silent for bug in bugs)} silent ones), and the corrected programs",
+        "every bug is reported at its line, nothing on the corrected programs",
         "`pytest tests/corpus/test_shape_bugs.py`",
     )
 
@@ -149,7 +149,7 @@ def _released(released: Mapping[str, Summary], folder: str) -> tuple[str, str, s
     candidates, refactored = _candidates(released), _refactored(released)
     lines = sum(found["lines"] for found in released.values())
     return (
-        f"{len(released)} packages as released, {lines:,} lines",
+        f"{len(released)} released packages, {lines:,} lines",
         f"{refactored:,} of {candidates:,} candidate functions refactored ({100 * refactored / candidates:.1f}%), {_seconds(released):.2f} CPU seconds per thousand lines",
         f"`python -m corpus fetch`, `analyze`: [packages]({folder}packages.md)",
     )
@@ -163,8 +163,8 @@ def _suites(folder: str) -> list[tuple[str, str, str]]:
     worse = sum(len({test for level in levels for test in level["worse"]}) for levels in run)
     return [
         (
-            f"the own tests of {len(run)} of these packages, after all changes of each level",
-            f"{worse} of {passed:,} tests that passed before fail",
+            f"the test suites of {len(run)} of these packages, before and after all changes of each level",
+            f"{worse} of {passed:,} passing tests fail afterwards",
             f"`python -m corpus refactor`: [packages]({folder}packages.md)",
         )
     ]
@@ -188,7 +188,7 @@ def _told(speeds: Sequence[float]) -> str:
 
 
 def shim_speeds(page: str) -> dict[str, list[float]]:
-    """How many times as fast as eager the shim made each program, by the programs' size, as docs/benchmarks.md says."""
+    """Speed-up of the shim over eager execution for each program, by size, read from docs/benchmarks.md."""
     found: dict[str, list[float]] = {}
     column = 0
     for line in page.partition("<!-- coexec: begin -->")[2].partition("<!-- coexec: end -->")[0].splitlines():
@@ -224,13 +224,13 @@ def peers() -> list[str]:
         "|---|---|---|",
         f"| Hybridize Functions: projects | 19, with 132 thousand lines | {len(released)} packages, with {sum(found['lines'] for found in released.values()) // 1000} thousand lines |",
         f"| candidate functions | 766 | {candidates:,} |",
-        f"| keep their meaning as a graph, whether that pays or not | | {_of_class(released, 'safe'):,} ({100 * _of_class(released, 'safe') / candidates:.1f}%), and {_of_class(released, 'speculative'):,} under assumptions |",
+        f"| safe as a graph, whether or not it pays | | {_of_class(released, 'safe'):,} ({100 * _of_class(released, 'safe') / candidates:.1f}%), and {_of_class(released, 'speculative'):,} under assumptions |",
         f"| refactored | 326 (42.6%) | {sum(by_level.values()):,} ({100 * share:.1f}%): {by_level['safe']} safe, {by_level['speculative']:,} speculative, {by_level['coexec']} with the shim |",
         f"| speed | 2.16× on average, on performance tests | {statistics.mean(ratios):.2f}× on average ({_geometric(ratios):.2f}× geometric) for {len(ratios)} whole programs, traces included |",
         f"| same meaning afterwards | | recorded and compared: {sum(entry['difference'] is not None for entry in changed)} of {len(changed)} programs differ |",
-        f"| Pythia: shape bugs found | 11 of 14, at a precision of 84.62% | {len(bugs)} of {len(bugs)} of our own gallery, without a false report on it |",
+        f"| Pythia: shape bugs found | 11 of 14, at a precision of 84.62% | {len(bugs)} of {len(bugs)} of our own collection, without a false report |",
         f"| Terra: programs faster than eager | 10 of 10 | {shim} |",
-        f"| programs that a plain `tf.function` fails on or changes | 5 of 10 (AutoGraph) | {_wrong_as_functions()} |",
+        f"| programs that fail or differ with a plain `tf.function` | 5 of 10 (AutoGraph) | {_wrong_as_functions()} |",
     ]
 
 
@@ -240,7 +240,7 @@ def _wrong_as_functions() -> str:
         for entry in tomllib.loads((ROOT / "corpus" / "coexec" / "tf_function.toml").read_text(encoding="utf-8")).values()
     ]
     raises, differs = outcomes.count("raises"), outcomes.count("differs")
-    return f"{raises + differs} of {len(outcomes)}: {raises} raise, {differs} differ in silence"
+    return f"{raises + differs} of {len(outcomes)}: {raises} raise, {differs} differ silently"
 
 
 def _candidates(released: Mapping[str, Summary]) -> int:

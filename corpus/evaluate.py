@@ -44,7 +44,7 @@ KINDS = ("safety", "class", "action", "type", "precision")
 
 
 def evaluate(names: Sequence[str], rounds: int) -> int:
-    """Run, measure, write. Gives 1 if a program was broken or changed."""
+    """Runs, measures, and writes the page. Returns 1 if a program is broken or behaves differently."""
     data = json.loads(NUMBERS.read_text()) if NUMBERS.exists() else {"programs": {}}
     chosen = [program for program in programs() if not names or program.name in names]
     longest = sorted(chosen, key=lambda program: _spent(data["programs"].get(program.name, {})), reverse=True)
@@ -63,7 +63,7 @@ def evaluate(names: Sequence[str], rounds: int) -> int:
 
 
 def _spent(entry: dict[str, Any]) -> float:
-    """About how long a program was compared and tried the last time, in runs of it: the longest comes first, else it may be alone at the end."""
+    """Estimated time of a program, from its last evaluation. The longest program is started first."""
     seconds = max(entry.get(level, {}).get("seconds", [TYPICAL])[0] for level in LEVELS)
     return float(seconds) * (2 + len(entry.get("tried", ())))
 
@@ -88,7 +88,7 @@ def try_all(names: Sequence[str]) -> int:
 
 
 def write_page(data: dict[str, Any]) -> int:
-    """Compare the analysis of now with the reviewers, and write the page from the numbers that there are. Gives 1 if a program was broken."""
+    """Compares the current analysis with the reviewers, and writes the page from the stored numbers. Returns 1 if a program was broken."""
     kept = {program.name: data["programs"].get(program.name, {}) | agreement(program) for program in programs()}
     data["programs"] = kept
     NUMBERS.write_text(json.dumps(data, indent=1, sort_keys=True) + "\n")
@@ -100,7 +100,7 @@ def write_page(data: dict[str, Any]) -> int:
 
 
 def renew_page() -> None:
-    """Write the page from the numbers that there are, and nothing else."""
+    """Writes the page from the stored numbers, without measuring."""
     PAGE.write_text(page(json.loads(NUMBERS.read_text(encoding="utf-8"))), encoding="utf-8")
 
 
@@ -240,10 +240,10 @@ def page(data: dict[str, Any]) -> str:
         "Written by `python -m corpus evaluate`; the numbers are in `evaluation.json`. "
         f"TensorFlow {machine['tensorflow']}, Python {machine['python']}, {machine['processors']} processors, no GPU, {machine['date']}.",
         "",
-        "The programs are in `corpus/programs`; each is run before and after all changes of a level are made, in processes of their own. "
-        "*The same* means: exit code, output, global variables at the end, and every compared call of every changed function agree "
-        "(docs/verify.md says how). Times are medians of paired runs without the import of TensorFlow; *speed-up* is the time before by "
-        "the time after, tracing included for programs and left out for single calls. Programs have two: by the clock, and by processor "
+        "The programs are in `corpus/programs`; each runs before and after all changes of a level, in separate processes. "
+        "*The same* means that exit code, output, global variables at the end, and every compared call of every changed function agree "
+        "([how they are compared](verify.md#how-it-compares)). Times are medians of paired runs without the import of TensorFlow; *speed-up* is the time before divided by "
+        "the time after, including tracing for programs, and without it for single calls. Programs have two speed-ups: in wall time, and in processor "
         "time (of all threads), which other work on the machine disturbs less"
         + (f"; the machine was busy (load {machine['load']})." if machine.get("load", 0) > 1.5 else "."),
         "",
@@ -252,7 +252,7 @@ def page(data: dict[str, Any]) -> str:
         *([f"Not run yet: {', '.join(unmeasured)}.", ""] if unmeasured else []),
         "## Programs",
         "",
-        "| program | level | changed | result | seconds before | after | speed-up | by processor time |",
+        "| program | level | changed functions | result | seconds before | after | speed-up | in processor time |",
         "|---|---|---:|---|---:|---:|---:|---:|",
     ]
     for name, entry in entries:
@@ -269,7 +269,7 @@ def page(data: dict[str, Any]) -> str:
         "",
         "## Changed functions",
         "",
-        "At `speculative`, which holds those of `safe`. A call's time is the median of all calls of a run that trace nothing.",
+        "At `speculative`, which includes those of `safe`. The time of a call is the median of all calls that trace nothing.",
         "",
         "| function | result | calls | ms a call before | after | speed-up | tracing, s |",
         "|---|---|---:|---:|---:|---:|---:|",
@@ -312,9 +312,9 @@ def _summary(
         cpu = [ratio for each in changed if (ratio := _cpu_ratio(each)) is not None]
         slower = [sum(ratio < 1 / SLOWER for ratio in kind) for kind in (ratios, cpu)]
         lines.append(
-            f"| `--level {level}` | {len(changed)} programs changed, {broken} of them broken or different, slower by more than 5%: {slower[0]} by the clock, "
-            f"{slower[1]} by processor time; speed-up of whole programs {_ratio(_geometric(ratios))} by the clock, "
-            f"{_ratio(_geometric(cpu))} by processor time (geometric means) |"
+            f"| `--level {level}` | {len(changed)} programs changed, {broken} of them broken or different, slower by more than 5%: {slower[0]} in wall time, "
+            f"{slower[1]} in processor time; speed-up of whole programs {_ratio(_geometric(ratios))} in wall time, "
+            f"{_ratio(_geometric(cpu))} in processor time (geometric means) |"
         )
     speedups = [
         function["speedup"]
@@ -334,22 +334,22 @@ def _summary(
     )
     lines += _paying_by_trying(entries)
     agreed = functions - kinds["action"]
-    lines.append(f"| called safe, unsafe to the reviewer | {kinds['safety']} of {functions} functions |")
-    lines.append(f"| called unsafe, safe to the reviewer | {kinds['class']} |")
+    lines.append(f"| called safe, but unsafe for the reviewer | {kinds['safety']} of {functions} functions |")
+    lines.append(f"| called unsafe, but safe for the reviewer | {kinds['class']} |")
     lines.append(f"| agreement on the action | {agreed} of {functions} ({100 * agreed / functions:.1f}%) |" if functions else "")
-    lines.append(f"| parameter types that contradict the reviewer's / that are less precise | {kinds['type']} / {kinds['precision']} |")
+    lines.append(f"| parameter types that contradict the reviewer / that are less precise | {kinds['type']} / {kinds['precision']} |")
     return lines
 
 
 def _tried(entries: Sequence[tuple[str, dict[str, Any]]]) -> list[str]:
     """The functions that are left alone and were decorated, each alone."""
     lines = [
-        "## Tried, and left alone",
+        "## Unchanged functions, tried as graphs",
         "",
-        f"With all changes of `speculative` made, each function that the program still spends {100 * SHARE:.0f}% of its time in (callees included, outside of graphs) was "
-        "decorated, alone. *Pays*: the program does the same, and takes less processor time by more than that. Where it fails, or takes no less in a first run, nothing more is tried.",
+        f"This checks whether the tool misses functions that would pay. After all changes of `speculative`, each remaining function that takes at least {100 * SHARE:.0f}% of the program's time "
+        f"(with callees, outside of graphs) was decorated alone. *Pays* means that the program behaves the same and takes more than {100 * SHARE:.0f}% less processor time. A function is not measured again if the program fails, or is not faster in the first run.",
         "",
-        "| function | the analysis | share of the time | processor time, before by after | pays |",
+        "| function | class | share of the time | speed-up in processor time | pays |",
         "|---|---|---:|---:|---|",
     ]
     for name, entry in entries:
@@ -361,7 +361,7 @@ def _tried(entries: Sequence[tuple[str, dict[str, Any]]]) -> list[str]:
 
 
 def _paying_by_trying(entries: Sequence[tuple[str, dict[str, Any]]]) -> list[str]:
-    """The row about the functions that would pay: those converted whose calls save more than their traces cost, and those of `_tried`."""
+    """The row about functions that pay: converted ones whose calls save more than their traces cost, and those found by trying."""
     converted = {
         level: sum(_saves(function) for _, entry in entries if "tried" in entry for function in entry[level]["functions"].values())
         for level in LEVELS
@@ -371,7 +371,7 @@ def _paying_by_trying(entries: Sequence[tuple[str, dict[str, Any]]]) -> list[str
     if not total:
         return []
     return [
-        f"| functions that pay, by trying | {total}; converted at `safe`: {converted['safe']}, at `speculative`: {converted['speculative']} "
+        f"| functions that pay when tried (below) | {total}; converted at `safe`: {converted['safe']}, at `speculative`: {converted['speculative']} "
         f"({100 * converted['speculative'] / total:.0f}%) |"
     ]
 

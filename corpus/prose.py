@@ -26,6 +26,7 @@ _UNBROKEN = re.compile(r"`[^`\n]+`|\[[^\]\n]*\]\([^)\n]*\)")
 _SPACE = "\N{SYMBOL FOR SPACE}"
 _ITEM = re.compile(r"(\s*)((?:[-*+]|\d+[.)])\s+|(?:>\s?)+)?")
 _OTHER = re.compile(r"\s*(\||#|<|!!!|\?\?\?|===|\[[^\]]+\]:|!\[|---|```|~~~)")
+_NESTING = re.compile(r"!!!|\?\?\?|===")
 # What Markdown would take for a list, a heading or a quotation at the beginning of a line.
 _MARKER = re.compile(r"([-*+>]|#+|\d+[.)]|=+)$")
 
@@ -48,9 +49,13 @@ def _blocks(text: str) -> Iterator[tuple[list[str], bool]]:
     """The lines of `text`, by paragraph and list item; every other line alone, and whether it is prose."""
     paragraph: list[str] = []
     fence = ""
+    nested = False  # indented lines belong to a list item, an admonition or a tab, and are not code
     for line in text.split("\n"):
         mark = re.match(r"\s*(```+|~~~+)", line)
-        verbatim = bool(fence or mark or _OTHER.match(line)) or not line.strip()
+        if line.strip() and not line.startswith(" "):
+            nested = bool(_ITEM.match(line)[2] or _NESTING.match(line))  # type: ignore[index]
+        code = line.startswith("    ") and not nested and not paragraph
+        verbatim = bool(fence or mark or code or _OTHER.match(line)) or not line.strip()
         if mark is not None and (not fence or mark[1].startswith(fence)):
             fence = "" if fence else mark[1]
         if paragraph and (verbatim or _ITEM.match(line)[2]):  # type: ignore[index]

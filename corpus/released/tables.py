@@ -41,21 +41,21 @@ def _head() -> list[str]:
     return [
         "# Released packages",
         "",
-        "Decisions and changes on TensorFlow packages as their authors released them, well-known and little-known ones.",
+        "Decisions and changes on released TensorFlow packages, both well-known and little-known ones.",
         "Written by `python -m corpus report`; do not edit.",
         "",
         "```console",
         "$ python -m corpus fetch       # the packages of corpus/packages.toml, pinned by digest; none of their code is run",
-        "$ python -m corpus analyze     # analyses, refactors copies, checks both, and compares with the committed results (--renew)",
-        "$ python -m corpus refactor    # their test suites before and after all changes",
-        "$ python -m corpus accuracy    # the types recorded in their test suites, compared with the analysis",
-        "$ python -m corpus report      # this page",
-        "$ python -m corpus all         # these, and the rest of the evaluation",
+        "$ python -m corpus analyze     # analyses, refactors copies, and compares with the committed results (--renew writes them)",
+        "$ python -m corpus refactor    # runs their test suites before and after all changes",
+        "$ python -m corpus accuracy    # compares the types recorded in their test suites with the analysis",
+        "$ python -m corpus report      # writes this page",
+        "$ python -m corpus all         # all of these, and the rest of the evaluation",
         "```",
         "",
-        "A **candidate** is a function (no lambda) outside of tests that is a `tf.function`, or that has a parameter that is, or contains, a tensor or a variable. A candidate is **refactored** if it gets",
-        "an action; it counts at the lowest `--level` at which `fix` makes it. All other candidates are **refused**, for the first",
-        "rule that makes them unsafe or for the reason that the report gives. The tables of candidates and reasons are reproducible.",
+        "A **candidate** is a function outside of tests (no lambda) that is a `tf.function`, or that has a tensor or variable as a parameter or in one. A candidate is **refactored** if the tool proposes",
+        "an action; it counts at the lowest `--level` at which `fix` makes the change. All other candidates are **refused**, for the first",
+        "rule that makes them unsafe or for the reason in the report. The tables of candidates and reasons are reproducible.",
     ]
 
 
@@ -69,27 +69,27 @@ def _totals(rows: Sequence[tuple[Package, Summary]]) -> list[str]:
             actions.update({action: len(names) for action, names in found["refactored"][level].items()})
     hybrid = sum(found["candidates"]["tf_function_already"] for _, found in rows)
     return [
-        "## In all",
+        "## Totals",
         "",
         "| | |",
         "|---|---:|",
         f"| packages | {len(rows)} |",
         f"| lines | {sum(found['lines'] for _, found in rows):,} |",
-        f"| functions (lambdas and tests among them) | {sum(found['functions'] for _, found in rows):,} |",
+        f"| functions (with lambdas and tests) | {sum(found['functions'] for _, found in rows):,} |",
         f"| candidates | {candidates:,} |",
         f"| of these `tf.function` already | {hybrid:,} |",
         *(f"| {name} as a graph | {by_class[name]:,} ({_share(by_class[name], candidates)}) |" for name in summary.CLASSES),
         f"| refactored at `safe` | {at['safe']:,} ({_share(at['safe'], candidates)}) |",
-        f"| refactored at `speculative`, besides | {at['speculative']:,} ({_share(at['speculative'], candidates)}) |",
-        f"| refactored at `coexec`, besides | {at['coexec']:,} ({_share(at['coexec'], candidates)}) |",
-        f"| refactored in all | {sum(at.values()):,} ({_share(sum(at.values()), candidates)}) |",
+        f"| in addition at `speculative` | {at['speculative']:,} ({_share(at['speculative'], candidates)}) |",
+        f"| in addition at `coexec` | {at['coexec']:,} ({_share(at['coexec'], candidates)}) |",
+        f"| refactored, total | {sum(at.values()):,} ({_share(sum(at.values()), candidates)}) |",
         *(f"| {name} | {actions[action]:,} |" for action, name in ACTIONS.items()),
     ]
 
 
 def _each(rows: Sequence[tuple[Package, Summary]]) -> list[str]:
     lines = [
-        "## Each package",
+        "## By package",
         "",
         "| package | for | licence | lines | candidates | safe | speculative | unsafe | refactored: safe | speculative | coexec | findings |",
         "|---|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|",
@@ -136,7 +136,7 @@ def _costs(rows: Sequence[tuple[Package, Summary]], numbers: Mapping[str, Any]) 
         + (f"; busy machine (load {machine['load']})" if machine["load"] > 1.5 else "")
         + ". Without the cache, including the start of Python (0.9 to 1.3 s); *fix* is `fix --level speculative --write`. Memory is the peak of all processes.",
         "",
-        "| package | analyze: CPU s | per thousand lines | wall s | peak MB | fix: CPU s | changes | files changed | all held |",
+        "| package | analyze: CPU s | per thousand lines | wall s | peak MB | fix: CPU s | changes | files changed | all checks passed |",
         "|---|---:|---:|---:|---:|---:|---:|---:|---|",
     ]
     per_line = []
@@ -162,8 +162,8 @@ def _suites(rows: Sequence[tuple[Package, Summary]], numbers: Mapping[str, Any])
     lines = [
         "## Their test suites, before and after",
         "",
-        "All changes of a level, in a copy; *worse*: tests that passed before and fail after. Tests that fail before say nothing about the changes",
-        "(most of them need an older TensorFlow, or files that the release does not have). Seconds are those of the whole suite, including imports and traces.",
+        "All changes of a level, in a copy; *worse*: tests that pass before and fail after. Tests that already fail before (most need an older TensorFlow, or files that the release",
+        "does not contain) are not counted. Seconds are those of the whole suite, including imports and traces.",
         "",
         "| package | level | tests | pass before | pass after | worse | files changed | CPU s before | after |",
         "|---|---|---:|---:|---:|---:|---:|---:|---:|",
@@ -181,11 +181,11 @@ def _suites(rows: Sequence[tuple[Package, Summary]], numbers: Mapping[str, Any])
             f"{each['changed_files']} | {before['cpu']:.0f} | {after['cpu']:.0f} |"
         )
     worse = [f"- {name}, {level}: `{test}`" for name, level, each in runs for test in each["worse"]]
-    lines += ["", *(["Worse:", "", *worse] if worse else ["No test is worse." if ran else "None was run yet."]), ""]
+    lines += ["", *(["Worse:", "", *worse] if worse else ["No test is worse." if ran else "Not run yet."]), ""]
     lines += [
         "## Types, compared with those in their tests",
         "",
-        "`python -m corpus accuracy`; [Accuracy](accuracy.md) defines the terms. Functions of the package only, without tests; the analysis sees both.",
+        "By `python -m corpus accuracy`; [Accuracy](accuracy.md) defines the terms. Only functions of the package are compared; the analysis also sees the tests.",
         "",
         "| package | functions | what | number | recognised | sound | exact | wrong | false tensors |",
         "|---|---:|---|---:|---:|---:|---:|---:|---:|",
@@ -207,14 +207,14 @@ def _whole(numbers: Mapping[str, Any]) -> list[str]:
     if "whole" not in numbers:
         return []
     parts, machine = numbers["whole"]["parts"], numbers["whole"]["machine"]
-    rows = [*parts.items(), ("together", {kind: sum(each[kind] for each in parts.values()) for kind in ("wall", "cpu")})]
+    rows = [*parts.items(), ("total", {kind: sum(each[kind] for each in parts.values()) for kind in ("wall", "cpu")})]
     return [
         "## Time of the evaluation",
         "",
         f"Minutes of one run of `python -m corpus all`, {machine['date']}, {machine['processors']} processors (load at the end {machine['load']});",
         "`make coexec` takes another quarter of an hour.",
         "",
-        "| part | by the clock | of processor time |",
+        "| part | wall time | processor time |",
         "|---|---:|---:|",
         *(f"| {part} | {each['wall'] / 60:.1f} | {each['cpu'] / 60:.1f} |" for part, each in rows),
     ]

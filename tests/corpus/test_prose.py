@@ -27,6 +27,7 @@ def test_a_paragraph_and_the_items_of_a_list_fit() -> None:
     [
         f"```python\n{WORDS}\n\n# {WORDS}\n```",
         f"    ```text\n    {WORDS}\n    ```",
+        f"Run\n\n    $ {WORDS}\n    $ {WORDS}\n",
         f"````\n```\n{WORDS}\n```\n{WORDS}\n````",
         f"| {WORDS} | {WORDS} |",
         f"## {WORDS}",
