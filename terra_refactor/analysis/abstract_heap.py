@@ -1,6 +1,6 @@
-"""The heap of the interpreter: allocation, writes, and what is settled.
+"""The heap of the interpreter: allocation, writes, and settled fields.
 
-Computes: names of new objects (recency abstraction: what was made at a site before becomes an older object), strong and weak updates.
+Computes: names of new objects (recency abstraction: an object created at a site before becomes an older object), strong and weak updates.
 Needs: a frame's state. Gives: `AbstractHeap`, the base of the interpreter.
 """
 
@@ -27,11 +27,11 @@ class AbstractHeap:
         """The state of the program outside of any call: globals and the objects that they lead to."""
 
     def forget_summaries(self) -> None:
-        """Drops what was derived from a settled field that is written after all."""
+        """Drops the results that were derived from a settled field, because it is written after all."""
         raise NotImplementedError
 
     def spoil_logs(self) -> None:
-        """Says that what is running now depends on something that its log does not have, which is about to change."""
+        """Records that the running context depends on something that its log does not contain and that is about to change."""
         raise NotImplementedError
 
     def allocate(
@@ -45,7 +45,8 @@ class AbstractHeap:
         return number
 
     def make_room_again(self, frame: Frame, op: OpId) -> None:
-        """Age the objects that an operation made earlier on this path, before it runs again: they are older than all that it makes now.
+        """Ages the objects that an operation created earlier on this path, before it runs again and looks at its operands, which may
+        lead to such an object.
 
         Before it looks at its operands: one may lead to what it made, or be it.
         """
@@ -55,7 +56,8 @@ class AbstractHeap:
                 self.make_room(frame, number)
 
     def make_room(self, frame: Frame, number: ObjectId) -> None:
-        """Renames an object that exists already under a number that is about to be given to a new one, everywhere on this path.
+        """Renames an existing object on this path whose number is about to be given to a new object. Not if a module is run again: a
+        program runs it once, so this run creates the same objects as the earlier one.
 
         Except where a module is run again: a program runs it once, so what this run makes is what the earlier one has made.
         """
@@ -88,7 +90,7 @@ class AbstractHeap:
         return {key[1]: value for key, value in _visible(frame.state).items() if key[0] == number}
 
     def unsettle(self, key: HeapKey) -> None:
-        """A field that was taken to be settled is written after all: what was derived without looking at it is dropped."""
+        """Handles a write to a field that was assumed to be settled: drops the results that were derived without recording its reads."""
         settled = self.world.settled
         if key in settled.fields or key[0] in settled.objects:
             self.spoil_logs()

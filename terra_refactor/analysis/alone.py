@@ -1,4 +1,4 @@
-"""A context that is run alone: from what an earlier run of it has read, in place of the state of who calls it.
+"""Runs a context alone: from the recorded reads of an earlier run, instead of the state of its caller.
 
 Computes: nothing. Needs: a summary that `reuse` keeps. Gives: `run_alone`, `RecordedState`, `AsRecorded`, `NotAloneError`.
 
@@ -86,7 +86,7 @@ class Runner(Engine, Protocol):
 
 
 def run_alone(engine: Runner, summary: Summary) -> Summary | None:
-    """Runs a context of an earlier run again, from what it has read then; None where that does not tell what it gives."""
+    """Runs a context of an earlier run again, from its recorded reads; None if these do not determine the result."""
     log = summary.log
     assert log is not None
     before = engine.expecting_errors, engine.one_of_several, engine.floats, engine.default_weights

@@ -1,9 +1,9 @@
 """Types of values from their annotations.
 
-Computes: the value of a parameter or result from its evaluated annotation: classes, generics of `typing`, arrays with shapes as
-jaxtyping writes them. Needs: the annotation as a value. Gives: `annotated_value`, `shape_named`.
+Computes: the value of a parameter or result from its evaluated annotation: classes, generics of `typing`, arrays with shapes as jaxtyping
+writes them. Needs: the annotation as a value. Gives: `annotated_value`, `shape_named`.
 
-Source: https://docs.kidger.site/jaxtyping/api/array/ for the language of shapes. What it computes from other sizes is unknown here.
+Source: https://docs.kidger.site/jaxtyping/api/array/ for the language of shapes. Sizes computed from other sizes are unknown here.
 """
 
 from __future__ import annotations
@@ -62,7 +62,8 @@ _GENERIC_SEQUENCES: Final = frozenset(
 
 
 def annotated_value(engine: Engine, annotation: Value | None, module: str = "") -> Value | None:
-    """The value that an annotation declares; None where it says nothing that is understood.
+    """The value that an annotation declares; None if it is not understood. `module` is that of the annotated function: strings inside
+    of an annotation are looked up there, as `typing` does.
 
     `module` is that of the function that is annotated: texts inside of an annotation are looked up there, as `typing` does.
     """

@@ -1,7 +1,7 @@
 """A call of a function whose summary is known: names and values on the way in, effects and writes on the way out.
 
-Computes: the stand-ins by which a callee knows what it is given, the caller's names of what it gives back, the effects and writes of a
-call. Needs: the summary of the callee. Gives: functions for the interpreter; what a summary holds is not changed.
+Computes: the callee's stand-ins for its arguments, the caller's names of the result, the effects and writes of a call. Needs: the summary
+of the callee. Gives: functions for the interpreter; summaries are not changed.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ DEPTH_OF_ARRIVALS: Final = MAX_FREEZE_DEPTH - 3
 
 
 def stand_ins(engine: Heap, bound: Mapping[str, Value]) -> dict[ObjectId, ObjectId]:
-    """The names by which a callee knows the objects that it is given. Classes and modules keep theirs: they are what they are."""
+    """The callee's names of the objects that it receives. Classes and modules keep their names."""
     inward: dict[ObjectId, ObjectId] = {}
     for value in bound.values():
         for number in engine.objects.ordered(references(value)):
@@ -46,7 +46,7 @@ def stand_ins(engine: Heap, bound: Mapping[str, Value]) -> dict[ObjectId, Object
 
 
 def entry_naming(engine: Heap, callee: FunctionId) -> Naming:
-    """How a function that no call enters names what it meets: by the names outside, but for what it has made itself before."""
+    """The names in a function without callers: those outside, except for objects that an earlier call of itself created."""
     return Naming({}, engine.objects.level_names, callee)
 
 
@@ -64,7 +64,7 @@ def writes_of_entry(engine: Heap, summary: Summary) -> Iterator[tuple[HeapKey, V
 
 
 def outward(value: Value, naming: Naming, mapping: Mapping[ObjectId, ObjectId]) -> Value:
-    """A callee's value in the caller's names; unknown where it holds what only another call gave."""
+    """A callee's value in the caller's names; unknown if it contains objects of another call."""
     value = seen_outside(value)
     found = references(value)
     if not found:
@@ -81,7 +81,7 @@ def outward(value: Value, naming: Naming, mapping: Mapping[ObjectId, ObjectId]) 
 
 
 def _is_up_to_iteration(frame: Frame) -> bool:
-    """Whether a condition of unknown truth in a loop decides what runs: in this iteration another branch may be for these arguments."""
+    """Whether the code runs under a condition of unknown truth in a loop, which may select another branch for these arguments."""
     outside = frame.loops[-1].doubt if frame.loops else 0
     return bool(frame.iteration and frame.doubt) or (bool(frame.loops) and frame.doubt > outside)
 
@@ -119,7 +119,7 @@ def apply_summary(site: Site, summary: Summary, bound: Mapping[str, Value], nami
         if target is None:
             target = naming.outward_object(number)
         if target is None:
-            # a context that several calls share: this speaks of what another one gave
+            # a context that several calls share: the effect is on the result of another call
             continue
         key = (target, name)
         # a recursive call happens in another state than the one that the summary was made in
@@ -128,11 +128,11 @@ def apply_summary(site: Site, summary: Summary, bound: Mapping[str, Value], nami
         if number in mapping and engine.objects.stands_for_several(target):
             if name == EXISTS:
                 continue
-            # the others of that name keep what they hold
+            # the others of that name keep their content
             known = frame.state.get(key)
             renamed = renamed if known is None else join(known, renamed)
         frame.state.set(key, renamed)
-    # of what the callee takes apart, the parts are used as tensors
+    # if the callee unpacks it, the parts are used as tensors
     for name in engine.usage_of(summary.function.id) - engine.code.iterated_parameters(summary.function):
         if name in bound:
             engine.note_usage(bound[name], frame)
@@ -172,7 +172,7 @@ def _note_reads(frame: Frame, op: OpId, summary: Summary, naming: Naming) -> Non
 
 
 def note_arrival(seen: dict[Value, None], value: Value) -> None:
-    """Keeps what a call brings; of very many values the last ones are joined."""
+    """Keeps the effects of a call; if there are very many values, the last ones are joined."""
     if len(seen) >= MAX_ARRIVALS and value not in seen:
         last, _ = seen.popitem()
         value = widen(last, value)

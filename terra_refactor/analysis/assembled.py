@@ -19,7 +19,7 @@ from terra_refactor.ir.ids import FunctionId, OpId
 
 @dataclass(frozen=True, slots=True)
 class AssembledPart:
-    """One context: what others, and the functions, need of it."""
+    """One context, in the form that other contexts and the functions need."""
 
     summary: Summary
     is_real: bool

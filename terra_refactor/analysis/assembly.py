@@ -1,8 +1,8 @@
-"""From what the interpreter remembers to the facts.
+"""From the state of the interpreter to the facts.
 
-Computes: the contexts that the last round reached, renumbered; callers; recursion; parameters and results over all calls; reads
-of state that other code changes. Needs: a finished interpreter. Gives: `ProgramFacts`, frozen; `Assembled`, by which the next run
-assembles only what has changed.
+Computes: the contexts that the last round reached, renumbered; callers; recursion; parameters and results over all calls; reads of state
+that other code changes. Needs: a finished interpreter. Gives: `ProgramFacts`, frozen; `Assembled`, with which the next run assembles only
+changed contexts.
 """
 
 from __future__ import annotations
@@ -389,7 +389,8 @@ def _live_summaries(engine: Engine) -> tuple[list[Summary], frozenset[int]]:
 
 
 def _unresolved_names(engine: Code, summary: Summary) -> frozenset[str]:
-    """The names under which methods and functions are called where it could not be resolved what that is: `take` for `x.take(...)`.
+    """The names of called methods and functions that could not be resolved: `take` for `x.take(...)`. If the callee is an object of
+    too many classes, also its possible methods.
 
     Where an object of too many classes to tell apart is called, also what runs then.
     """
@@ -428,7 +429,7 @@ def _parameters(
             reason = Evidence.DATAFLOW
             taken = tuple(dict.fromkeys(context.parameters[name] for context in own if name in context.parameters))
             if all(isinstance(value, UnknownValue) for value in values) and taken and all(map(is_tensor, taken)):
-                # no call shows what it is, but its annotation or the body does
+                # no call determines it, but its annotation or the body does
                 values, supposed = taken, ()
                 reason = Evidence.ANNOTATION if parameter.has_annotation else Evidence.USAGE
             elif name in engine.recorded.get(identity, ()) and taken and all(map(_is_recorded, taken)):

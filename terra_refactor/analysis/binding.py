@@ -104,7 +104,7 @@ FORMER_PARAMETERS: Final = {
 def bind_library_arguments(
     entity: Entity, arguments: CallArguments
 ) -> tuple[dict[str, Value], tuple[Value, ...], dict[str, Value], bool]:
-    """Arguments by parameter (plain defaults filled in), what goes to `*args`, what goes to `**kwargs`, and whether some may be missing."""
+    """Arguments by parameter (plain defaults filled in), the arguments of `*args` and of `**kwargs`, and whether some may be missing."""
     parameters = entity.parameters
     positional, keywords = list(arguments.positional), dict(arguments.keywords)
     incomplete = arguments.open_positional is not None or arguments.open_keywords is not None

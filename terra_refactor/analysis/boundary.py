@@ -91,7 +91,7 @@ def is_restored(frame: Frame, key: HeapKey) -> bool:
 
 
 def _is_exact(value: Value) -> bool:
-    """Whether the value stands for one Python value, so that equal ones are the same."""
+    """Whether the value is exactly one Python value, so that equal values are identical."""
     match value:
         case Constant():
             return True

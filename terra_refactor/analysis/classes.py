@@ -1,9 +1,9 @@
 """Classes and instances: method resolution order, attribute look-up along it, binding.
 
-Computes: what `instance.name` and `Class.name` are, by Python's rules, over classes of the program and of libraries. Needs: the heap
+Computes: the values of `instance.name` and `Class.name`, by Python's rules, over classes of the program and of libraries. Needs: the heap
 (a class is an object whose fields are its attributes) and the registry. Gives: look-ups used by attributes and calls.
 
-Approximates: an instance that stands for any subclass (`Interpreter.open_instances`) also has the methods that subclasses override.
+Approximates: an instance that represents any subclass (`Interpreter.open_instances`) also has the methods that subclasses override.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def annotations_of(frame: Frame, cls: Reference) -> dict[str, Value]:
 
 
 def class_of_instance(frame: Frame, value: Value) -> Value | None:
-    """The class of an object of the program; None for what is no instance."""
+    """The class of an object of the program; None for any other value."""
     if isinstance(value, Constant) and isinstance(value.value, EnumMember):
         return Reference(value.value.cls)
     if not isinstance(value, Reference):
@@ -82,7 +82,8 @@ def bases_of(frame: Frame, cls: Value) -> tuple[Value, ...]:
 
 
 def resolution_order(frame: Frame, cls: Value) -> tuple[Value, ...]:
-    """The method resolution order (C3); library classes stand for themselves and their bases. Depth first where C3 has no answer."""
+    """The method resolution order (C3), in which library classes represent themselves and their bases. Depth first if C3 has no
+    solution."""
     settled = frame.state.settled
     if not isinstance(cls, Reference):
         return (cls,)
@@ -118,7 +119,7 @@ def _linearized(frame: Frame, cls: Value, known: dict[Value, tuple[Value, ...]])
         )  # long chains of classes are common, and there is nothing to merge
     parts = [deque(_linearize(frame, base, known)) for base in bases if base != cls]
     parts = [part for part in (*parts, deque(bases)) if part]
-    # how many parts have a class behind their first
+    # in how many lists the class is not the first
     behind = Counter(each for part in parts for each in islice(part, 1, None))
     order: dict[Value, None] = {cls: None}
     while parts:
@@ -126,7 +127,7 @@ def _linearized(frame: Frame, cls: Value, known: dict[Value, tuple[Value, ...]])
         order[head] = None
         for part in parts:
             if behind[head] and head in part:
-                # C3 has no answer: it is taken out wherever it stands
+                # C3 has no solution: the class is removed from all lists
                 behind.subtract(islice(part, 1, None))
                 left = [each for each in part if each != head]
                 part.clear()
@@ -141,7 +142,7 @@ def _linearized(frame: Frame, cls: Value, known: dict[Value, tuple[Value, ...]])
 
 
 def find_in_class(frame: Frame, cls: Value, name: str, *, after: Value | None = None) -> tuple[Value, Value] | None:
-    """The attribute `name` of a class and the class that has it; the search starts behind `after` (for `super()`)."""
+    """The attribute `name` of a class and the class that has it; the search starts after `after` (for `super()`)."""
     order = resolution_order(frame, cls)
     if after is not None:
         order = order[order.index(after) + 1 :] if after in order else ()

@@ -1,6 +1,6 @@
 """Facts about a function that follow from its code alone, cached while the code is the same.
 
-Computes: the names that it mentions, the globals that it sets, what it has to do with the types of weights. Needs: the IR.
+Computes: the names that it mentions, the globals that it sets, its uses of the dtypes of weights. Needs: the IR.
 Gives: `CodeNames`, `CodeNamesTable`.
 """
 

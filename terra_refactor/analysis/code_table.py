@@ -1,6 +1,6 @@
-"""Questions about the code of one function, each answered once: all contexts of the function ask the same ones.
+"""Properties of the code of one function, computed once for all its contexts.
 
-Computes: operations by number, what is bound to a variable, loops, the definitions inside; which parameters the body uses as containers or
+Computes: operations by number, the bindings of a variable, loops, the definitions inside; which parameters the body uses as containers or
 asks for their class. Needs: the IR only. Gives: `CodeTable`.
 """
 

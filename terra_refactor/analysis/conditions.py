@@ -1,9 +1,9 @@
-"""Conditions that go with what a function is given.
+"""Conditions that depend on the arguments of a function.
 
-Computes: whether a test speaks of the parameters of its function (or of what an enclosing function was given). Needs: the operations of the
-function. Gives: `speaks_of_parameters`. Where the answer to such a test is not known, its branch may be the one for other arguments than
-those that a call brings (`if x.ndim == 3`, `if self.uses_mask`), so that what fails there proves nothing. A flag of the program or a loop
-counter tells no arguments apart.
+Computes: whether a test depends on the parameters of its function (or of an enclosing function). Needs: the operations of the function.
+Gives: `speaks_of_parameters`. If the outcome of such a test is unknown, its branch may be meant for other arguments than those of a call
+(`if x.ndim == 3`, `if self.uses_mask`), so a failure in it is not definite. A flag of the program or a loop counter does not depend on
+arguments.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ CONFIGURATION: Final = "@configuration:"
 CONFIGURED: Final = "@configured"
 """Field that holds the names of these, as a tuple."""
 WRITTEN: Final = "@written"
-"""Field of a `tf.TensorArray` that holds the shape of what was written into it; its rules find it as the setting `written`."""
+"""Field of a `tf.TensorArray` that holds the shape of the written elements; its rules find it as the setting `written`."""
 WITHIN: Final = "@within"
 """Field of a `tf.TensorArray`: whether it holds no more elements than it was made for; its rules find it as the setting `within`."""
 
@@ -46,7 +46,7 @@ def configuration_of(frame: Frame, receiver: Value) -> dict[str, Value]:
 
 
 def is_configuration_known(frame: Frame, receiver: Value) -> bool:
-    """Whether it is known what the constructor was given: where one object stands for several, that may be other arguments for each."""
+    """Whether the arguments of the constructor are known: an object that represents several may have been created with different ones."""
     return not isinstance(receiver, Reference) or _configured(frame, receiver) is not None
 
 

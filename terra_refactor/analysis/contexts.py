@@ -41,9 +41,9 @@ class SummaryTable:
         """By identity, in the order in which they were made."""
         self.next_identity = next_identity
         self.dropped: dict[int, None] = {}
-        """Those of the summaries that do not hold, since what they rest on has changed."""
+        """The invalid summaries: a dependency of each has changed."""
         self.round = 0
-        """Of the driver: what is not reached in its last one is not part of the facts."""
+        """Whether this is the driver's last round: contexts that it does not reach are not part of the facts."""
         self._by_key: dict[ContextKey, list[Summary]] = {}
         self._of: dict[FunctionId, list[Summary]] = {}
         self._of_closure: dict[tuple[FunctionId, Closure], list[Summary]] = {}
@@ -136,13 +136,13 @@ class SummaryTable:
         self.add(key, summary)
 
     def add_body(self, summary: Summary) -> None:
-        """Enters what the body of a module or class gave, which is never looked up by arguments. Can be undone."""
+        """Enters the result of the body of a module or class, which is never looked up by arguments. Can be rolled back."""
         summary.identity = self.next_identity
         self.next_identity += 1
         self._journal.put(self.summaries, summary.identity, summary)
 
     def add_body_again(self, summary: Summary) -> None:
-        """Enters what the body of a class gave in an earlier run."""
+        """Enters the result of the body of a class from an earlier run."""
         self._renew(summary)
         self._journal.put(self.summaries, summary.identity, summary)
 
@@ -153,7 +153,7 @@ class SummaryTable:
     # --- which of them count ----------------------------------------------------------------------------------------------------
 
     def touch(self, summary: Summary) -> None:
-        """Marks a summary, and what it calls or enters, as reached in this round."""
+        """Marks a summary, its callees and the contexts that it enters as reached in this round."""
         before = summary.round
         if before == self.round:
             return
@@ -204,7 +204,7 @@ class SummaryTable:
         self._by_key.clear()
 
     def forget_settled_reads(self, settled: SettledHeap) -> None:
-        """Drops from the summaries so far the reads of what has become settled, and the summaries that read something else there."""
+        """Removes reads of newly settled fields from the existing summaries, and drops summaries that read another value there."""
         for key, summaries in self._by_key.items():
             kept: list[Summary] = []
             for summary in summaries:
@@ -216,7 +216,7 @@ class SummaryTable:
 
 
 def _seen_eagerly(summary: Summary) -> int:
-    """A number that is the same for contexts that differ only in what is open while a graph is traced."""
+    """A number that is equal for contexts that differ only in sizes that are open while a graph is traced."""
     if summary.seen_eagerly is None:
         parameters = tuple(map(without_marks, summary.parameters.values()))
         reads = frozenset(
@@ -227,7 +227,7 @@ def _seen_eagerly(summary: Summary) -> int:
 
 
 def unsettled(reads: Mapping[HeapKey, Value | None], settled: SettledHeap) -> Mapping[HeapKey, Value | None]:
-    """The reads of what is not settled."""
+    """The reads of fields that are not settled."""
     if not settled.fields:
         return reads
     return {
@@ -238,7 +238,7 @@ def unsettled(reads: Mapping[HeapKey, Value | None], settled: SettledHeap) -> Ma
 
 
 def is_of_object(summary: Summary) -> bool:
-    """Whether it is no method, or one that is called of a known object. A decorator's wrapper that nobody calls hands on unknown ones."""
+    """Whether it is a function, or a method called on a known object. The wrapper of an unused decorator passes unknown objects."""
     if summary.function.kind is not FunctionKind.METHOD:
         return True
     return not isinstance(next(iter(summary.parameters.values()), None), UnknownValue)

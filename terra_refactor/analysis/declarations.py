@@ -34,7 +34,7 @@ class Declaration:
 
 
 def read_declarations(models: Mapping[str, ProjectModel], stubs: Mapping[str, str]) -> dict[str, Declaration]:
-    """All declarations by full name. `stubs` are texts by module name; one that does not parse says nothing. Models win over stubs."""
+    """All declarations by full name. `stubs` are texts by module name; one that does not parse is ignored. Models override stubs."""
     found: dict[str, Declaration] = {}
     for module, text in stubs.items():
         found.update(_declared_in_stub(module, text))
@@ -89,7 +89,7 @@ def _declared_by(names: Mapping[str, str]) -> Named:
 
 
 def _unqualified(name: str) -> str:
-    """The full name of what needs no import in a model: built-in names, those of `typing`, and, for the rest, those of jaxtyping."""
+    """The full name of a name that needs no import in a model: built-in names, those of `typing`, and otherwise those of jaxtyping."""
     if hasattr(builtins, name):
         return f"builtins.{name}"
     return f"typing.{name}" if name in _TYPING else f"jaxtyping.{name}"

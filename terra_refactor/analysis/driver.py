@@ -1,11 +1,10 @@
-"""The order of the analysis: modules as the scripts they are, then every function without callers, until the state is stable.
+"""The order of the analysis: modules as scripts, then every function without callers, until the state is stable.
 
 Computes: the facts of a program. Needs: the lowered program. Gives: `analyze_program`.
 
-How: round 0 runs the module bodies. Each further round enters functions without callers, in the state that the earlier
-rounds left (attributes that other methods set, globals that other functions change), and merges the writes into that
-state. Summaries whose reads still hold are kept, so a round costs what it changes. The facts are those of the last
-round.
+How: round 0 runs the module bodies. Each further round enters functions without callers, in the state after the earlier rounds
+(attributes set by other methods, globals changed by other functions), and merges the writes into that state. Summaries whose reads still
+hold are kept, so the cost of a round depends on its changes. The facts are those of the last round.
 """
 
 from __future__ import annotations
@@ -53,7 +52,7 @@ from terra_refactor.tf_model.environment import for_release
 _MAX_ROUNDS = 3
 """Maximum number of rounds in which changes of the program's state are followed."""
 STEPS_PER_OPERATION = 80
-"""The budget of a run, for each operation of the program: five times what any project takes that was looked at."""
+"""The budget of a run per operation of the program: five times that of any known project."""
 MIN_STEPS = 200_000
 """Of short programs: five to ten seconds, if they use it up."""
 
@@ -89,7 +88,8 @@ def analyze_program(
     progress: Callable[[int, int], None] | None = None,
     store: SummaryStore | None = None,
 ) -> ProgramFacts:
-    """The facts of a program. `progress` receives how many functions of how many are done in the present round.
+    """The facts of a program. `progress` receives the number of finished functions and of all functions in the present round. With a
+    `store`, valid results of the last run are reused; the facts are the same, except for the numbers of objects.
 
     With a `store`, what the last run with it found out is used again where it still holds; the facts are the same, save for
     the numbers of objects.
@@ -134,7 +134,7 @@ class _Analysis:
                 return self._run()
             except BaseException:
                 if self.store is not None and not self.store.by_identity:
-                    # ended from outside: the next run goes on from what is finished
+                    # cancelled from outside: the next run resumes from the finished contexts
                     self.store.keep(self.interpreter, None, self.program)
                 raise
 
@@ -142,7 +142,7 @@ class _Analysis:
         self.loader.run_all()
         self.loader.settle()
         if len(self.program.modules) > 1:
-            # what a script sets holds for what it calls; others use the same functions without it
+            # a script's settings hold for its callees; other scripts use the same functions without them
             self.interpreter.set_functions_run_eagerly(self.interpreter.world, FALSE)
         rounds = 0
         order = self.entry_order()
@@ -257,12 +257,12 @@ class _Analysis:
         return Frame(module.body, self.interpreter.world, {}, {}, number, EntryKind.MODULE, in_graph=False)
 
     def instance_of(self, cls: Value) -> Value:
-        """An instance that stands for any object of a class of the program: made by its constructor with unknown arguments."""
+        """An instance that represents any object of a class of the program: created by its constructor with unknown arguments."""
         assert isinstance(cls, Reference)
         return self.interpreter.instance_for_entry(cls)
 
     def merge_into_world(self, summary: Summary) -> None:
-        """Adds what an entry wrote to the state of the program."""
+        """Adds the writes of an entry to the state of the program."""
         for (number, name), value in writes_of_entry(self.interpreter, summary):
             self._merge((number, name), value, summary)
             # a method sets attributes of objects of the classes that inherit it
@@ -283,7 +283,7 @@ class _Analysis:
             self.changed = True
 
     def _inheriting(self, method: Function, number: ObjectId) -> Iterator[ObjectId]:
-        """The instances that stand for the objects of classes that inherit a method, if `number` stands for those of its own class."""
+        """The instances that represent objects of classes that inherit a method, if `number` represents those of its own class."""
         interpreter = self.interpreter
         cls = interpreter.world.get((number, CLASS)) if number in interpreter.open_instances else None
         if not isinstance(cls, Reference) or method.kind is not FunctionKind.METHOD or method.name == "__init__":

@@ -1,8 +1,8 @@
-"""Effects: recording, naming what they act on, and composition over calls.
+"""Effects: recording, naming their targets, and composition over calls.
 
 Computes: for each effect its target as seen from the function that has it (a parameter, `self`, a global, a captured variable), and the
 translation of a callee's effects into the caller's terms. Needs: the frame at its end. Gives: frozen `Effect`s with the chain of calls.
-Ignores: effects on objects that the call made itself, and on fields that have their old value again when it ends.
+Ignores: effects on objects that the call created itself, and on fields that have their old value again when it ends.
 """
 
 from __future__ import annotations
@@ -195,7 +195,7 @@ def compose_effects(
             if outer is not None and effect.kind is EffectKind.STATE_WRITE:
                 frame.note_write(site.op, (outer, _heap_name(own_field(effect.target))), effect.site)
             if outer is None or outer in frame.allocated:
-                # made in this call; or of a context that several calls share, and on what another one gave
+                # created in this call; or an effect, of a context that several calls share, on the result of another call
                 continue
             yield _with(effect, Target(RootKind.UNKNOWN, "", own_field(effect.target), outer), via)
         elif effect.target.root in (RootKind.PARAMETER, RootKind.SELF):
@@ -224,7 +224,7 @@ def compose_effects(
 
 
 def _argument_of(site: Site, function: Function, name: str, value: Value) -> OpId | None:
-    """The operation that gave a parameter's argument, if the present call gives it directly."""
+    """The operation that produced a parameter's argument, if the present call passes it directly."""
     call = site.operation(site.op)
     if not isinstance(call, ops.Call) or any(argument.spread is not Spread.PLAIN for argument in call.arguments):
         return None

@@ -1,9 +1,8 @@
 """Interfaces of the interpreter for transfer functions.
 
-Computes: nothing. Gives: `Site`, the operation at which a transfer function stands; `Engine`, the parts of which are `Heap`, `Code`,
-`Calls`, `Recorder` and `ProgramSettings`; `Handler`. A function that needs one part of the engine only takes that part.
-
-Only the driver knows the class behind it (`interpreter.Interpreter`), so that no transfer function depends on how summaries are made.
+Computes: nothing. Gives: `Site`, the operation that a transfer function evaluates; `Engine`, whose parts are `Heap`, `Code`, `Calls`,
+`Recorder` and `ProgramSettings`; `Handler`. A function that needs only one part of the engine takes that part. Only the driver knows the
+implementation (`interpreter.Interpreter`), so that no transfer function depends on how summaries are created.
 """
 
 from __future__ import annotations
@@ -53,7 +52,7 @@ class Heap(Protocol):
     world: State
     """The state of the program outside of any call."""
     open_instances: dict[ObjectId, None]
-    """Instances that stand for any object of a class or of a subclass."""
+    """Instances that represent any object of a class or of a subclass."""
 
     def allocate(
         self, frame: Frame, op: OpId, kind: ObjectKind, name: str, tag: object = None, body: FunctionId | None = None
@@ -230,7 +229,8 @@ class Engine(Heap, Code, Calls, Recorder, ProgramSettings, Protocol):
 
 
 class Site:
-    """The operation of a context at which a transfer function stands.
+    """The operation of a context that a transfer function evaluates. It is valid only during that operation, since it then moves to
+    the next one of its block: do not store it.
 
     Holds while that operation runs, and moves to the next one of its block then: nothing may keep it.
     """
@@ -267,7 +267,8 @@ class Site:
         return self.engine.attributes(self, value, name)
 
     def allocate(self, kind: ObjectKind, name: str, tag: object = None, body: FunctionId | None = None) -> ObjectId:
-        """A new object that this operation makes; `tag` tells several apart. That of a class is known by its `body`, wherever it stands."""
+        """A new object that this operation creates; `tag` distinguishes several. An object of a class body is identified by its
+        `body`, wherever that is."""
         return self.engine.allocate(self.frame, self.op, kind, name, tag, body)
 
     def fails(self, failure: FailureFact) -> None:

@@ -1,8 +1,8 @@
-"""Where analysis starts for a function without callers: what its parameters may be.
+"""Where analysis starts for a function without callers: the possible values of its parameters.
 
 Computes: values of parameters from annotations, defaults, framework convention, use in the body, and (last) names. Needs: the evaluated
-annotations and defaults of the function object. Gives: `entry_parameters`, with the evidence for
-each; `instance_for_entry`, what `self` is.
+annotations and defaults of the function object. Gives: `entry_parameters`, with the evidence for each; `instance_for_entry`, the value of
+`self`.
 
 Source of the conventions: `keras.layers.Layer.call`, `keras.Model.train_step`, `keras.losses.Loss.call`,
 `keras.metrics.Metric.update_state`, `keras.optimizers.schedules.LearningRateSchedule.__call__`.
@@ -156,7 +156,8 @@ def _specified(spec: Value) -> Value | None:
 def as_evidence_says(
     engine: Engine, code: Function, function: FunctionValue, bound: Mapping[str, Value]
 ) -> Mapping[str, Value]:
-    """The arguments of a call; of one that is unknown there, what the annotation or the body says of its parameter.
+    """The arguments of a call; for an unknown one, the value by the annotation or the body of the callee. An unknown argument of
+    another call does not weaken the known facts about the function.
 
     An unknown argument of another call does not weaken the known facts about the function.
     """
@@ -186,7 +187,7 @@ def as_evidence_says(
 
 
 def instance_for_entry(engine: Engine, cls: Reference) -> Value:
-    """An instance that stands for any object of a class of the program, made by its constructor with unknown arguments."""
+    """An instance that represents any object of a class of the program, created by its constructor with unknown arguments."""
     facts = engine.objects.facts[cls.object]
     assert facts.function is not None
     known_by = ("entry", cls.object)
@@ -227,7 +228,7 @@ def enter_nested(engine: Engine, frame: Frame, made: FunctionValue) -> None:
     used = engine.usage_of(identity)
     summary = _enter_nested_once(engine, frame, made, identity)
     if isinstance(summary, Summary) and summary.identity >= 0 and not engine.usage_of(identity) <= used:
-        # the body, or what it calls, hands parameters to operations that take tensors: they are tensors
+        # the body, or its callees, pass parameters to operations that take tensors: they are tensors
         engine.forget_entry(summary.identity)
         summary = _enter_nested_once(engine, frame, made, identity)
     if isinstance(summary, Summary) and summary.identity >= 0:
@@ -258,7 +259,7 @@ def _recorded(name: str) -> UnknownValue:
 
 
 def _of_default(default: Value) -> Value | None:
-    """Evidence from a parameter's default: its type, but not that it is always that value. None says nothing."""
+    """Evidence from a parameter's default: its type, but not its value. None is no evidence."""
     kind = python_type(default)
     if kind is not None:
         return Scalar(kind)

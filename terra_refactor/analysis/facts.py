@@ -127,7 +127,7 @@ class ContextFacts:
     """Why the result is not complete: `budget`, `recursion depth`, or the pass that failed; None if it is."""
 
     overwrites: frozenset[str] = frozenset()
-    """The attributes that it writes on all paths before it, or what it calls, reads them."""
+    """The attributes that it writes on all paths before it, or a callee, reads them."""
 
     def value(self, op: OpId) -> Value | None:
         """The value of operation `op`, or None where it is not reached."""
@@ -192,7 +192,7 @@ class ObjectKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ObjectFacts:
-    """An abstract object: what it is and where it is made."""
+    """An abstract object: its kind and its allocation site."""
 
     id: ObjectId
     kind: ObjectKind
@@ -204,7 +204,7 @@ class ObjectFacts:
 
     @property
     def container_class(self) -> str | None:
-        """The canonical name of a container's class; None for what is no container."""
+        """The canonical name of a container's class; None for other values."""
         if self.kind not in (ObjectKind.LIST, ObjectKind.DICT, ObjectKind.SET):
             return None
         module = "builtins" if self.name == self.kind.value else "collections"

@@ -31,10 +31,10 @@ MAX_EFFECTS: Final = 200
 
 
 FieldKey: TypeAlias = tuple[ObjectKind, str, str]
-"""A field as told apart between functions: what kind of object, of which class, and the field; with `[]` the content of what it holds."""
+"""A field as distinguished between functions: kind and class of the object, and the field; `[]` is its content."""
 
 StaleRead: TypeAlias = tuple[EffectSite, str, tuple[FunctionId, ...]]
-"""Where state is read, which field, and the functions that were called on the way there."""
+"""A read of state: its place, the field, and the functions called on the way there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,14 +63,14 @@ class LoopFrame:
     breaks: list[State] = field(default_factory=list)
     continues: list[State] = field(default_factory=list)
     staged: bool = False
-    """A condition on a tensor leaves its body early: the graph merges what the ways to its end give."""
+    """A condition on a tensor leaves its body early: the graph merges all paths to the end of the body."""
     doubtful: set[OpId] = field(default_factory=set)
     """Operations that fail in this iteration, under a condition inside of the loop that is not known to hold."""
 
 
 @dataclass(slots=True)
 class FinalFrame:
-    """A `finally` or `__exit__` that has to run on every way out of what is being interpreted."""
+    """A `finally` or `__exit__` that has to run on every path out of the present block."""
 
     base: State
     loops: int
@@ -143,7 +143,7 @@ class Summary:
     allocated: frozenset[ObjectId]
     state_reads: Mapping[HeapKey, tuple[EffectSite, tuple[EffectSite, ...]]]
     overwrites: frozenset[str]
-    """The attributes that it writes on all paths before it reads them: what they were before does not matter to it."""
+    """The attributes that it writes on all paths before it reads them: their earlier values do not matter."""
     holders: Mapping[ObjectId, frozenset[FieldKey]]
     """The fields that hold the containers which it reads or changes."""
     stale_reads: frozenset[StaleRead]
@@ -153,7 +153,7 @@ class Summary:
     values: tuple[Value | None, ...]
     calls: Mapping[OpId, RecordedCall]
     entered: tuple[int, ...]
-    """The contexts in which nested functions were entered that nobody calls."""
+    """The contexts in which nested functions without callers were entered."""
     branches: Mapping[OpId, BranchFact]
     failures: Mapping[OpId, FailureFact]
     guarded_failures: Mapping[OpId, FailureFact]
@@ -235,7 +235,7 @@ class Frame:
     ) -> None:
         self.function = function
         self.root = state
-        """The boundary state: what reaches the caller."""
+        """The boundary state: the part of the state that reaches the caller."""
         self.state = state
         self.closure = closure
         self.parameters = parameters
@@ -272,7 +272,7 @@ class Frame:
         self.exits = 0
         """The number of times that control left by `return`, `break` or `continue`, or was caught."""
         self.alternatives = 0
-        """How many enclosing calls have several functions to choose from: what fails in one of them may not be called."""
+        """How many enclosing calls have several possible callees: a failure in one of them may not happen."""
         self.conditions = 0
         """How many branches are entered whose conditions speak of parameters and are not known to hold."""
         self.doubt = 0
@@ -295,13 +295,13 @@ class Frame:
         self.reading_calls: list[tuple[OpId, Summary, Naming]] = []
         """The calls that read state which outlives them, in order."""
         self.writes_at: dict[HeapKey, dict[tuple[OpId, EffectSite], None]] = {}
-        """By which operations state is written, and where: here or in what they call."""
+        """The operations that write state, and the places of the writes: here or in callees."""
         self.made: list[FunctionValue] = []
         """The nested functions that it defines."""
         self.entered: dict[int, None] = {}
-        """The contexts in which these were entered, if nobody calls them."""
+        """The contexts in which these were entered, if they have no callers."""
         self.abstract = False
-        """It raises NotImplementedError somewhere: what it returns is up to a subclass."""
+        """It raises NotImplementedError somewhere, so a subclass determines its result."""
         self.problem: str | None = None
         self.provoked = 0
         """In how many `with` statements it is that want an exception, as tests have them."""
@@ -316,7 +316,7 @@ class Frame:
         self.makers.setdefault(op, {})[number] = self.iteration
 
     def rename(self, number: ObjectId, mapping: Mapping[ObjectId, ObjectId]) -> None:
-        """Gives an object another name in what operations of this path have given and collected so far."""
+        """Renames an object in the results and writes of this path so far."""
         values = self.values
         for op, value in enumerate(values):
             if value is not None and names_object(value, number):
@@ -330,7 +330,8 @@ class Frame:
 
     @contextmanager
     def apart(self, index: int) -> Iterator[None]:
-        """One of several calls that an operation makes one after the other, as `map` does: what each makes has a name of its own."""
+        """One of several calls that an operation makes in sequence, as `map` does: the objects that each creates have names of their
+        own."""
         doubt = self.doubt
         self.iteration, self.doubt = (*self.iteration, index), 0
         try:
@@ -357,11 +358,11 @@ class Frame:
             self.state_reads[key] = (self.site(op), ())
 
     def note_write(self, op: OpId, key: HeapKey, site: EffectSite) -> None:
-        """Records that operation `op` writes, there or in what it calls, to an object that this call may have made itself."""
+        """Records that operation `op` writes, there or in a callee, to an object that this call may have created itself."""
         self.writes_at.setdefault(key, {})[op, site] = None
 
     def call_record(self, op: OpId) -> CallRecord:
-        """The record of what operation `op` calls."""
+        """The record of the callees of operation `op`."""
         record = self.calls.get(op)
         if record is None:
             record = self.calls[op] = CallRecord()

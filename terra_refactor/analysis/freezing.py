@@ -32,12 +32,13 @@ _FROZEN: Final = frozenset({Reference, TupleValue, SequenceValue, FrozenList, Fr
 
 
 def freeze(frame: Frame, value: Value) -> Value:
-    """The value as rules see it: the contents of lists and dicts instead of references to them, tensors instead of what becomes one."""
+    """The value as rules see it: the contents of lists and dicts instead of references to them, and tensors instead of objects that
+    are converted to them."""
     return value if type(value) not in _FROZEN else _Freezing(frame.state, converted=True).frozen(value, 0)
 
 
 def freeze_in(state: State, value: Value, depth: int = 0) -> Value:
-    """The contents of lists and dicts instead of references to them; every other object stays what it is."""
+    """The contents of lists and dicts instead of references to them; other objects are unchanged."""
     return value if type(value) not in _FROZEN else _Freezing(state, converted=False).frozen(value, depth)
 
 
@@ -51,7 +52,7 @@ class _Freezing:
         self.left = MAX_FROZEN
 
     def frozen(self, value: Value, depth: int) -> Value:
-        """The value, `depth` structures inside of what is frozen."""
+        """The value, `depth` structures inside of the frozen one."""
         self.left -= 1
         if depth > MAX_FREEZE_DEPTH or self.left < 0:
             return UNKNOWN

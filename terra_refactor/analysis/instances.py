@@ -1,6 +1,6 @@
-"""`isinstance`, and what a class alone says about its instances.
+"""`isinstance`, and instances of which only the class is known.
 
-Computes: three-valued instance tests; the value of a parameter that is annotated with a class. Needs: class look-up and the registry.
+Computes: three-valued instance tests; the value of a parameter annotated with a class. Needs: class look-up and the registry.
 Gives: `is_instance`, `value_of_class`.
 """
 
@@ -96,7 +96,7 @@ def value_of_class(cls: Value) -> Value | None:
 
 
 _STRATEGY: Final = "tensorflow.distribute.Strategy"
-"""The class of what `tf.distribute.get_strategy()` gives, or the base class of it."""
+"""The class of the result of `tf.distribute.get_strategy()`, or its base class."""
 
 
 def _has_other_instances(frame: Frame, cls: Reference) -> bool:
@@ -200,7 +200,7 @@ def _is_of_enum(name: str) -> bool:
 
 
 def _overlapping(owner: str, cls: str) -> bool:
-    """Classes of tensors whose instances the analysis does not tell apart (eager, symbolic, variables)."""
+    """Classes of tensors whose instances the analysis does not distinguish (eager, symbolic, variables)."""
     family = ("tensorflow.", "keras.", "numpy.")
     return owner.startswith(family) and cls.startswith(family) and "types.experimental" in cls
 

@@ -1,14 +1,12 @@
 """The abstract interpreter: runs functions on abstract values.
 
-Computes: for each function and each distinct tuple of abstract arguments a summary (result, effects, writes, reads) and the value of every
-operation. Needs: the lowered program and `tf_model`. Gives: summaries, which `driver` turns into facts.
+Computes: for each function and each distinct tuple of abstract arguments a summary (result, effects, writes, reads) and the value of
+every operation. Needs: the lowered program and `tf_model`. Gives: summaries, which `driver` turns into facts.
 
-How: blocks are run in order; branches fork the state and merge it; loops run to a fixpoint with widening (`transfer.loops`); a call
-looks for a summary of the callee whose reads hold in the present state, and makes one if there is none. Objects made by the callee are
-renamed at each call (`objects`). Running out of a budget makes the result unknown, never wrong.
-
-Ignores: what happens between two operations of one block when an exception is thrown (a handler sees the states at the
-beginning, at the end and at each `raise`); threads.
+How: blocks are run in order; branches fork the state and merge it; loops run to a fixpoint with widening (`transfer.loops`); a call looks
+for a summary of the callee whose reads hold in the present state, and creates one if there is none. Objects created by the callee are
+renamed at each call (`objects`). Exceeding a budget makes the result unknown, never wrong. Ignores: exceptions between two operations of
+one block (a handler sees the states at the beginning, at the end and at each `raise`); threads.
 """
 
 from __future__ import annotations
@@ -126,7 +124,7 @@ class Interpreter(AbstractHeap, Notes):
         self.adoption = adoption
         """Reuse of summaries from an earlier run."""
         self.settled = False
-        """The modules have run, and what they have bound is settled."""
+        """The modules have run, and their bindings are settled."""
         self.running: list[FunctionId] = []
         """The functions that are being interpreted, outermost first."""
         self._logs: list[Log] = []
@@ -139,7 +137,7 @@ class Interpreter(AbstractHeap, Notes):
             self.objects.journal = self.journal
         self.problems: dict[FunctionId, str] = {}
         self.open_instances: dict[ObjectId, None] = {}
-        """Instances that stand for any object of a class or of a subclass: made for functions without callers."""
+        """Instances that represent any object of a class or of a subclass: created for functions without callers."""
         self.entry_frame: Callable[[], Frame]
         """Makes a frame for questions about the state of the program outside of any call."""
         self.parametrized: dict[FunctionId, dict[str, Value]] = {}
@@ -149,7 +147,7 @@ class Interpreter(AbstractHeap, Notes):
         self.recorded: Mapping[FunctionId, frozenset[str]] = {}
         """The parameters that were tensors in recorded runs."""
         self.floats: DType | None = FLOAT32
-        """Keras's default float type; None where the program sets it and it is not known to what."""
+        """Keras's default float type; None if the program sets it to an unknown one."""
         self.default_weights = weights_are_default(program, lambda function: self.names.of(function).weights)
         """No code of the program gives weights another type than that."""
         self.one_of_several = 0
@@ -160,7 +158,7 @@ class Interpreter(AbstractHeap, Notes):
         self._recursions = Recursions(self.contexts)
         self._depth = 0
         self.alone = 0
-        """In how many contexts it is that are run from what earlier runs of them have read, one in another."""
+        """The depth of nested contexts that run alone, from their recorded reads."""
         self._methods_running: dict[str, int] = {}
         """How many of the contexts that are being interpreted are methods of a name."""
         self._active_of: dict[FunctionId, list[dict[str, Value]]] = {}
@@ -200,8 +198,8 @@ class Interpreter(AbstractHeap, Notes):
             if frame.iteration or frame.repeated:
                 known = values[op.id]
                 if known is not None and known is not result:
-                    # an unrolled loop (or a final block run again): the operation has a value for each iteration; what comes later
-                    # reads the last one first
+                    # an unrolled loop (or a final block run again): the operation has a value for each iteration; later reads use
+                    # the last one first
                     frame.earlier_values.setdefault(op.id, []).append(known)
             values[op.id] = result
             if type(result) is Bottom:
@@ -243,7 +241,7 @@ class Interpreter(AbstractHeap, Notes):
         return self.program.function(identity)
 
     def line_of(self, identity: FunctionId, op: OpId) -> int:
-        """The line at which an operation stands."""
+        """The line of an operation."""
         line = self.program.function(identity).span_of(op).line
         if self.log is not None:
             self.log.codes.add(identity)
@@ -281,13 +279,13 @@ class Interpreter(AbstractHeap, Notes):
         if not frame.provoked:
             self.note_called(identity)
         arrivals = frame.arrivals.setdefault(identity, {})
-        # arguments with which a test expects a failure say nothing about the parameter's type
+        # arguments with which a test expects a failure are no evidence for the parameter's type
         for name, value in () if frame.provoked else bound.items():
             seen = arrivals.setdefault(name, {})
             arriving = value if not references(value) else freeze_in(frame.state, value, DEPTH_OF_ARRIVALS)
             note_arrival(seen, without_marks(arriving))
         naming = Naming(stand_ins(self, bound), self.objects.level_names, identity)
-        # what is called as a graph of its own gets what it is given as a graph has it; others, as their caller does
+        # a function called as a graph of its own gets its arguments as a graph does; others get them as in their caller
         inward = naming.named if graph else naming.inward
 
         def given(values: Mapping[str, Value]) -> dict[str, Value]:
@@ -300,7 +298,7 @@ class Interpreter(AbstractHeap, Notes):
         if isinstance(summary, Summary):
             again = as_evidence_says(self, code, function, known)
             if again is not known and again != known:
-                # the body has shown by now what it does with what is unknown
+                # by now the body has shown how it uses the unknown parameters
                 summary = self.summarize(
                     frame.state, identity, closure, given(again), EntryKind.CALLED, in_graph, naming
                 )
@@ -325,7 +323,7 @@ class Interpreter(AbstractHeap, Notes):
             self.log.tell(Interpreter.forget_entry, context)
 
     def note_open_instance(self, number: ObjectId) -> None:
-        """Records that an instance stands for any object of a class or of a subclass."""
+        """Records an instance that represents any object of a class or of a subclass."""
         self.journal.put(self.open_instances, number, None)
         if self.log is not None:
             self.log.tell_once(Interpreter.note_open_instance, number)
@@ -435,7 +433,7 @@ class Interpreter(AbstractHeap, Notes):
         return bool(self.expecting_errors), bool(self.one_of_several), self.floats, self.default_weights, general
 
     def _note_recursion(self, identity: FunctionId, key: ContextKey) -> None:
-        """Records that what is running has met a context of that function that is running further out, and none that is finished fits."""
+        """Records that the running context has called a context of that function that is still running, and that no finished one fits."""
         if self.log is not None:
             self.log.recursive.add(identity)
             self.log.functions.add(identity)
@@ -446,11 +444,11 @@ class Interpreter(AbstractHeap, Notes):
         return self.contexts.known(key)
 
     def add_body_again(self, summary: Summary) -> None:
-        """Enters what the body of a class gave in an earlier run."""
+        """Enters the result of the body of a class from an earlier run."""
         self.contexts.add_body_again(summary)
 
     def tried(self, step: Callable[[], bool]) -> bool:
-        """Runs a step that tells again what is in a log of its own; where it does not succeed, all is as before."""
+        """Runs a step that replays a log; if it fails, all its changes are rolled back."""
         log, left = self.log, self.steps.left
         self.log = self.objects.log = None
         place = self.journal.open()
@@ -465,14 +463,14 @@ class Interpreter(AbstractHeap, Notes):
         return succeeded
 
     def spoil_logs(self) -> None:
-        """Says that what is running now depends on something that its log does not have, which is about to change."""
+        """Records that the running context depends on something that its log does not contain and that is about to change."""
         if self.alone:
             raise NotAloneError
         for log in self._logs:
             log.spoiled = True
 
     def is_nested_too_deep(self, log: Log) -> bool:
-        """Whether a context and what it calls would not fit below what is running."""
+        """Whether a context and its callees would exceed the depth below the running contexts."""
         height = self._depth + log.height
         if height < MAX_NAMESAKES:
             return False
@@ -520,7 +518,7 @@ class Interpreter(AbstractHeap, Notes):
         return UnknownValue(reason="recursion")
 
     def instance_for_entry(self, cls: Reference) -> Value:
-        """An instance that stands for any object of a class of the program."""
+        """An instance that represents any object of a class of the program."""
         return entries.instance_for_entry(self, cls)
 
     def _make_summary(
@@ -626,7 +624,7 @@ class Interpreter(AbstractHeap, Notes):
         if frame.problem is not None:
             self.spoil_logs()
             self.problems.setdefault(code.id, frame.problem)
-            # what it does after that is not known to those who call it, either
+            # its later effects are also unknown to its callers
             detail = f"{code.qualname} (not analysed to its end)"
             frame.add_effect(Effect(EffectKind.UNKNOWN_CALL, EXTERNAL, detail, frame.site(0)))
 
@@ -650,7 +648,9 @@ class Interpreter(AbstractHeap, Notes):
             frame.returns.append((UnknownValue(reason=frame.problem), frame.state.flattened(frame.root)))
 
     def _run_module(self, frame: Frame) -> bool:
-        """Runs a module to its last line, whatever ends it before.
+        """Runs a module to its last line, even if something stops it earlier. A script may stop on purpose (`raise SystemExit`,
+        `assert False, "work in progress"`); the code after that is still the user's program, and must not be missing from the
+        report.
 
         A script may stop on purpose (`raise SystemExit`, `assert False, "work in progress"`): what stands behind that is still the user's
         program, and would be missing from every report without a word.

@@ -1,6 +1,6 @@
-"""Changes that can be taken back.
+"""Changes that can be rolled back.
 
-Computes: nothing. Gives: `Journal`, through which tables are changed of which a step may turn out not to have been right.
+Computes: nothing. Gives: `Journal`, through which tables are changed in steps that may fail.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ class Journal:
         self._undo: list[Callable[[], object]] | None = None
 
     def open(self) -> int:
-        """From now on what is changed can be taken back, up to the place that is given. Such steps may be inside each other."""
+        """Starts a step: changes from now on can be rolled back to the returned mark. Steps can be nested."""
         if self._undo is None:
             self._undo = []
             return 0
-        # a place behind the steps of the outer one, which is at least 1 so that only the outermost ends it all
+        # a mark after those of the outer steps, at least 1, so that only the outermost step ends recording
         self._undo.append(_nothing)
         return len(self._undo)
 
     def close(self, place: int, *, keep: bool) -> None:
-        """Ends that, and takes back what was changed unless it is to be kept. The order of the tables is as before then."""
+        """Ends the step: commits, or rolls back all recorded changes. A rollback also restores the order of the tables."""
         assert self._undo is not None
         if not keep:
             while len(self._undo) > place:
@@ -40,7 +40,7 @@ class Journal:
             self._undo = None
 
     def done(self, undo: Callable[[], object]) -> None:
-        """Notes how a change that was made is taken back."""
+        """Records how to roll back a change."""
         if self._undo is not None:
             self._undo.append(undo)
 
@@ -64,4 +64,4 @@ class Journal:
 
 
 def _nothing() -> None:
-    """Takes nothing back."""
+    """Never rolls back."""

@@ -58,7 +58,7 @@ def _over_several(
     outer = frame.state
     states: list[State] = []
     for combination in combinations:
-        # each in a state of its own: what it makes has the same name in all
+        # each in a state of its own: the objects that it creates have the same names in all
         frame.state = outer.fork()
         try:
             result = join(result, rule(combination))

@@ -25,7 +25,7 @@ Flags: TypeAlias = "tuple[bool, bool, DType | None, bool, bool]"
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """A note: told again when the summary is reused."""
+    """A note: repeated when the summary is reused."""
 
     note: Callable[..., object]
     """Takes the engine and the arguments."""
@@ -44,7 +44,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """A call that was joined with others, because there are too many contexts to tell apart."""
+    """A call that was joined with others, because there are too many contexts."""
 
     key: ContextKey
     parameters: Mapping[str, Value]
@@ -70,7 +70,7 @@ Event: TypeAlias = "ObjectId | Told | Asked | Called"
 
 
 class Log:
-    """The queries and notifications of one context, in order; numbers of objects as they come up."""
+    """The queries and notifications of one context, in order; objects are numbered in order of appearance."""
 
     __slots__ = (
         "after_settling",
@@ -105,7 +105,7 @@ class Log:
         self.codes: set[FunctionId] = {function}
         """The functions whose parameters or free variables it has seen."""
         self.recursive: set[FunctionId] = set()
-        """The functions of which it, or what is in it, met a context that was running."""
+        """The functions of which it, or a callee, met a running context."""
         self.height = 0
         """How deep calls nest in it."""
         self.steps = 0
@@ -115,7 +115,7 @@ class Log:
         self.fixed: frozenset[HeapKey] = frozenset()
         """The settled fields that it read."""
         self.within: Log | None = None
-        """The outermost context of the recursion that it is part of; None for one that stands alone."""
+        """The outermost context of its recursion; None if it is not part of one."""
 
     def tells_the_same_as(self, other: Log | None) -> bool:
         """Whether repeating one does and asks the same as repeating the other."""
@@ -159,6 +159,6 @@ class Log:
         self.events.append(event)
 
     def reached(self, inner: Log) -> None:
-        """Takes in what a call reached."""
+        """Adds the contexts that a call reached."""
         self.functions |= inner.functions
         self.height = max(self.height, inner.height + 1)

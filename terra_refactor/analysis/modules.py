@@ -56,7 +56,7 @@ class ModuleLoader:
         self._state: dict[str, str] = {}
         self._again: dict[str, None] = {}
         self._made: dict[str, dict[HeapKey, Value]] = {}
-        """For each module that will be run again: the fields of what it has made, as it left them."""
+        """For each module that will be run again: the fields of its objects at its end."""
         self._running: dict[str, Frame] = {}
         self._packages = {
             ".".join(name.split(".")[:depth]) for name in program.modules for depth in range(1, name.count(".") + 1)
@@ -117,7 +117,7 @@ class ModuleLoader:
             self._run_again(name)
 
     def settle(self) -> None:
-        """Declares as settled what the modules have bound: globals that no function assigns, and attributes of classes."""
+        """Declares the bindings of the modules as settled: globals that no function assigns, and attributes of classes."""
         engine = self.engine
         settled = engine.world.settled
         whole: set[ObjectId] = set()
@@ -146,7 +146,7 @@ class ModuleLoader:
             self._run(name)
 
     def _run_again(self, name: str) -> None:
-        """Runs a module once more: its objects are created again under their old names, and keeps what other modules did to it."""
+        """Runs a module once more: its objects are created again under their old names, and keep the changes by other modules."""
         world = self.engine.world
         changed = {
             key: value
@@ -177,7 +177,7 @@ class ModuleLoader:
         if frame.problem is not None:
             self._forget_values(name, frame.problem)
         if name in self._again:
-            # nothing is taken out of the heap: what came into it since lies behind what was there
+            # nothing is removed from the heap: newer objects come after the older ones
             made = frame.allocated | {number}
             self._made[name] = {key: value for key, value in islice(heap.items(), before, None) if key[0] in made}
 
@@ -225,7 +225,7 @@ class ModuleLoader:
             running = self._running.get(module)
             bound = None if running is None else running.state.get((self.object_of(module), name))
             if bound is not None and not references(bound):
-                # the importing module runs while this one does, and gets what it has bound by then
+                # the importing module runs at the same time, and gets the bindings so far
                 return bound
             if bound is not None:
                 # its objects are in a state that is not the program's yet

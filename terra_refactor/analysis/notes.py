@@ -26,7 +26,7 @@ class Notes:
     def __init__(self) -> None:
         self.code = CodeTable()
         self.journal = Journal()
-        """Of what is noted while a summary is taken over."""
+        """The notes while a summary is being reused."""
         self.expecting_errors = 0
         """How many enclosing `with` statements expect an error, as `pytest.raises` does."""
         self.missing_rules: dict[str, dict[tuple[FunctionId, OpId], None]] = {}
@@ -72,7 +72,7 @@ class Notes:
         frame.failures.setdefault(op, failure)
 
     def note_missing_rule(self, frame: Frame, op: OpId, name: str) -> None:
-        """Counts a call of a library function whose result nothing is known about."""
+        """Counts a call of a library function whose result is unknown."""
         self._note_missing_rule(name, frame.function.id, op)
 
     def _note_missing_rule(self, name: str, function: FunctionId, op: OpId) -> None:
@@ -164,7 +164,7 @@ class Notes:
         return found
 
     def note_recursive(self, identity: FunctionId) -> None:
-        """Records that a function calls itself, or is called by what it calls."""
+        """Records that a function calls itself, directly or through its callees."""
         self.journal.put(self.recursive, identity, None)
         if self.log is not None:
             self.log.tell_once(Notes.note_recursive, identity)

@@ -1,9 +1,8 @@
-"""Identities of abstract objects: allocation sites, told apart by the calls that lead to them.
+"""Identities of abstract objects: allocation sites, distinguished by the calls that lead to them.
 
-Computes: stable numbers for allocation sites. Needs: nothing. Gives: `ObjectTable`. An object made inside a callee is
-known there by its own site; each call that returns it renames it (`derive`), so that two calls of one factory give
-two objects and a callee's summary can be used again (heap cloning). Deep derivations collapse into one object that
-stands for several.
+Computes: stable numbers for allocation sites. Needs: nothing. Gives: `ObjectTable`. An object created in a callee has its own site as its
+name there; each call that returns it renames it (`derive`), so that two calls of one factory return two objects and a callee's summary
+can be reused (heap cloning). Deep derivations collapse into one object that represents several.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from terra_refactor.domain.value import ObjectId
 from terra_refactor.ir.ids import FunctionId, OpId
 
 MAX_DERIVATIONS = 4
-"""An object that was handed through more calls than this is not told apart any further."""
+"""Maximum number of calls through which an object is passed and still distinguished."""
 
 
 class ObjectTable:
@@ -40,7 +39,7 @@ class ObjectTable:
         self._makers: dict[ObjectId, FunctionId] = {}
         """Of each object that a function's operations make, or its calls: that function."""
         self.level_names = LevelNames(self._shifted, self._further_out)
-        """The numbers by which callees know what they are given."""
+        """The callees' numbers for their arguments."""
 
     def begin(self) -> None:
         """A new run: no object has come up yet."""
@@ -58,7 +57,7 @@ class ObjectTable:
         return self.facts, list(self._numbers), self._depths, self._collapsed, self._makers, relative
 
     def restore(self, kept: tuple[Any, ...]) -> None:
-        """Becomes what was kept."""
+        """Restores kept numbers."""
         self.facts, keys, self._depths, self._collapsed, self._makers, relative = kept
         self._numbers = {key: number for number, key in enumerate(keys)}
         names = self.level_names
@@ -96,7 +95,8 @@ class ObjectTable:
         tag: Hashable = None,
         known_by: Hashable = None,
     ) -> ObjectId:
-        """The object that operation `op` of `function` makes; `tag` tells apart several made there (an iteration, a field).
+        """The object that operation `op` of `function` creates; `tag` distinguishes several created there (an iteration, a field). A
+        class is `known_by` its body, not by the operation, so that code added before it does not rename it.
 
         A class is `known_by` its body and not by the operation: code that is added in front of it leaves it the same.
         """
@@ -139,7 +139,7 @@ class ObjectTable:
         return self._intern(("shifted", number), facts.kind, facts.name, None, None, 0)
 
     def older(self, recent: ObjectId) -> ObjectId:
-        """The object that stands for all earlier ones that were made at the place where `recent` is now made again."""
+        """The object that represents all earlier ones created where `recent` is now created again."""
         facts = self.facts[recent]
         key: Hashable = ("older", recent)
         number = self._intern(key, facts.kind, facts.name, facts.function, facts.op, self._depths[recent])
@@ -154,7 +154,7 @@ class ObjectTable:
         return self._intern(key, facts.kind, facts.name, facts.function, facts.op, self._depths[number])
 
     def _note_maker(self, function: FunctionId, number: ObjectId) -> None:
-        """An object has a name that means another one in each call of a function. Classes are what they are, whoever speaks of them."""
+        """Whether the name of an object means a different object in each call of a function. Not for classes."""
         if number not in self._makers and self.facts[number].kind not in (ObjectKind.CLASS, ObjectKind.MODULE):
             self._makers[number] = function
             self.level_names.own.setdefault(function, set()).add(number)

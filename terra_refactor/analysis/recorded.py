@@ -1,9 +1,9 @@
 """Parameters that were tensors in recorded runs.
 
-Computes: the names of the parameters to which nothing but tensors (or None) came. Needs: what was recorded. Gives: `recorded_tensors`.
+Computes: the names of the parameters that received only tensors (or None). Needs: the record. Gives: `recorded_tensors`.
 
-A run shows what happened and not what must happen. So the value of such a parameter stays unknown, with a reason that makes its function a
-candidate: no rule can be certain of anything by it, and what it is passed on to learns nothing from it.
+A run shows what happened, not what must happen. So the value of such a parameter stays unknown, with a reason that makes its function a
+candidate: no rule can be certain because of it, and its callees learn nothing from it.
 """
 
 from __future__ import annotations

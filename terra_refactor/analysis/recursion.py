@@ -1,6 +1,7 @@
 """Contexts that are being interpreted, and calls of them from inside: recursion.
 
-Computes: what a recursive call gives, and which finished contexts rest on that. Needs: the contexts. Gives: `Recursions`, `Running`.
+Computes: the result of a recursive call, and the finished contexts that depend on it. Needs: the contexts. Gives: `Recursions`,
+`Running`.
 
 A context that calls itself is run in rounds. A recursive call returns the result of the last round (nothing, in the first one), until a
 round returns and reads nothing new. Contexts that were analysed within a round depend on the result of the round before: they are
@@ -41,9 +42,9 @@ class Running:
     """Result of its last round: that of the recursive calls in it."""
     recursed: bool = False
     rests: dict[Running, None] = field(default_factory=dict)
-    """The contexts further out of which it uses what their last rounds gave."""
+    """The enclosing contexts whose results of the last round it uses."""
     pending: list[tuple[ContextKey, Summary]] = field(default_factory=list)
-    """Finished contexts that rest on this one, and on no other further in."""
+    """Finished contexts that depend on this one, and on no enclosing one."""
 
     def runs_in(self, state: State, naming: Naming | None) -> bool:
         """Whether a state is the one that it runs in, as far as it has read that."""
@@ -53,7 +54,7 @@ class Running:
         return not self.reads or same_reads(state, self.reads, frozenset(self.absent), naming)
 
     def note_reads(self) -> bool:
-        """Adds what the round that has ended read; whether that is more than the earlier ones have."""
+        """Adds the reads of the finished round; whether there are new ones."""
         assert self.boundary is not None and self.boundary.reads is not None
         before = len(self.reads), len(self.absent)
         self.reads.update(self.boundary.reads)
@@ -63,7 +64,7 @@ class Running:
 
 
 class Recursions:
-    """The contexts that are being interpreted, outermost first, and what is finished as far as it rests on them."""
+    """The contexts that are being interpreted, outermost first, and the finished contexts that depend on each."""
 
     def __init__(self, contexts: SummaryTable) -> None:
         self._contexts = contexts
@@ -71,7 +72,7 @@ class Recursions:
         self._of: dict[ContextKey, list[Running]] = {}
         """Of one key there may be several, in different states; the innermost is last."""
         self._rests: dict[int, dict[Running, None]] = {}
-        """On what finished contexts rest."""
+        """The contexts that finished contexts depend on."""
 
     def enter(self, key: ContextKey) -> Running:
         """A context begins."""
@@ -116,7 +117,7 @@ class Recursions:
         return running.last
 
     def run_in_rounds(self, running: Running, log: Log | None, run: Callable[[], Summary]) -> Summary:
-        """Runs a context until what it gives, also to its own recursive calls, does not change."""
+        """Runs a context until its result, which its own recursive calls use, no longer changes."""
         for rounds in range(_MAX_ROUNDS + 1):
             self._begin_round(running, log)
             last = running.last
@@ -127,7 +128,7 @@ class Recursions:
             if not running.recursed:
                 break
             if rounds == _MAX_ROUNDS:
-                # what was analysed in this round rests on what was given up in the one before
+                # the contexts of this round depend on discarded results of the round before
                 _give_up(summary, last)
                 break
             if last is not None and _is_no_more_than(summary, last) and not grown:
@@ -140,7 +141,7 @@ class Recursions:
         return summary
 
     def _begin_round(self, running: Running, log: Log | None) -> None:
-        """Forgets what rests on what the context gave before."""
+        """Discards the contexts that depend on the earlier result of the context."""
         dropped, running.pending = running.pending, []
         if dropped:
             for _, summary in dropped:
@@ -162,7 +163,7 @@ class Recursions:
 
 
 def _is_no_more_than(summary: Summary, last: Summary) -> bool:
-    """Whether a round gave no more than the last one, which is added to it."""
+    """Whether the result of a round is covered by that of the last one, to which it is added."""
     summary.returns = widen(last.returns, summary.returns)
     writes = dict(last.writes)
     for place, value in summary.writes.items():
@@ -178,7 +179,7 @@ def _see_no_end(summary: Summary) -> None:
 
 
 def _give_up(summary: Summary, last: Summary | None) -> None:
-    """Makes what still changes unknown, and all that was written."""
+    """Widens all results and writes that still change to unknown."""
     if last is not None:
         _is_no_more_than(summary, last)
     summary.returns = UnknownValue(reason="recursion")
@@ -188,7 +189,7 @@ def _give_up(summary: Summary, last: Summary | None) -> None:
 
 
 def _take_in(log: Log, dropped: Iterable[Summary]) -> None:
-    """Puts what forgotten contexts told and asked into the log of the one that called them."""
+    """Adds the notifications and queries of discarded contexts to the log of their caller."""
     events: dict[int, list[Event]] = {}
     for summary in dropped:
         inner = summary.log

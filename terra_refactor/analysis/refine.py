@@ -1,8 +1,8 @@
-"""Refinement of the state by a condition: what is known where it holds, and where it does not.
+"""Refines the state by a condition, for both outcomes.
 
-Computes: narrower values of the variables and attributes that a condition speaks of (`x is None`, `isinstance(x, C)`, `x`, `not x`,
-`x == 3`, `callable(x)`, `hasattr(x, "a")`, and their combinations). Needs: the operation that made the condition's value.
-Gives: `refine`, False where the condition cannot have that outcome.
+Computes: narrower values of the variables and attributes in a condition (`x is None`, `isinstance(x, C)`, `x`, `not x`, `x == 3`,
+`callable(x)`, `hasattr(x, "a")`, and their combinations). Needs: the operation that computes the condition. Gives: `refine`, False if the
+condition cannot have that outcome.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _MAX_DEPTH: Final = 30
 
 
 def refine(site: Site, condition: int, truth: bool, depth: int = 0) -> bool:
-    """Narrows the present state to the runs in which operation `condition` gave a value of that truth."""
+    """Narrows the present state to the runs in which operation `condition` has that truth value."""
     op = site.operation(condition)
     match op:
         case ops.Unary(operator="not"):

@@ -1,11 +1,11 @@
-"""Numbers of operations after an edit: what was found out before speaks of an operation by the number that it has now.
+"""Renumbers operations after an edit, so that kept results refer to the new numbers.
 
-Computes: which operation of an edited function is which of the function before, and summaries and keys of objects with the new numbers.
+Computes: the operations of an edited function that correspond to earlier ones, and summaries and keys of objects with the new numbers.
 Needs: both forms of the function. Gives: `moved_operations`, `Renumbering`.
 
-A caller's summary names places in what it calls: where an effect is, what made an object. An edit moves all that stands behind it, and
-callers would be others for that alone. A number is only a name: a match that is wrong costs time, since an edited function is run
-again, and its callers are kept only where it gives them the same.
+A caller's summary refers to operations of its callees: the place of an effect, the creator of an object. An edit shifts all operations
+after it, which alone would invalidate the callers. A number is only a name: a wrong match costs time, never correctness, since an edited
+function is run again, and its callers are kept only if its result is the same.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class Renumbering:
         return self._moves.get(function.module, _NONE).get(function.index, _NO_MOVES).get(op, op)
 
     def summary(self, summary: Summary) -> Summary:
-        """The summary with the new numbers; the same object where it names no place that has moved."""
+        """The summary with the new numbers; the same object if it refers to no operation that has moved."""
         if not (
             any(self._has_moved(effect.site) or any(map(self._has_moved, effect.via)) for effect in summary.effects)
             or any(

@@ -1,22 +1,20 @@
-"""Keeping summaries for the next run of the analysis, after a little of the program has changed.
+"""Reuses function summaries across incremental runs.
 
-Computes: which summaries of an earlier run are what a run from nothing would make now. Needs: an interpreter that writes logs. Gives:
-`SummaryStore` (which outlives a run), `Adoption` (of one run).
+Computes: which summaries of an earlier run equal those of a full run. Needs: an interpreter that writes logs. Gives: `SummaryStore`
+(which outlives a run), `Adoption` (of one run).
 
 The behaviour of a context depends on its key, on the state that it reads (recorded in its summary), and on its queries to the analysis:
-which summaries its calls find, what was noted about parameters, which tables its names are looked up in. The log of a context has these
-questions with their answers, and what it told the analysis, in order. A summary is taken over where its reads hold, its code and that
-of all it calls is the same, and going through the log finds every answer the same; what the context reported is replayed on the way. If an
-answer differs, all that is taken back, and the context is run.
+which summaries its calls find, the notes about parameters, the tables in which its names are looked up. The log of a context has these
+queries with their answers, and its notifications, in order. A summary is reused if its reads hold, its code and that of all callees is
+unchanged, and replaying the log finds the same answers; its notifications are repeated. If an answer differs, all that is rolled back,
+and the context is run.
 
-A context that is run again and returns to its callers what it returned before replaces the old one, and callers stay as they are. The
-analysis finds this out before callers are run: if going through the log of a caller meets a context that does not hold, this one is run
-alone, from what it has read (`alone`), at the very point at which a run of the caller would come to it. So its result is known, whether
-the caller holds or is run.
+If a context that is run again has the same result, it replaces the old one, and its callers stay valid. This is determined before callers
+are run: if replaying the log of a caller meets an invalid context, that context is run alone, from its recorded reads (`alone`), at
+exactly that point of the log. Contexts in a recursion are valid only inside of its outermost context: they are reused together with that
+one, never alone.
 
-Contexts within a recursion hold only inside of its outermost context: they are reused together with that one, never alone.
-
-Ignores (such contexts are run again): what runs out of a budget, functions that import a module first.
+Ignores (such contexts are run again): contexts that exceed a budget, functions that import a module first.
 """
 
 from __future__ import annotations
@@ -43,7 +41,7 @@ from terra_refactor.ir.ids import FunctionId
 from terra_refactor.ir.program import Program
 
 MAX_GROWTH: Final = 3
-"""A store that has grown by this factor is emptied, which drops what edits left behind."""
+"""A store that has grown by this factor is emptied, which drops the contexts of old edits."""
 
 
 class Resumable(Runner, Protocol):
@@ -77,8 +75,8 @@ class SummaryStore:
         self.taken_over = 0
         """How many contexts the last run took over."""
         self.edited: Mapping[FunctionId, Moves] | None = None
-        """The functions that did something else in the last run than in the one before, each with the new numbers of its operations, where
-        that is all the difference to everything outside of them; None where more was different, or nothing is known of that run."""
+        """The functions that behaved differently in the last run than in the one before, each with the new numbers of its operations,
+        if nothing else differs outside of them; None if more differs, or if that run is unknown."""
         self.executed: frozenset[FunctionId] = frozenset()
         """The functions of which the last run has run contexts, and not only taken them over."""
         self.share_of_steps = 1.0
@@ -110,7 +108,7 @@ class SummaryStore:
                 self.by_key.setdefault(summary.log.key, []).append(summary)
 
     def keep(self, engine: Engine, adoption: Adoption | None, program: Program) -> None:
-        """Keeps what a finished run has made."""
+        """Keeps the results of a finished run."""
         contexts = engine.contexts
         self._keep(summary for identity, summary in contexts.summaries.items() if identity not in contexts.dropped)
         self.settled = engine.world.settled
@@ -198,10 +196,10 @@ class Adoption:
             and not self.changed_outside
             and not any(known[each].kind in bodies for each in self.changed)
         )
-        """Whether all that this run did is what the last one did, as far as it can be seen outside of the functions that changed."""
+        """Whether all effects of this run outside of the changed functions equal those of the last run."""
 
     def settle(self, settled: SettledHeap) -> None:
-        """Compares what is settled now with what was."""
+        """Compares the settled fields with those before."""
         old = self.store.settled
         if old is None:
             self.is_in_step = False
@@ -234,13 +232,13 @@ class Adoption:
             if summary.entry is entry and log.flags == flags:
                 if self._tried(partial(self.replay, summary)):
                     return summary
-            # the call is run, and what comes of it takes the place of this
+            # the call is run, and its result replaces this one
             self._dead.add(log)
             forget_since(marks)
         return None
 
     def replay(self, summary: Summary) -> bool:
-        """Takes a summary over, with all that it calls, if it holds; otherwise the caller has to roll back what was replayed."""
+        """Reuses a summary, with all its callees, if it is valid; otherwise the caller has to roll back the replay."""
         log, engine = summary.log, self.engine
         if log is None or log in self._dead or not self._is_current(log):
             return False
@@ -266,7 +264,7 @@ class Adoption:
         return True
 
     def _holds(self, event: Event, log: Log) -> bool:
-        """Repeats what a context did; whether it finds the same."""
+        """Repeats the actions of a context; whether all answers are the same."""
         match event:
             case Told(note, arguments):
                 note(self.engine, *arguments)
@@ -343,7 +341,7 @@ class Adoption:
         return succeeded
 
     def keep(self, summary: Summary) -> None:
-        """Keeps what was made by a run of a context alone: if that is taken back, it is known when its caller is run."""
+        """Keeps the results of a context that was run alone: even after a rollback, they are known when its caller is run."""
         log = summary.log
         assert log is not None
         self._made.add(log)

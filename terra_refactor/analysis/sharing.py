@@ -1,11 +1,11 @@
 """Equal parts of summaries, kept once.
 
-Computes: nothing new: what is shared says what it said before. Needs: a summary that was made just now. Gives: `Sharing`.
+Computes: nothing: shared parts are equal to the original ones. Needs: a new summary. Gives: `Sharing`.
 
-The contexts of one function are much alike: most operations give the same values, read the same fields and call the same functions in
-all of them. So a new summary takes from the one that was made before it whatever is equal there; and what is equal in the contexts of
-different functions (keys of the heap, sets of objects, what a call reached) is taken from tables. This halves what an analysis holds
-at its end, and spares later comparisons: what is the same object needs no look inside.
+The contexts of one function are similar: in all of them, most operations have the same values, read the same fields and call the same
+functions. So a new summary shares equal parts with the one created before it; parts that are equal in the contexts of different functions
+(keys of the heap, sets of objects, reached contexts) are shared by tables. This halves the memory at the end of an analysis, and speeds
+up comparisons, because identical objects are equal.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ _Element = TypeVar("_Element", bound="Hashable")
 
 
 class Sharing:
-    """The tables of one analysis. What they hold tells nothing about the program, so a run that adopts summaries need not know of it."""
+    """The tables of one analysis. They contain no information about the program, so a run that reuses summaries does not depend on
+    them."""
 
     __slots__ = ("_before", "_calls", "_keys", "_sets")
 

@@ -1,10 +1,11 @@
 """State that changes between the calls of a function that reads it.
 
-Computes: for each context, what holds the containers that it reads or changes, and the reads of callees after which the same state is
-written again; for each function, the reads of state that other code changes. Needs: finished frames, then the summaries of the last round.
-Gives: `holders_of`, `reads_before_writes`, `StateChanges`. Objects are distinguished by class only, where a class counts as those that it
-derives from and that derive from it; a container by the field that holds it.
-Ignores: what constructors write, and functions that only constructors call.
+Computes: for each context, the holders of the containers that it reads or changes, and the reads of callees after which the same state is
+written again; for each function, the reads of state that other code changes. Needs: finished frames, then the summaries of the last
+round.
+Gives: `holders_of`, `reads_before_writes`, `StateChanges`. Objects are distinguished by class only, and a class also matches its base
+classes and subclasses; a container by the field that holds it.
+Ignores: writes by constructors, and functions that only constructors call.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from terra_refactor.ir.ids import FunctionId, OpId
 
 _Node = TypeVar("_Node")
 _Way: TypeAlias = tuple[EffectSite, tuple[FunctionId, ...]]
-"""Where state is read, and the functions that were called on the way there."""
+"""A read of state: its place, and the functions called on the way there."""
 
 _CONSTRUCTORS = frozenset(
     {"__init__", "__new__", "__post_init__", "build", "__setstate__", "__init_subclass__", "setUp", "setup_method"}
@@ -43,7 +44,8 @@ _OF_CLASSES = (ObjectKind.INSTANCE, ObjectKind.CLASS)
 
 
 def live_reads(frame: Frame) -> dict[HeapKey, tuple[EffectSite, tuple[EffectSite, ...]]]:
-    """The reads of state that may meet what was there before the call: all but those that the call's own writes come before on all paths.
+    """The reads of state that may see values from before the call: all except those that the call's own writes precede on all paths.
+    On a path without a write, the merge of paths reads the earlier value, so the boundary records it.
 
     A way on which it does not write looks at what was there when the ways are merged, and so the boundary knows of it.
     """
@@ -117,7 +119,9 @@ def _reached(start: _Node, following: Mapping[_Node, Iterable[_Node]]) -> set[_N
 
 
 def reads_before_writes(engine: Engine, frame: Frame) -> frozenset[StaleRead]:
-    """The reads of callees after which this function, or another callee, writes the same state: the next call meets another value.
+    """The reads of callees after which this function, or another callee, writes the same state: the next call sees another value. A
+    function is called again, so its last write may come before its first read; a module runs once, and an object that a call
+    creates is written and read in that call alone.
 
     A function is called again, so its last write may come before its first read; a module runs once, and what a call makes is
     written and read in that call alone.
@@ -192,7 +196,7 @@ class StateChanges:
             for site, name, way in () if summary.function.name.startswith("test") else summary.stale_reads:
                 # of another function that comes to the same read, this proves nothing: code that changes a setting also reads it
                 self._certain.setdefault((site, name), set()).update(
-                    # a function that another on the way creates and calls has no earlier trace
+                    # a function that another one creates and calls has no earlier trace
                     function
                     for position, function in enumerate(way)
                     if engine.code_of(function).parent not in way[:position]
@@ -268,7 +272,7 @@ class StateChanges:
 
     @cached_property
     def _methods(self) -> Mapping[str, Set[str]]:
-        """By the name of a class: the names of what its body defines."""
+        """By the name of a class: the names that its body defines."""
         found: dict[str, set[str]] = {}
         code = self._engine
         for module in code.program.modules.values():
@@ -298,14 +302,15 @@ class StateChanges:
 
 
 def _is_shared(engine: Heap, target: Target) -> bool:
-    """Whether an effect changes what several objects of a class have in common: a constructor of another one does so at any time."""
+    """Whether an effect changes state shared by several objects of a class: a constructor of another object may do so at any time."""
     if target.object is None:
         return False
     return target.root in (RootKind.GLOBAL, RootKind.CLOSURE) or engine.objects.facts[target.object].kind in _SHARED
 
 
 def _given(engine: Heap, summary: Summary) -> frozenset[ObjectId]:
-    """The lists and dicts that are arguments, or in such: each call brings what is in them, and a graph flattens it on each call."""
+    """The lists and dicts that are arguments or parts of arguments: each call passes their contents, and a graph flattens them on each
+    call."""
     own = 1 if summary.function.kind is FunctionKind.METHOD else 0
     pending = [number for value in [*summary.parameters.values()][own:] for number in references(value)]
     found: set[ObjectId] = set()
@@ -319,9 +324,11 @@ def _given(engine: Heap, summary: Summary) -> frozenset[ObjectId]:
 
 
 def _constructing(engine: Calls, live: Sequence[Summary], real: Set[int]) -> frozenset[FunctionId]:
-    """Constructors and the functions that only constructors call.
+    """Constructors and the functions that only constructors call. In a library, without public functions that store their arguments,
+    since other code may call these. `real` are the contexts that a run reaches.
 
-    Of a library, without public ones that set what they are given: other code may call these. `real` are the contexts that a run comes to.
+    Of a library, without public ones that set what they are given: other code may call these. `real` are the contexts that a run
+    comes to.
     """
     callers: dict[FunctionId, set[FunctionId]] = {}
     names: dict[FunctionId, str] = {}

@@ -36,7 +36,7 @@ def class_shown(engine: Engine, code: Function, name: str, default: Value | None
 
 
 def _made_instead(engine: Engine, code: Function, name: str) -> Iterator[ops.Op | None]:
-    """The operations whose results stand for the parameter where it is None."""
+    """The operations whose results replace the parameter if it is None."""
     index = engine.code.index(code)
 
     def reads(number: OpId) -> bool:

@@ -57,7 +57,8 @@ class StepBudget:
         return frame.steps <= frame.max_steps and self.left > 0
 
     def weighed(self, frame: Frame, value: Value) -> Value:
-        """The result of an operation, unless it is too large: comparing and hashing a large one costs what running operations does."""
+        """The result of an operation, or unknown if it is too large: comparing and hashing a large value is as expensive as running
+        operations."""
         parts = weight(value)
         if parts <= FREE_PARTS:
             return value

@@ -1,7 +1,7 @@
 """Summaries of contexts that have run.
 
-Computes: a summary from a finished frame. Needs: the frame, with its ways out merged, and what of its writes outlives it. Gives:
-`summary_of`. Parts shared with earlier summaries are stored once (`sharing`).
+Computes: a summary from a finished frame. Needs: the frame, with its exits merged, and the writes that outlive it. Gives: `summary_of`.
+Parts shared with earlier summaries are stored once (`sharing`).
 """
 
 from __future__ import annotations

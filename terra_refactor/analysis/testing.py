@@ -1,7 +1,7 @@
 """Callers of tests: pytest gives them the values of fixtures and of `parametrize`.
 
-Computes: for a test, the values of its parameters. Needs: the fixtures of its module and of `conftest` modules, and the
-marks that were seen when the modules ran (`PYTEST_MARKS`). Gives: `test_arguments`; what is in a file of tests, and what is a test there.
+Computes: for a test, the values of its parameters. Needs: the fixtures of its module and of `conftest` modules, and the marks recorded
+when the modules ran (`PYTEST_MARKS`). Gives: `test_arguments`; the recognition of files of tests and of tests.
 
 Ignores: fixtures with parameters of their own (`params=`), `autouse`, `usefixtures`; which values of `parametrize` go together.
 
@@ -52,7 +52,7 @@ def is_collected(program: Program, function: Function) -> bool:
 
 
 def test_arguments(site: Site, code: Function) -> dict[str, Value]:
-    """The values that pytest passes to a test, by parameter; {} for what is no test. Fixtures are run in the state of `frame`."""
+    """The values that pytest passes to a test, by parameter; {} for other functions. Fixtures are run in the state of `frame`."""
     if not code.name.startswith("test") or code.kind not in (FunctionKind.FUNCTION, FunctionKind.METHOD):
         return {}
     found: dict[str, Value] = {}
@@ -118,7 +118,7 @@ def _parametrize(site: Site, arguments: CallArguments, receiver: Value | None) -
 
 
 def _parametrized(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
-    """The decorator applied: the test as it is, with a note of what its parameters will be."""
+    """The decorator applied: the unchanged test, with a note of its parameters."""
     if len(arguments.positional) != 3:
         return UNKNOWN
     names, values, test = arguments.positional

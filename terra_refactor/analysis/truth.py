@@ -1,7 +1,7 @@
-"""Truth of abstract values: what a condition decides, and whether a tensor decides it.
+"""Truth of abstract values: the outcome of a condition, and whether it depends on a tensor.
 
 Computes: a three-valued answer and its kind. Needs: the heap (for lengths of containers), calls (of `__bool__`). Gives: `truth_of`, and
-`asked` for where the program itself asks.
+`asked` for tests in the program itself.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""The element type of the trainable weights of Keras's models and layers, from the code of the whole program.
+"""The dtype of the trainable weights of Keras's models and layers, from the code of the whole program.
 
-Computes: whether any code may give a weight another type than Keras's default. Needs: the IR, and which packages are known.
+Computes: whether any code may give a weight another type than Keras's default. Needs: the IR, and the known packages.
 Gives: `WeightCode` (of one function), `weights_are_default` (of a program).
 
-Approximates: code is judged by the names that it uses, so that it does not matter whether, when and with what it runs. Ignores: types that
-are given by position to a constructor, and by name to a function under another name than `dtype`.
+Approximates: code is judged by the names that it uses, regardless of whether, when and with what it runs. Ignores: dtypes passed by
+position to a constructor, and by name to a function under another name than `dtype`.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ _DTYPES: Final = frozenset({"dtype", "dtype_policy"})
 _LOADERS: Final = words(
     "load_model model_from_json model_from_config model_from_yaml saved_model SavedModel TFSMLayer KerasLayer from_pretrained quantize"
 )
-"""Names of what brings models from elsewhere, or changes the types of one."""
+"""Names of functions that load models, or change the dtypes of one."""
 _WITHOUT_WEIGHTS: Final = words(
     "Input InputLayer InputSpec KerasTensor TensorSpec SparseTensorSpec RaggedTensorSpec TensorArray TensorArraySpec SparseTensor "
     "IndexedSlices FixedLenFeature FixedLenSequenceFeature VarLenFeature RaggedFeature DataFrame Series CategoryEncoding"
 )
 """Classes whose `dtype` is no weight's."""
 _MAKERS: Final = words("add_weight add_variable get_variable Variable variable __init__ dict partial")
-"""Functions that make a weight, or pass `dtype` on to what does."""
+"""Functions that create a weight, or pass `dtype` on to one that does."""
 _VARIABLES: Final = words("Variable variable get_variable")
 _KEEP_TO_DEFAULT: Final = words(
     "einops etils tree wrapt decorator deprecated deprecation gin hydra keras_tuner multipledispatch optree ray sacred "

@@ -1,7 +1,7 @@
-"""Annotations that are there as text only: those of stubs and models, and forward references.
+"""Annotations that exist only as text: those of stubs and models, and forward references.
 
-Computes: the value that a text has as an annotation. Needs: its syntax, and what names mean there. Gives: `written_annotation`,
-`annotation_in_text`, `library_named`, `Named`. Ignores: what is no name, attribute, subscript or union.
+Computes: the value of a text as an annotation. Needs: its syntax, and the meaning of names there. Gives: `written_annotation`,
+`annotation_in_text`, `library_named`, `Named`. Ignores: everything except names, attributes, subscripts and unions.
 """
 
 from __future__ import annotations

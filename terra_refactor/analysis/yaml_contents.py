@@ -15,7 +15,7 @@ _LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _MAX_TEXT: Final = 200_000
 _MAX_DEPTH: Final = 40
 _MAX_NODES: Final = 50_000
-"""Of the tree as a program would walk it: what an alias stands for counts each time."""
+"""Maximum number of nodes of the tree as a program walks it: the target of an alias counts each time."""
 _MAX_PLAIN: Final = 1_000
 """Characters of a value without quotes or with a tag, which may be a number."""
 
@@ -30,7 +30,7 @@ def yaml_tree(text: str) -> object:
         _check(text)
         tree: object = yaml.load(text, Loader=_LOADER)
     except (yaml.YAMLError, ArithmeticError, AttributeError, LookupError, TypeError) as error:
-        # the last four: what PyYAML's constructors raise for a value that its tag does not fit (`!!int ""`)
+        # the last four: raised by PyYAML's constructors for a value that does not fit its tag (`!!int ""`)
         raise ValueError(f"no YAML: {error}") from None
     return tree
 

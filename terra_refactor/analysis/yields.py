@@ -1,7 +1,7 @@
 """How many values a generator function yields.
 
-Computes: the number of values, where one `yield` stands in `for` loops of known lengths and nothing leaves them early. Needs: a frame whose
-body has run. Gives: `count_of_yields`. Ignores: whether the caller takes them all.
+Computes: the number of values, if one `yield` is in `for` loops of known lengths and nothing leaves them early. Needs: a frame whose body
+has run. Gives: `count_of_yields`. Ignores: whether the caller takes them all.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def count_of_yields(frame: Frame) -> Dim:
         return None
     count: Dim = 1
     while not any(op.id == yields[0].id for op in block):
-        # a yield below a condition, or in a loop that goes on while something holds, is reached an unknown number of times
+        # a yield under a condition, or in a `while` loop, is reached an unknown number of times
         around = [
             op for op in block if isinstance(op, ops.For) and any(inner.id == yields[0].id for inner in walk(op.body))
         ]

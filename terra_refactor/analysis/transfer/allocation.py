@@ -1,7 +1,7 @@
 """New lists, sets and dicts as objects.
 
-Computes: objects for what an operation makes, and for the lists and dicts in the result of a rule. Needs: the heap. Gives: `new_list`,
-`new_set`, `thaw`.
+Computes: objects for the containers that an operation creates, and for the lists and dicts in the result of a rule. Needs: the heap.
+Gives: `new_list`, `new_set`, `thaw`.
 """
 
 from __future__ import annotations

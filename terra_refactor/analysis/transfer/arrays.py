@@ -1,8 +1,8 @@
-"""Arrays that are changed where they are: `w[0] = x`, `w.fill(0)`, `np.copyto(w, x)`, `np.add(w, x, out=w)`.
+"""Arrays that are changed in place: `w[0] = x`, `w.fill(0)`, `np.copyto(w, x)`, `np.add(w, x, out=w)`.
 
-Computes: the write, as one of the variable or the attribute that holds the array, for arrays have no identity of their own here: a
-function that reads the variable later gets another content. A view (`w.ravel()`, `w[1:]`, a local variable that is set to one) is a
-way to the array that it shows. Needs: the operation that gave the array. Gives: `array_changed`, `array_given_form`, `changed_by_call`.
+Computes: the write, as one of the variable or the attribute that holds the array, because arrays have no identity of their own here: a
+function that reads the variable later gets the new content. A view (`w.ravel()`, `w[1:]`, a local variable bound to one) leads to its
+array. Needs: the operation that produced the array. Gives: `array_changed`, `array_given_form`, `changed_by_call`.
 Ignores: arrays that several variables, attributes or containers hold.
 """
 
@@ -65,7 +65,9 @@ _MAX_VIEWS: Final = 8
 
 
 def array_changed(site: Site, holder: OpId, *, only_through_view: bool = False) -> bool:
-    """Records an in-place change of the array that operation `holder` gave.
+    """Records an in-place change of the array from operation `holder`. Returns True for an argument of this function, whose effect is
+    exact, and for an array created in this call, which needs no effect. `only_through_view` omits the holder of the array itself,
+    if the operation binds it again.
 
     Returns True for an argument of this function, whose effect is exact, and for an array made in this call, which needs none.
 
@@ -133,7 +135,7 @@ def _is_argument(site: Site, read: ops.LoadName) -> bool:
 
 
 def array_given_form(site: Site, holder: OpId, attribute: str, value: Value) -> None:
-    """`w.shape = (5, 1)`, `w.dtype = ...`: what holds the array has one of another form from here on."""
+    """`w.shape = (5, 1)`, `w.dtype = ...`: the holder of the array has one of another form from here on."""
     frame = site.frame
     given = frame.value(holder)
     alternatives = members(given)
@@ -154,7 +156,8 @@ def array_given_form(site: Site, holder: OpId, attribute: str, value: Value) -> 
 
 
 def _shown_by(site: Site, holder: OpId) -> OpId:
-    """The operation that gave the array of which an operation gave a view; the operation itself where that is none.
+    """The operation that produced the array of a view; the operation itself if it produces no view. Of several variables or attributes
+    that lead to the array, the furthest.
 
     Of several on the way, the furthest variable or attribute that holds it.
     """
@@ -200,7 +203,7 @@ def _is_basic(index: Value) -> bool:
 
 
 def _set_to(site: Site, name: str) -> OpId | None:
-    """The value of a variable with one assignment, apart from those that change an array where it is."""
+    """The value of a variable with one assignment, not counting in-place changes of its array."""
     if any(parameter.name == name for parameter in site.frame.function.parameters):
         return None
     stores = _stores(site, name)
@@ -208,7 +211,7 @@ def _set_to(site: Site, name: str) -> OpId | None:
 
 
 def _stores(site: Site, name: str) -> list[OpId]:
-    """The values that are assigned to a variable, apart from those that change an array where it is."""
+    """The values that are assigned to a variable, without in-place changes of its array."""
     stored = site.engine.code.stored_in(site.frame.function, name)
     return [value for value in stored if not _is_in_place(site.operation(value))]
 
@@ -218,7 +221,7 @@ def _is_in_place(op: Op | None) -> bool:
 
 
 def changed_by_call(site: Site, name: str) -> None:
-    """Records what a call of a library function changes in place."""
+    """Records in-place changes by a call of a library function."""
     call = site.operation(site.op)
     if not isinstance(call, ops.Call):
         return

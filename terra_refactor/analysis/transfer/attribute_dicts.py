@@ -1,8 +1,8 @@
 """Attributes by computed names: `setattr`, and `object.__dict__`, `vars(object)` or `globals()`, attributes as a dict.
 
-Computes: what they read and write of an instance or a module. Needs: attribute access. Gives: functions for the handlers of `setattr`,
-of items and of the methods of dicts. Ignores: the order and the length of such a dict, and that what is removed from it is unbound.
-Approximates: a name that a module's body computes is taken for one that the module does not bind otherwise.
+Computes: their reads and writes of an instance or a module. Needs: attribute access. Gives: functions for the handlers of `setattr`, of
+items and of the methods of dicts. Ignores: the order and the length of such a dict, and that removed items are unbound.
+Approximates: a name that a module's body computes is assumed to be one that the module does not bind otherwise.
 """
 
 from __future__ import annotations

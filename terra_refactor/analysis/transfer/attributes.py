@@ -89,7 +89,7 @@ def load_attribute(site: Site, op: Op) -> Value:
     alternatives = members(value)
     if len(alternatives) == 1:
         return attribute_of(site, alternatives[0], op.name)
-    # an alternative that has no such attribute raises: it says nothing about the value
+    # an alternative without the attribute raises, so it is no evidence about the value
     results = [attribute_of(site, member, op.name) for member in alternatives]
     return join_all(result for result in results if result != BOTTOM)
 
@@ -251,7 +251,7 @@ def _super_attribute(site: Site, value: SuperValue, name: str) -> Value:
     for candidate in members(receiver_class):
         found = find_in_class(frame, candidate, name, after=value.cls)
         if found is None and isinstance(value.cls, Reference):
-            # the receiver's class is not known to derive from it: look behind the class itself
+            # the receiver's class is not known to derive from it: search after the class itself
             found = find_in_class(frame, value.cls, name, after=value.cls)
         if found is not None:
             results.append(bind(site, found[0], value.receiver, candidate))
@@ -302,7 +302,7 @@ def _object_attribute(site: Site, value: Reference, name: str) -> Value:
         if of_file is not None and own != of_file:
             of_file = filter_members(of_file, lambda member: member != UNBOUND)
             return set_from_loaded(site, of_file, name, rest) or join(set_here, rest)
-        # where the program sets it, that a library's class may have one of that name says nothing about it
+        # if the program sets it, the attribute of the library's class is not certain to be this one
         return join(set_here, UNKNOWN if _is_taken_to_exist(rest) else rest)
     weight = weight_attribute(site, value, name)
     if weight is not None:
@@ -323,7 +323,7 @@ def _object_attribute(site: Site, value: Reference, name: str) -> Value:
 
 
 def _is_only_any(frame: Frame, value: Reference, name: str, held: Value) -> bool:
-    """Whether an attribute is set by nothing but what sets attributes under names that are not known."""
+    """Whether an attribute is set only by assignments under unknown names."""
     written = frame.state.get((value.object, ANY_NAME))
     if written is None:
         return False
@@ -493,10 +493,10 @@ def set_attribute(site: Site, target: Value, name: str, value: Value) -> None:
             case LibraryValue():
                 external_effect(site, EffectKind.STATE_WRITE, f"{member.name}.{name} = ...")
             case FunctionValue() if _is_made_here(frame, member):
-                # what this call has made dies with it, or is its result
+                # objects created in this call die with it, or are its result
                 continue
             case FunctionValue():
-                # a function's own attributes have no place in the heap: what reads them gets an unknown value
+                # attributes of functions have no place in the heap: reads of them are unknown
                 frame.add_effect(
                     Effect(
                         EffectKind.STATE_WRITE,

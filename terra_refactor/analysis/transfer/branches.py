@@ -52,7 +52,8 @@ def branch(site: Site, op: Op) -> Terminated | None:
 
 
 def _bind_for_annotations(site: Site, block: Block) -> None:
-    """Binds what `if TYPE_CHECKING:` binds, unless the name is bound already.
+    """Binds the names of `if TYPE_CHECKING:`, unless a name is bound already. The block never runs. Only annotations refer to its
+    names: a read of them would raise.
 
     The block never runs. Annotations speak of its names, and nothing else can: a read of them would raise.
     """
@@ -103,7 +104,7 @@ def _two_ways(
         frame.uncertainty -= 1
         frame.doubt -= 1
     if selects and (None not in ends or frame.exits == exits):
-        # after a `return` on one side what follows is the other side
+        # after a `return` on one side, the following code belongs to the other side
         frame.conditions -= 1
     changed: tuple[tuple[str, Value, Value], ...] = ()
     main, other = ends
@@ -137,7 +138,7 @@ def _two_ways(
 
 
 def _is_about_parameters(site: Site, answer: Answer, test: OpId) -> bool:
-    """Whether a condition of unknown truth, not up to a tensor's content, tells arguments apart."""
+    """Whether a condition has an unknown truth that depends on the arguments, not on a tensor's content."""
     if answer.value is not None or answer.kind is BranchKind.TENSOR:
         return False
     return site.engine.code.is_about_parameters(site.frame.function, test)

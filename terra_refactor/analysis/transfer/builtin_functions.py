@@ -1,8 +1,8 @@
 """Built-in and standard-library functions that call back, look at the heap, or change it.
 
-Computes: `isinstance`, `zip`, `super`, `getattr`, ...; what makes functions is in `makers`, methods of containers in
-`container_methods`. Needs: class look-up and containers. Gives: `BUILTINS`, by canonical name; a handler returns None to leave a call
-to the declarations of `tf_model`.
+Computes: `isinstance`, `zip`, `super`, `getattr`, ...; functions that create functions are in `makers`, methods of containers in
+`container_methods`. Needs: class look-up and containers. Gives: `BUILTINS`, by canonical name; a handler returns None to leave a call to
+the declarations of `tf_model`.
 """
 
 from __future__ import annotations
@@ -290,7 +290,7 @@ def _dict_from(site: Site, arguments: CallArguments) -> FrozenDict:
 
 
 def make_deque(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
-    # how many it holds is not followed: with `maxlen`, what comes in pushes out what is there
+    # the length is not tracked: with `maxlen`, a new element removes an old one
     given = argument_at(arguments, 0, "iterable")
     element = BOTTOM if given is None or given == NONE else iterate(site, given).element
     return new_list(site, FrozenList(None, element), name="deque")
@@ -454,7 +454,7 @@ def next_(site: Site, arguments: CallArguments, receiver: Value | None) -> Value
 
 
 def _is_fresh(frame: Frame, source: ops.Op | None) -> bool:
-    """Whether `next` is asked of what `iter` has just made: `next(iter(dataset))`."""
+    """Whether `next` is called on the result of `iter`: `next(iter(dataset))`."""
     return isinstance(source, ops.Call) and frame.call_record(source.id).library.keys() == {"builtins.iter"}
 
 

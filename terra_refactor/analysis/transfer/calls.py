@@ -1,6 +1,6 @@
 """Calls of anything: functions, methods, classes, instances, library entities, unknown values.
 
-Computes: what a `Call` reaches, and its result. Needs: all other transfer modules. Gives: `HANDLERS`, `call_value`.
+Computes: the callees of a `Call`, and its result. Needs: all other transfer modules. Gives: `HANDLERS`, `call_value`.
 """
 
 from __future__ import annotations
@@ -169,7 +169,7 @@ def evaluate_arguments(site: Site, op: ops.Call) -> CallArguments:
 
 
 def call_value(site: Site, callee: Value, arguments: CallArguments, graph: bool) -> Value:
-    """Calls each alternative of `callee` in a state of its own and joins what comes back."""
+    """Calls each alternative of `callee` in a state of its own and joins the results."""
     frame = site.frame
     alternatives = [member for member in members(callee) if member not in (NONE, UNBOUND)]
     if len(alternatives) == 1:
@@ -346,7 +346,7 @@ _OF_LISTS: Final = frozenset({"append", "extend", "insert", "reverse", "sort"})
 
 
 def _result_of_loaded(site: Site, called: Op | None, arguments: CallArguments) -> Value | None:
-    """The result of a method of what a file holds; None for all others."""
+    """The result of a method of the content of a file; None for other methods."""
     method = site.operation(called.function) if isinstance(called, ops.Call) else None
     if not isinstance(method, ops.LoadAttribute):
         return None

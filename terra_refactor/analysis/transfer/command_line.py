@@ -1,8 +1,8 @@
 """Values from a program's command line: the options of `argparse`, the flags of `absl` and of TensorFlow 1.
 
-Computes: of each option its type, by its declaration; what it holds is up to the user. An int is a symbol (`dim.chosen`) if its default,
-or that it must be given, says that it is a number of 2 or more: one option is one number wherever it is read. Needs: the heap. Gives:
-`COMMAND_LINE`, by canonical name, and `flag_value`. Ignores: subcommands, and options whose name or type is computed.
+Computes: the type of each option, from its declaration; the user determines its value. A required int, or one whose default is 2 or more,
+is a symbolic size of 2 or more (`dim.chosen`), the same wherever it is read. Needs: the heap. Gives: `COMMAND_LINE`, by canonical name,
+and `flag_value`. Ignores: subcommands, and options whose name or type is computed.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ from terra_refactor.domain.value import (
 )
 
 _OPTIONS: Final = "@options"
-"""Field of a parser that holds what it declares, by name."""
+"""Field of a parser that holds its declared options, by name."""
 _DEFAULTS: Final = "@defaults"
-"""Field of a parser that holds what its options are where none is given, by name."""
+"""Field of a parser that holds the defaults of its options, by name."""
 _TYPES: Final[dict[str, Value]] = {
     "builtins.int": UNKNOWN_INT,
     "builtins.float": UNKNOWN_FLOAT,
@@ -198,7 +198,7 @@ def set_defaults(site: Site, arguments: CallArguments, receiver: Value | None) -
 
 
 def parse_known(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
-    """`parser.parse_known_args()`: the object, and the list of what is left."""
+    """`parser.parse_known_args()`: the object, and the list of remaining arguments."""
     parsed = parse(site, arguments, receiver)
     if parsed is None:
         return None

@@ -304,7 +304,7 @@ def copy_container(site: Site, arguments: CallArguments, receiver: Value | None)
             return copied
         cls = frame.state.get((value.object, CLASS))
         if cls is not None:
-            # a copy of an instance is fresh, but what it holds is not told apart from the original's, which others may change
+            # a copy of an instance is new, but its contents are not distinguished from the original's, which others may change
             if value.object not in frame.allocated:
                 target = Target(RootKind.GLOBAL, site.written(site.op))
                 detail = f"reads {target}"

@@ -1,10 +1,11 @@
 """Reads of containers as a whole.
 
-Computes: which state is read when a container goes to what looks at all of it: a library function, an operator, a text, a `**`; to
-the caller; when a data class is taken apart into its fields; when a layer or optimizer of Keras is used; and what a container holds once
-one of too many was chosen. Needs: the heap. Gives: `note_contents`, `note_arguments`, `note_settings`, `note_returned`, `one_of_many`.
-Ignores: attributes of other objects of the program, which no library
-function knows; those that look at them (`copy.copy`, `vars`) say so themselves.
+Computes: the state that is read when a container is passed to a consumer of all its items (a library function, an operator, formatting, a
+`**`) or returned to the caller, when a data class is converted to its fields, and when a layer or optimizer of Keras is used; and the
+contents of containers after a selection from too many. Needs: the heap. Gives: `note_contents`, `note_arguments`, `note_settings`,
+`note_returned`, `one_of_many`.
+Ignores: attributes of other objects of the program, which no library function reads; those that do (`copy.copy`, `vars`) record it
+themselves.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ _NOT_LOOKED_INTO: Final = frozenset(
         "weakref.ref",
     )
 )
-"""Functions that ask what an object is, or keep it, whatever is in it."""
+"""Functions that test the kind of an object, or store it, regardless of its content."""
 _READ_BY_LAYERS: Final = words("activation epsilon momentum rate stddev")
 _READ_BY_OPTIMIZERS: Final = words(
     "beta_1 beta_2 clipnorm clipvalue ema_momentum epsilon global_clipnorm momentum rho weight_decay"
@@ -82,7 +83,8 @@ def note_arguments(site: Site, name: str, arguments: CallArguments, receiver: Va
 
 
 def one_of_many(frame: Frame, chosen: Value, choices: Iterable[Value]) -> Value:
-    """The item `chosen` of a container, of which `choices` may be the one.
+    """The item `chosen` of a container, which may be any of `choices`. If these are too many, later operations on the item are not
+    tracked. As the code may fill or empty it, the contents of the containers among `choices` are unknown from here on.
 
     Where they are too many to name, what code then does with the item is not followed. As it may fill or empty it, the contents of the
     containers among `choices` are unknown from here on.
@@ -106,12 +108,12 @@ def note_settings(site: Site, cls: str, method: str, receiver: Value) -> None:
 
 
 def note_returned(site: Site, value: Value) -> None:
-    """Records that the caller gets containers that were there before: a graph gives it what they held when it was traced."""
+    """Records that the caller gets containers that existed before the call: a graph returns their contents at trace time."""
     note_contents(site, value)
 
 
 def _note_fields(site: Site, value: Value) -> None:
-    """Records that all fields of data classes are read, with what is in them."""
+    """Records that all fields of data classes are read, with their contents."""
     frame = site.frame
     pending, seen = sorted(references(value)), set[ObjectId]()
     while pending and len(seen) < _MOST_CONTAINERS:

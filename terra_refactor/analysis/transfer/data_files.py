@@ -1,13 +1,11 @@
-"""Files beside the program: paths that the program computes, and what the files there hold as they stand.
+"""Data files: paths that the program computes, and the present contents of the files.
 
-Computes: of `__file__`, `Path(...) / name`, `os.path.join(...)` the file that is meant; of an open file, its text and its lines what is
-read of them; the numbers that a reader of it gets (lengths of lists, fields of a line, shapes of arrays), as sizes with the number of now
-as their default (`dim.loaded`). Needs: `Program.data`. Gives: `DATA_FILES`, by canonical name, and functions for other operations on paths
-and texts. Ignores: files that the program writes, those with several candidates, and whatever is not among the given paths.
-
-Another run may find another file. So a finding that depends on such a number is a warning that names it, and no branch is decided by
-one, except in the analysis of the run with the files as they stand (`Program.usual`), where short texts and all numbers are those of
-the files.
+Computes: the file of `__file__`, `Path(...) / name`, `os.path.join(...)`; the reads of an open file, its text and its lines; the numbers
+that a reader gets (lengths of lists, fields of a line, shapes of arrays), as sizes with the present number as their default
+(`dim.loaded`). Needs: `Program.data`. Gives: `DATA_FILES`, by canonical name, and functions for other operations on paths and texts.
+Ignores: files that the program writes, those with several candidates, and files outside of the given paths. Another run may read another
+file. So a finding that depends on such a number is a warning that names it, and such a number decides no branch, except in the analysis
+of the default run (`Program.usual`), where short texts and all numbers are those of the files.
 """
 
 from __future__ import annotations
@@ -105,7 +103,7 @@ def _is_used(site: Site) -> bool:
 
 
 def file_at(site: Site, value: Value | None) -> str | None:
-    """The data file that a value leads to (a path, an open file, its text), if it stands beside the program and this does not write it."""
+    """The data file of a value (a path, an open file, its text), if it exists and the program does not write it."""
     mark = mark_of(value)
     path = _path(value) if mark is None or mark.part is FilePart.PATH else mark.path
     program = site.engine.program
@@ -143,7 +141,7 @@ def _content(site: Site, file: str) -> bytes:
 
 
 def number_in_file(site: Site, file: str, what: str, number: int, shown: str) -> Dim:
-    """A number that a file gives: `what` says which of it, and `shown` says it to a reader."""
+    """A number from a file: `what` identifies it, and `shown` describes it to a reader."""
     if site.engine.program.usual:
         return number
     return loaded(f"{file}\t{what}", shown, 1, number, file) if 1 <= number <= _MOST else None

@@ -64,7 +64,7 @@ def copy_deeply(site: Site, arguments: CallArguments, receiver: Value | None) ->
 
 
 def _contents_copied(site: Site, content: Value, tag: tuple[object, ...]) -> Value:
-    """The contents of a container, with copies of the containers in them; what objects of classes hold is not copied."""
+    """The contents of a container, with copies of the containers in them; contents of class instances are not copied."""
     match content:
         case FrozenList(elements=elements, element=element, length=length):
             return FrozenList(

@@ -1,10 +1,10 @@
-"""Objects that libraries convert to tensors: `tfp.util.DeferredTensor`, `tfp.util.TransformedVariable`, what derives from them.
+"""Objects that libraries convert to tensors: `tfp.util.DeferredTensor`, `tfp.util.TransformedVariable`, and subclasses.
 
 Computes: the fields that their constructors set, and the field `AS_TENSOR`, the tensor that the object is converted to. Needs: the heap.
-Gives: `DEFERRED_TENSORS`, by canonical name of the constructor as subclasses call it; `defer`, for an instance of the classes
-themselves; `note_array_conversion`.
+Gives: `DEFERRED_TENSORS`, by canonical name of the constructor as subclasses call it; `defer`, for an instance of the classes themselves;
+`note_array_conversion`.
 
-Ignores: what a transformation that is a function gives: it must give the shape and dtype that the constructor tells.
+Ignores: the result of a transformation that is a function: it must have the shape and dtype given to the constructor.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def _told_dtype(given: Mapping[str, Value], otherwise: DType | None) -> DType | 
 
 
 def _variable_behind(site: Site, own: TensorType, bijector: Value, given: Mapping[str, Value]) -> Value:
-    """The variable that holds what the bijector's inverse makes of the initial value."""
+    """The variable that holds the bijector's inverse of the initial value."""
     frame = site.frame
     behind = given.get("pretransformed_input", NONE)
     if behind != NONE:

@@ -1,7 +1,7 @@
 """`functools.singledispatch` and `singledispatchmethod`: the implementation that runs is chosen by the class of an argument.
 
-Computes: what is registered, and which implementations a call may run; all of them are followed. Needs: calls. Gives: `REGISTRATIONS`, by
-canonical name, `register_of` (the attribute), `dispatched`. Approximates: which of several classes that fit is the most specific one.
+Computes: the registered implementations, and those that a call may run; all of them are followed. Needs: calls. Gives: `REGISTRATIONS`,
+by canonical name, `register_of` (the attribute), `dispatched`. Approximates: the choice of the most specific of several matching classes.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def _registered(site: Site, dispatcher: Value, cls: Value, implementation: Value
 
 
 def _dispatching_method(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
-    """`@singledispatchmethod`: the method, which is chosen by the class of what follows its object."""
+    """`@singledispatchmethod`: the method, selected by the class of the argument after the object."""
     function = arguments.positional[0] if arguments.positional else UNKNOWN
     if not isinstance(function, FunctionValue):
         return UNKNOWN

@@ -46,7 +46,8 @@ _OWN_COMPARISON: Final = ("__eq__", "__new__", "__getattribute__")
 
 
 def define_members(site: Site, cls: Reference, names: tuple[str, ...]) -> None:
-    """Makes members of what the body of a plain enumeration has bound to `names`, in order; does nothing for any other class."""
+    """Creates members for the values that the body of a plain enumeration has bound to `names`, in order; does nothing for other
+    classes."""
     frame = site.frame
     if not _is_plain(frame, cls):
         return

@@ -1,11 +1,11 @@
-"""Exceptions, context managers, and every way out of a block that something must run on: `finally`, `__exit__`.
+"""Exceptions, context managers, and code that must run on every exit from a block: `finally`, `__exit__`.
 
-Computes: the states in which handlers and final blocks are entered, and what goes on after them. Needs: run blocks. Gives: `HANDLERS`,
+Computes: the states in which handlers and final blocks are entered, and the states after them. Needs: run blocks. Gives: `HANDLERS`,
 `leave`.
 
-Approximates: a handler is entered in the state before the body, at its end, at one of its `raise`s, or where a call that never
-returns stopped it; variables that the body assigns may have any value that it assigns to them. Of what a body writes twice to one
-attribute or container, the first value is not seen by handlers unless a `raise` stands behind it.
+Approximates: a handler is entered in the state before the body, at its end, at one of its `raise`s, or where a call that never returns
+stopped it; variables that the body assigns may have any value that it assigns to them. If a body writes an attribute or container twice,
+handlers see the first value only if a `raise` follows it.
 """
 
 from __future__ import annotations
@@ -95,7 +95,9 @@ def _run_and_finish(
     finish: Callable[[], bool],
     swallows: Callable[[], bool] = lambda: False,
 ) -> Terminated | None:
-    """Runs something, and `finish` on every way out of it; `swallows` says whether that may have ended an exception.
+    """Runs something, and `finish` on every exit from it; `swallows` says whether that may have caught an exception. `run` returns the
+    state in which execution continues (a direct fork of the present one), and adds the states that an exception leaves to its
+    argument.
 
     `run` returns the state in which control goes on (a direct fork of the present one), and adds to its argument those in which an
     exception leaves.
@@ -180,11 +182,12 @@ def try_statement(site: Site, op: Op) -> Terminated | None:
 
 
 def _try_and_catch(site: Site, op: ops.Try, escaping: list[State]) -> State | None:
-    """Runs body, `else` and handlers; the state in which control goes on. States that leave by an exception are added to `escaping`."""
+    """Runs body, `else` and handlers; returns the state in which execution continues. States that leave by an exception are added to
+    `escaping`."""
     frame = site.frame
     outer = frame.state
     body = outer.fork()
-    # what fails here may be what the handlers are for: `try: x[None, :] ... except IndexError`
+    # the handlers may expect a failure here: `try: x[None, :] ... except IndexError`
     catches = any(_may_catch_failure(handler) for handler in op.handlers)
     frame.conditions += catches
     try:
@@ -289,7 +292,7 @@ def with_statement(site: Site, op: Op) -> Terminated | None:
     suppressing = any(map(suppresses, ends))
     provokes = suppressing and IGNORING.isdisjoint(ends)
     if not methods and not suppressing:
-        # the usual case: nothing of the program runs on the way out
+        # the usual case: no code of the program runs on exit
         return None if engine.run_block(frame, op.body) else TERMINATED
     answers: list[Value] = []
 
@@ -320,7 +323,7 @@ def with_statement(site: Site, op: Op) -> Terminated | None:
 
 
 def _managers(site: Site, manager: int) -> tuple[str, ...]:
-    """The last parts of the names of the library functions that gave a context manager."""
+    """The last parts of the names of the library functions that returned a context manager."""
     record = site.frame.calls.get(manager)
     if record is None:
         return ()
@@ -336,7 +339,7 @@ def _entered(site: Site, manager: Value) -> Value:
         if method is None or is_library_function(method):
             return manager
         return site.call(method, CallArguments())
-    # an archive of arrays is what it opens
+    # it opens an archive of arrays
     if isinstance(manager, UnknownValue) and manager.origin != LOADED:
         return entered_stream(manager) or UNKNOWN
     return manager

@@ -1,8 +1,8 @@
-"""Whether code runs eagerly, as code itself asks and sets.
+"""Tests and settings of eager execution by the code itself.
 
-Computes: the answers in code that a trace runs: there TensorFlow builds a graph; and what `tf.config.run_functions_eagerly` sets.
-Needs: the context. Gives: `EXECUTION_MODE`, by canonical name. Ignores: functions that mention `tf.init_scope`, which leaves the
-graph. In eager code nothing is said: a decorator may make a graph of it.
+Computes: the results of tests in traced code, where TensorFlow builds a graph; and the setting of `tf.config.run_functions_eagerly`.
+Needs: the context. Gives: `EXECUTION_MODE`, by canonical name. Ignores: functions that mention `tf.init_scope`, which leaves the graph.
+In eager code the result is unknown, because a decorator may turn it into a graph.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Feeds of TensorFlow 1: `sess.run(fetches, feed_dict)`, `tensor.eval(feed_dict)`, `operation.run(feed_dict)`.
 
-Computes: whether the values fit the tensors that they are fed to. Needs: dicts whose keys are tensors (`mappings`). Gives:
-`check_feeds`, which notes a failure where one certainly does not.
+Computes: whether the values fit the fed tensors. Needs: dicts whose keys are tensors (`mappings`). Gives: `check_feeds`, which notes a
+failure where one certainly does not.
 
-Ignores: whose method it is: sessions reach a function in many ways (a supervisor, a test case, a parameter), and nothing else takes a dict
-under tensors in that place. Dtypes: NumPy converts what is fed.
+Ignores: the class of the object: sessions reach a function in many ways (a supervisor, a test case, a parameter), and no other method
+takes a dict with tensors as keys. Also dtypes, because NumPy converts the values.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _POSITIONS = {"run": (0, 1), "eval": (0,), "partial_run": (1, 2)}
 
 
 def check_feeds(site: Site, arguments: CallArguments) -> None:
-    """Notes a failure if a call feeds some tensor a value that certainly does not fit it."""
+    """Records a failure if a call feeds a tensor a value that certainly does not fit it."""
     feeds = _feeds(site, arguments)
     if feeds is None:
         return

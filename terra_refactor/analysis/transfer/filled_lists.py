@@ -1,10 +1,8 @@
 """Lists that a loop fills: `xs = []`, then `for ...: xs.append(...)`.
 
-Computes: the lists to which each iteration of a loop appends exactly one element. Needs: the IR of the loop and the state before it. Gives:
-`lists_filled`, from which the loop knows how long they are when it ends.
-
-Ignores: lists that have a second name, or that the loop names more than once other than to read an element; loops that an iteration
-may leave early; what is appended below a condition.
+Computes: the lists to which each iteration of a loop appends exactly one element. Needs: the IR of the loop and the state before it.
+Gives: `lists_filled`, from which the loop knows their lengths at its end. Ignores: lists with a second name, or that the loop uses more
+than once except to read an element; loops that an iteration may leave early; appends under a condition.
 """
 
 from __future__ import annotations
@@ -31,7 +29,7 @@ def lists_filled(site: Site, loop: ops.For) -> dict[ObjectId, Dim]:
         return {}
     mentioned: Counter[str] = Counter()
     code = tuple(walk(loop.body))
-    # `xs[-1]`: what is read of a list keeps its length
+    # `xs[-1]`: reading an element does not change the length
     read = {op.object for op in code if isinstance(op, ops.LoadItem)} - {
         op.object for op in code if isinstance(op, ops.StoreItem | ops.DeleteItem)
     }
@@ -84,7 +82,7 @@ def _only_name_of(site: Site, name: str) -> ObjectId | None:
             if key[0] != number and key != (module, name) and names_object(held, number):
                 return None
         if current.parent is None or (current.reads is not None and frame.function.kind is not FunctionKind.CLASS_BODY):
-            # outside of a call nothing leads to what was made in it (a class body runs in the call around it)
+            # outside of a call nothing refers to the objects that it created (a class body runs in the enclosing call)
             return number
         current = current.parent
 

@@ -1,9 +1,8 @@
-"""`tf.numpy_function` and `tf.py_function` in eager code: they call the function at once, and its result tells the shapes.
+"""`tf.numpy_function` and `tf.py_function` in eager code: they call the function immediately, and its result has known shapes.
 
-Computes: the tensors that are made of what the function returns. Needs: calls. Gives: `HOST_CALLBACKS`, by canonical name. In a graph the
-rules of `tf_model` tell what is known there: the dtypes.
-
-Ignores: functions of whose arguments or results something is not known to be a tensor, an array or a number.
+Computes: the tensors converted from the results of the function. Needs: calls. Gives: `HOST_CALLBACKS`, by canonical name. In a graph
+only the dtypes are known, from the rules of `tf_model`. Ignores: functions with arguments or results that are not known to be tensors,
+arrays or numbers.
 """
 
 from __future__ import annotations

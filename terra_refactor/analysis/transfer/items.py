@@ -190,7 +190,8 @@ def _sequence_item(site: Site, elements: tuple[Value, ...], index: Value, *, as_
 
 
 def _contradict(frame: Frame) -> None:
-    """The item is not in a list or dict: somebody that we do not see fills it, so what follows from its content proves nothing."""
+    """The item is not in a list or dict that code outside of the analysis may fill, so results that depend on its content are not
+    certain."""
     frame.conditions += 1
 
 
@@ -250,7 +251,7 @@ def _made_item(site: Site, container: Reference, index: Value, factory: Value) -
     """An item of a `defaultdict` that may be missing: the factory makes it then, and the dict keeps it."""
     frame = site.frame
     made = site.call(factory, CallArguments(()))
-    # looked at only now: what the factory made here before has another name since
+    # evaluated only now: objects that the factory created here before have another name since
     content = frame.state.get((container.object, ITEMS))
     assert isinstance(content, FrozenDict)
     known = mappings.known_item(content, index)

@@ -1,7 +1,7 @@
 """The elements of a value under iteration, and their number.
 
-Computes: elements one by one as long as they are few, else what one of them may be and how many there are. Needs: the heap; runs
-`__iter__`, `__getitem__` and `__len__` of the program's classes. Gives: `Iteration`, `iterate`, `length_of`, `extend_list`.
+Computes: the single elements if they are few, else the join of them and their number. Needs: the heap; runs `__iter__`, `__getitem__` and
+`__len__` of the program's classes. Gives: `Iteration`, `iterate`, `length_of`, `extend_list`.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ MAX_ELEMENTS: Final = 64
 
 @dataclass(frozen=True, slots=True)
 class Iteration:
-    """The elements of a value under iteration: its elements in order where they are known, and what one of them may be."""
+    """The elements of a value under iteration: in order if they are known, and the join of them."""
 
     elements: tuple[Value, ...] | None
     element: Value
@@ -78,7 +78,7 @@ class Iteration:
     count: Dim = None
     """How many elements there are, where they are not known one by one but their number is."""
     last: Value | None = None
-    """One element that certainly comes, and that `element` does not tell: the last batch of a dataset."""
+    """One element that certainly occurs, and that `element` does not describe: the last batch of a dataset."""
 
     @property
     def length(self) -> Dim:

@@ -1,10 +1,9 @@
 """The functions of `itertools`.
 
 Computes: their elements, one by one where those of the arguments are known and few. Needs: iteration and calls.
-Gives: `ITERATOR_FUNCTIONS`, by
-canonical name.
+Gives: `ITERATOR_FUNCTIONS`, by canonical name.
 
-Approximates: what a function has consumed of an iterator; order and number for `groupby`, `combinations` and their kin.
+Approximates: the elements that a function has consumed from an iterator; order and number for `groupby`, `combinations` and their kin.
 """
 
 from __future__ import annotations
@@ -93,7 +92,8 @@ def _slice(site: Site, arguments: CallArguments, receiver: Value | None) -> Valu
 
 
 def _same_elements(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
-    """`cycle`, and what leaves elements out: `takewhile`, `dropwhile`, `filterfalse`, `compress` (the last argument but for `compress`)."""
+    """`cycle`, and functions that skip elements: `takewhile`, `dropwhile`, `filterfalse`, `compress` (the last argument except for
+    `compress`)."""
     if not arguments.positional:
         return None
     is_compress = "itertools.compress" in site.frame.call_record(site.op).library

@@ -57,7 +57,7 @@ _READERS: Final = (ops.For, ops.Comprehension, ops.With, ops.YieldFrom, ops.Unpa
 def as_object(site: Site, value: Value) -> Value:
     """The result of an operation: an iterator becomes an object, unless the operation that reads it is the only one to see it."""
     alternatives = members(value)
-    # every element of one may be known: the operation tells it from a tuple
+    # every element of one may be known: the operation distinguishes it from a tuple
     made_by = _maker(site) if any(isinstance(each, TupleValue) for each in alternatives) else None
     if made_by is None and not any(isinstance(each, SequenceValue) and each.kind in ITERATORS for each in alternatives):
         return value

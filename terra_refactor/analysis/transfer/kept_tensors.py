@@ -1,9 +1,9 @@
-"""Tensors within what is kept.
+"""Tensors in kept objects.
 
-Computes: whether an object, closure or partial function that a call makes has a tensor in it that the call has made, too: when the call
-is traced, any reference to the object keeps a tensor that has no value later. Needs: the heap. Gives: `holds_new_tensor`, `has_new_tensor`,
+Computes: whether an object, closure or partial function created in a call contains a tensor created in the call: when the call is traced,
+a reference to the object keeps a tensor that has no value later. Needs: the heap. Gives: `holds_new_tensor`, `has_new_tensor`,
 `has_tensor`.
-Ignores: a tensor itself, and displays of tensors, of which the rules see the operations.
+Ignores: a tensor itself, and displays of tensors, whose operations the rules see.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The callbacks that `model.fit` and its kin call around their steps.
+"""The callbacks that `model.fit` and similar methods call around their steps.
 
-Computes: the calls of the hooks of the program's own callbacks, with the model that is trained. Needs: class look-up. Gives:
-`callbacks_of`, `run_hooks`. Ignores: `LambdaCallback`, the hooks of tests that `fit` makes on the way, and what is in `logs`.
+Computes: the calls of the hooks of the program's own callbacks, with the trained model. Needs: class look-up. Gives: `callbacks_of`,
+`run_hooks`. Ignores: `LambdaCallback`, the hooks of the validation in `fit`, and the contents of `logs`.
 
 Source: `keras.callbacks.Callback` and `keras.callbacks.CallbackList.set_model`, Keras 3.
 """
@@ -46,7 +46,7 @@ def callbacks_of(site: Site, method: str, arguments: CallArguments, model: Value
 
 
 def run_hooks(site: Site, method: str, callbacks: tuple[Reference, ...], moment: str) -> None:
-    """Calls what the callbacks have for the moment, which is `begin` or `end`."""
+    """Calls the hooks of the callbacks for the moment `begin` or `end`."""
     phase = _PHASES.get(method)
     for callback in callbacks:
         for hook, is_counted in (
@@ -68,7 +68,7 @@ _ROUNDS: Final = 2
 
 
 def _call_again(site: Site, hook: Value, logs: Value) -> None:
-    """A hook that has run once may run again: what it appends to may hold more."""
+    """A hook that has run once may run again, when the lists to which it appends may be longer."""
     frame = site.frame
     outer = frame.state
     for _ in range(_ROUNDS):

@@ -74,7 +74,7 @@ def call_instance(site: Site, name: str, arguments: CallArguments, receiver: Val
     ensure_built(site, receiver, arguments)
     result = site.call(method, _as_call_gets_them(site, method, arguments, receiver))
     if any(_has_keras_tensors(freeze(site.frame, value)) for value in arguments.positional):
-        # `call` has run on the placeholders of a graph that is thrown away; what comes out is part of the model
+        # `call` has run on the placeholders of a discarded graph; its result is part of the model
         return _map_leaves(site, result, _as_keras_tensor, "result")
     return result
 
@@ -97,7 +97,7 @@ def _as_call_gets_them(site: Site, method: Value, arguments: CallArguments, rece
 
 
 def _converted(site: Site, value: Value, dtype: DType | None, position: int) -> Value:
-    """`as_tensor`, also for what lists and dicts hold: a new container then."""
+    """`as_tensor`, also for the contents of lists and dicts, which become new containers."""
     return _map_leaves(site, value, lambda leaf: as_tensor(leaf, dtype), "argument", position)
 
 
@@ -250,7 +250,7 @@ def add_layer(site: Site, name: str, arguments: CallArguments, receiver: Value) 
 
 
 def take_layer(site: Site, name: str, arguments: CallArguments, receiver: Value) -> Value | None:
-    """`model.pop()` of a `keras.Sequential`: what is left of its layers is not followed."""
+    """`model.pop()` of a `keras.Sequential`: its remaining layers are not tracked."""
     is_model = registry.is_library_subclass(name.rpartition(".")[0], "keras.Sequential")
     if not isinstance(receiver, Reference) or not is_model:
         return None
@@ -272,7 +272,7 @@ def initialize_layer(site: Site, name: str, arguments: CallArguments, receiver: 
 
 
 def configure(frame: Frame, instance: Reference, parameter: str, value: Value) -> None:
-    """Adds to what the constructor of an instance was given."""
+    """Adds constructor arguments to an instance."""
     names = frame.state.get((instance.object, CONFIGURED))
     known = names.elements if isinstance(names, TupleValue) else ()
     if Constant(parameter) not in known:

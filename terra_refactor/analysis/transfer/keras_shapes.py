@@ -1,10 +1,10 @@
 """Shape checks of Keras when models are built and trained: inputs, widths that layers were built for, labels.
 
-Computes: whether the layers of a sequential model fit each other, whether its input fits what they were built for, whether a model's output
+Computes: whether the layers of a sequential model fit each other, whether its input fits their built widths, whether a model's output
 fits its loss and labels. Needs: instances of library classes and their configuration. Gives: `add_to_sequential`, `build_sequential`,
 `call_sequential`, `check_labels`, `check_numbers`.
 
-Ignores: layers of the program's own: Keras runs them when a model is put together, but what they are given there is no evidence of use.
+Ignores: layers of the program's own: Keras runs them when a model is put together, but the arguments there are no evidence of use.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from terra_refactor.tf_model.spec import BoundCall, ErrorKind, OperationError
 _INPUTS: Final = "@inputs"
 """Field of a sequential model: the inputs of its layers, as far as they follow from its declared input."""
 _OUTPUT: Final = "@output"
-"""Field of a sequential model: what its layers give for its declared input."""
+"""Field of a sequential model: the output of its layers for its declared input."""
 _NOTHING_YET: Final = Constant(None)
 """Initial value of the field."""
 _FIXED_WIDTH: Final = frozenset(
@@ -80,7 +80,7 @@ _SHORT_LOSSES: Final = {
 
 
 def add_to_sequential(site: Site, model: Reference, layer: Value) -> None:
-    """Runs one more layer of a sequential model on what those before it give, as Keras does as soon as it knows the input."""
+    """Runs one more layer of a sequential model on the output of the layers before it, as Keras does as soon as it knows the input."""
     frame = site.frame
     given = frame.state.get((model.object, _OUTPUT))
     if isinstance(layer, TensorValue):
@@ -98,7 +98,7 @@ def add_to_sequential(site: Site, model: Reference, layer: Value) -> None:
 
 
 def forget_output(frame: Frame, model: Reference) -> None:
-    """Forgets what the layers of a sequential model give."""
+    """Forgets the outputs of the layers of a sequential model."""
     frame.state.set((model.object, _OUTPUT), UNKNOWN)
 
 
@@ -171,7 +171,7 @@ def _check_width(frame: Frame, layer: Value, class_name: str, expected: TensorVa
 
 
 def check_labels(site: Site, loss: Value, labels: Value, predictions: Value) -> None:
-    """Notes a failure if labels certainly do not fit what a model gives, by a loss of Keras that it was compiled with."""
+    """Records a failure if labels certainly do not fit the output of a model, by a loss of Keras with which it was compiled."""
     rule = _loss_rule(site, loss)
     if rule is None or not isinstance(predictions, TensorValue):
         return

@@ -1,9 +1,9 @@
 """Functions that `model.fit` and similar methods call: `train_step`, or `call`, losses and metrics, on batches of the data, as a graph.
 
-Computes: one batch of the data, the model's output for it, and what losses and metrics get. Needs: `keras_protocol`. Gives:
+Computes: one batch of the data, the model's output for it, and the arguments of losses and metrics. Needs: `keras_protocol`. Gives:
 `KERAS_TRAINING`, by method name; a handler returns None to leave the result to the declarations of `tf_model`.
 
-Ignores: sample weights; models with several outputs and one loss for all of them; data whose structure is not known.
+Ignores: sample weights; models with several outputs and one loss for all of them; data of unknown structure.
 
 Source: `keras.Model.compile`, `keras.Model.fit`, `keras.losses.Loss.__call__` (which converts to the loss's dtype),
 `keras.src.losses.LossFunctionWrapper` (which also makes the ranks equal), Keras 3.
@@ -113,7 +113,7 @@ def fit(site: Site, name: str, arguments: CallArguments, receiver: Value) -> Val
 
 
 def _run_steps(site: Site, name: str, arguments: CallArguments, receiver: Value) -> None:
-    """The steps of `fit` and its kin; `fit` also tests what it keeps for validation."""
+    """The steps of `fit` and similar methods; `fit` also validates on its validation data."""
     frame = site.frame
     method = name.rpartition(".")[2]
     step, training = _STEPS[method]
@@ -162,7 +162,8 @@ def run_schedule(site: Site, name: str, arguments: CallArguments, receiver: Valu
 
 
 def _run_step(site: Site, receiver: Value, step: str, training: Value, data: Value) -> None:
-    """One step of training, testing or prediction on a batch: the program's own, or what Keras's calls of the program."""
+    """One step of training, testing or prediction on a batch: the program's own step, or the functions of the program that Keras's
+    step calls."""
     engine = site.engine
     graph = _steps_are_graphs(site, receiver)
     method = own_method(site, receiver, step)

@@ -1,7 +1,7 @@
 """The weights of Keras's own layers: `layer.kernel`, `layer.weights`.
 
-Computes: their types from what the layer was made with and what it was last called on. Needs: the tables `WEIGHTS` of `tf_model.keras`.
-Gives: `note_input`, which a call of a layer notes; `weight_attribute`, which attributes are asked for; `trainable_weights`.
+Computes: their types from the layer's constructor arguments and its last input. Needs: the tables `WEIGHTS` of `tf_model.keras`.
+Gives: `note_input`, for calls of a layer; `weight_attribute`, for reads of attributes; `trainable_weights`.
 
 Ignores: the shapes of weights of models, and of layers of the program's own classes that derive from Keras's.
 """
@@ -46,7 +46,8 @@ _BIAS: Final = "bias"
 
 
 def note_input(site: Site, receiver: Value, arguments: CallArguments) -> None:
-    """Keeps what a layer is called on, and calls what the program gave it for its weights.
+    """Records the input of a layer, and calls the functions of the program that create or constrain its weights. It does not read an
+    earlier value, so a summary does not depend on whether one was known.
 
     It does not read an earlier value, so a summary does not depend on whether one was known.
     """
@@ -97,7 +98,7 @@ def _checked_weights(site: Site, layer: Reference, given: Value) -> Value:
         return NONE
     own = list(rule(Settings(with_floats(configuration_of(frame, layer), site.engine.floats)), seen.type).items())
     if len(own) != len(arrays):
-        # of some layers not all weights are told
+        # for some layers not all weights are known
         return NONE
     for (name, weight), array in zip(own, arrays, strict=True):
         if isinstance(array, TensorValue) and compatible(weight.shape, array.type.shape) is Truth.NO:
@@ -134,7 +135,8 @@ def weight_attribute(site: Site, layer: Reference, name: str) -> Value | None:
 
 
 def trainable_weights(engine: ProgramSettings, attribute: str) -> FrozenList | None:
-    """`model.trainable_variables`, by its canonical name: which and how many is not told; None for any other attribute.
+    """`model.trainable_variables`, by its canonical name, with unknown number and content; None for any other attribute. Keras keeps
+    the weights of all layers in its default type, whatever their compute dtype, unless code requests another.
 
     Keras keeps the weights of all layers in its default type, whatever they compute in, unless code asks for another.
     """
@@ -145,7 +147,8 @@ def trainable_weights(engine: ProgramSettings, attribute: str) -> FrozenList | N
 
 
 def layer_setting(frame: Frame, instance: Reference, name: str) -> Value | None:
-    """`layer.units`: an argument of the constructor of a layer of Keras, of those that it keeps as they are; None for what is none.
+    """`layer.units`: a constructor argument that a Keras layer stores unchanged; None for other attributes. The recurrent cells of
+    TensorFlow 1 store theirs as `cell._num_units`.
 
     The recurrent cells of TensorFlow 1 keep theirs as `cell._num_units`.
     """
@@ -160,7 +163,8 @@ def layer_setting(frame: Frame, instance: Reference, name: str) -> Value | None:
 
 
 def setting_given_later(frame: Frame, instance: Reference, name: str) -> None:
-    """`layer.units = 3`: the constructor's argument says nothing any more; whether the layer has its weights is not followed."""
+    """`layer.units = 3`: the constructor's argument is no longer the value of the attribute; whether the layer already has its weights
+    is not tracked."""
     key = (instance.object, CONFIGURATION + name)
     if frame.state.get(key) is not None:
         frame.state.set(key, UNKNOWN)

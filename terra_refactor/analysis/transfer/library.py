@@ -208,7 +208,7 @@ def _set_floats(site: Site, arguments: CallArguments) -> None:
     if len(engine.program.modules) == 1:
         engine.forget_summaries()
     else:
-        # summaries of an earlier run tell for which floats they were made
+        # summaries of an earlier run record the float type that they assume
         engine.spoil_logs()
         engine.contexts.forget()
 
@@ -245,7 +245,7 @@ def _note_effects(
         given = arguments.positional[0] if arguments.positional else UNKNOWN
         for number in engine.objects.ordered(references(receiver)):
             write_effect(site, number, ".losses", f"{name.rpartition('.')[2]}(...)")
-            # who reads it after the call finds what this call has added: a layer that is called forgets what it had
+            # readers after the call see the losses that it added; a called layer drops its earlier ones
             frame.state.set((number, "losses"), _losses_with(engine.floats, given))
     owner, _, method = name.rpartition(".")
     if receiver is not None and method in MUTATING_METHODS.get(owner, ()):
@@ -282,7 +282,7 @@ def _is_seeded_here(frame: Frame, generator: Value) -> bool:
 
 
 def _change_argument(site: Site, name: str, arguments: CallArguments) -> None:
-    """Functions such as `heapq.heappush` change a container that they are given: what else they are given may be in it afterwards."""
+    """Functions such as `heapq.heappush` change a container argument: their other arguments may be in it afterwards."""
     frame = site.frame
     parameter = MUTATING_FUNCTIONS.get(name)
     if parameter is None:
@@ -320,14 +320,14 @@ _CONSTRUCTED_FROM: Final = {"keras.Model": ("inputs", "outputs", "name")}
 def _call_declared(
     site: Site, name: str, declared: Declaration, arguments: CallArguments, receiver: Value | None
 ) -> Value:
-    """A function of which a model or a stub tells something."""
+    """A function with a model or a stub."""
     unlisted = UNKNOWN if declared.pure else _call_unlisted(site, name, arguments, receiver)
     known = annotated_value(site.engine, declared.returns)
     return unlisted if known is None else known
 
 
 def _call_unlisted(site: Site, name: str, arguments: CallArguments, receiver: Value | None) -> Value:
-    """A function of a library that nothing is known about."""
+    """A library function without a model."""
     frame = site.frame
     frame.call_record(site.op).unknown = name
     target = EXTERNAL if receiver is None else unknown_target(receiver)
@@ -348,11 +348,11 @@ def _without_rule(site: Site, entity: Entity) -> Value:
 _HANDING_ON: Final = frozenset(
     {"itertools", "functools", "operator", "collections", "copy", "heapq", "concurrent", "queue", "contextlib"}
 )
-"""Modules of Python whose functions may hand on tensors that they are given."""
+"""Python modules whose functions may pass on tensors that they receive."""
 
 
 def _instance_of(site: Site, entity: Entity, arguments: CallArguments) -> Value:
-    """An object of a library class: known by its class and by what its constructor was given."""
+    """An object of a library class: represented by its class and its constructor arguments."""
     frame = site.frame
     # a call of one of several classes makes objects that have nothing in common
     number = site.allocate(ObjectKind.INSTANCE, entity.name.rpartition(".")[2], entity.name)
@@ -361,7 +361,7 @@ def _instance_of(site: Site, entity: Entity, arguments: CallArguments) -> Value:
     frame.state.set((number, CLASS), LibraryValue(entity.name))
     bound, extra, keywords, incomplete = bind_library_arguments(entity, arguments)
     if incomplete:
-        # `**settings` may set what is not given by name, so a default is no answer
+        # `**settings` may set parameters that are not given by name, so a default is not certain
         bound |= {each.name: UNKNOWN for each in entity.parameters or () if may_be_given(each, bound)}
     for parameter, value in zip(_CONSTRUCTED_FROM.get(entity.name, ()), extra, strict=False):
         keywords.setdefault(parameter, value)

@@ -1,10 +1,10 @@
 """Numbers of configuration files and of the environment: JSON, YAML, TOML, INI files, `os.environ`.
 
-Computes: of what is loaded, a name for each item, so that one item is one size wherever it is read. A loaded value may be anything; it is
-an int only where it is used as a size (`UnknownValue.number`), and 1 or more there. If the file lies beside the program, the number that it
-holds now is the default. Needs: the heap, which holds what was written into it since it was loaded; the code, for whether a file is loaded
-once. Gives: `LOADED_NUMBERS`, by canonical name, and functions for items,
-attributes and methods of what was loaded. Ignores: what an unknown function that is given it writes into it.
+Computes: a name for each loaded item, so that one item is one size wherever it is read. A loaded value may be anything; it is an int only
+if it is used as a size (`UnknownValue.number`), and then 1 or more. If the file is among the given paths, its present number is the
+default. Needs: the heap, which holds later writes into the loaded mapping; the code, to decide whether a file is loaded once. Gives:
+`LOADED_NUMBERS`, by canonical name, and functions for items, attributes and methods of loaded mappings.
+Ignores: writes by unknown functions.
 """
 
 from __future__ import annotations
@@ -56,12 +56,12 @@ _STEP: Final = "\t"
 """Between the module, the operation and the keys of a source, and before each key."""
 _NAME: Final = "\n"
 _DEFAULT: Final = "\r"
-"""Between a key and what is taken where it is missing."""
+"""Separates a key from the default for a missing item."""
 _MOST_KEYS: Final = 6
 """Maximum depth of items that are named: one of a tree that is searched in a loop has no name."""
 _ENVIRONMENT: Final = "os.environ"
 _CHANGED: Final = "@changed "
-"""Prefix of the fields, of the module that loads a file, that say what was written into what was loaded."""
+"""Prefix of the fields, of the module that loads a file, that hold later writes into the loaded mapping."""
 _ANY: Final = "*"
 _LENGTH: Final = "len()"
 """The key of how many items there are."""
@@ -69,7 +69,7 @@ _DEEP: Final = "**"
 _FILE: Final = "\v"
 """Before the file beside the program that is loaded, in the second step of a source."""
 _SOURCE: Final = "@source"
-"""Field of a `ConfigParser`: the name of what it has read, or its content."""
+"""Field of a `ConfigParser`: the name of the file that it has read, or its content."""
 _OF_INI: Final = (".ini", ".cfg", ".conf")
 _MOST: Final = 10**9
 _MOST_PARTS: Final = 400
@@ -80,14 +80,14 @@ _MOST_PARTS: Final = 400
 
 
 def _source(site: Site, given: Value | None = None) -> str | None:
-    """A name for what the operation loads from a path, an open file or a text; None where it may load several in one run."""
+    """A name for the content that the operation loads from a path, an open file or a text; None if it may load several in one run."""
     place = site.frame.function.id
     file = file_at(site, given)
     name = _STEP.join((place.module, f"{place.index}.{site.op}"))
     if _runs_once(site):
         return name if file is None else f"{name}{_FILE}{file}"
     if file is not None:
-        # what several calls load from one file is one
+        # several calls that load one file load the same content
         return _STEP.join((place.module, f"{_FILE}{file}"))
     # of several calls, each with its own constant (the path), each loads one
     texts = [value.value for value in site.frame.parameters.values() if isinstance(value, Constant)]
@@ -100,7 +100,7 @@ def _is_in_loop(engine: Code, function: Function, op: OpId) -> bool:
 
 
 def _runs_once(site: Site) -> bool:
-    """Whether the operation runs once in a run of the program, by the names through which its function is called."""
+    """Whether the operation runs once in a run of the program, judged by the names through which its function is called."""
     function, op = site.frame.function, site.op
     seen = set()
     while function.id not in seen and not _is_in_loop(site.engine, function, op):
@@ -145,7 +145,7 @@ def _callers(engine: Code, function: Function) -> list[tuple[Function, OpId]] | 
 
 
 def is_loaded(value: Value) -> bool:
-    """Whether a value is what a file holds, or an item of it."""
+    """Whether a value is the content of a file, or an item of it."""
     return isinstance(value, UnknownValue) and loaded_name(value.number) is not None
 
 
@@ -154,7 +154,7 @@ def _named(site: Site, source: str, name: str = "", least: int = 1) -> UnknownVa
 
 
 def _number(site: Site, source: str, name: str, least: int = 1) -> SymbolicDim:
-    """The number at a place of a file; with the one that stands there, if the file lies beside the program."""
+    """The number at a place in a file; with its present value, if the file is among the given paths."""
     held = _held(site, source)
     if isinstance(held, str) and held.isdecimal() and len(held) < 10:
         held = int(held)
@@ -196,7 +196,7 @@ def _key_of(index: Value) -> str | int | None:
 
 
 def item_of_loaded(site: Site, container: Value, index: Value, default: Value | None = None) -> Value | None:
-    """`container[index]`, or `default` where it is missing, of what was loaded; None where nothing is known of it."""
+    """`container[index]`, or `default` if it is missing, of loaded content; None if it is unknown."""
     known = loaded_name(container.number) if isinstance(container, UnknownValue) else None
     key = _key_of(index)
     if known is None or known[0].count(_STEP) > _MOST_KEYS:
@@ -220,7 +220,7 @@ def item_of_loaded(site: Site, container: Value, index: Value, default: Value | 
 
 
 def length_of_loaded(site: Site, container: Value) -> Value | None:
-    """`len(container)` of what was loaded: one number, as long as nothing is written into it."""
+    """`len(container)` of loaded content: one number, as long as nothing is written into it."""
     known = loaded_name(container.number) if isinstance(container, UnknownValue) else None
     if known is None or _is_changed(site, known[0], _LENGTH):
         return None
@@ -288,11 +288,11 @@ def unpacked_from_loaded(site: Site, container: Value, count: int) -> tuple[Valu
 
 
 def attribute_of_loaded(site: Site, container: Value, name: str) -> Value | None:
-    """`container.name` of what was loaded, which is its item of that name unless it is a method of containers."""
+    """`container.name` of loaded content: its item of that name, unless containers have such a method."""
     return None if name.startswith("_") or name in _METHODS else item_of_loaded(site, container, Constant(name))
 
 
-# --- what is written into it --------------------------------------------------------------------------------------------------------
+# --- writes into loaded content -----------------------------------------------------------------------------------------------------
 
 
 def _place(site: Site, source: str, key: str) -> tuple[ObjectId, str]:
@@ -311,7 +311,7 @@ def _is_changed(site: Site, source: str, key: str) -> bool:
 
 
 def note_changed(site: Site, container: Value, index: Value | None, *, deep: bool = False) -> None:
-    """Something is written into what was loaded: under that key, or under any."""
+    """Records a write into loaded content: under that key, or under any."""
     known = loaded_name(container.number) if isinstance(container, UnknownValue) else None
     if known is not None:
         key = None if index is None else _key_of(index)
@@ -342,7 +342,7 @@ _METHODS: Final = _CHANGING | words(
 
 
 def method_of_loaded(site: Site, container: Value, name: str, arguments: CallArguments) -> Value | None:
-    """`container.name(...)` of what was loaded; None where nothing is known of the result. Notes what it changes."""
+    """`container.name(...)` of loaded content; None if the result is unknown. Records its changes."""
     if not is_loaded(container):
         return None
     key = arguments.positional[0] if arguments.positional else None
@@ -390,7 +390,7 @@ def _load(site: Site, arguments: CallArguments, receiver: Value | None) -> Value
 
 
 def _as_it_stands(site: Site, given: Value | None) -> Value | None:
-    """The content of a file, where only the run with the files as they stand is looked at."""
+    """The content of a file, only in the analysis of the default run."""
     program = site.engine.program
     file = file_at(site, given) if program.usual else None
     tree = None if file is None else tree_of(file, program.data[file])
@@ -443,7 +443,7 @@ def _frozen(value: object, left: list[int]) -> Value | None:
 
 
 def environment_variable(site: Site, index: Value, default: Value | None = None) -> Value | None:
-    """`os.environ[index]`: a text that may spell a number; None where nothing is known of it."""
+    """`os.environ[index]`: a text that may spell a number; None if it is unknown."""
     key = _key_of(index)
     if key is None or _is_changed(site, _ENVIRONMENT, repr(key)):
         return None
@@ -477,7 +477,7 @@ def _set_environment(site: Site, arguments: CallArguments, receiver: Value | Non
 
 
 def _same_items(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
-    """An object whose attributes or items are those of a loaded mapping. What is written into one is taken to be written into both."""
+    """An object whose attributes or items are those of a loaded mapping. A write into one is assumed to be a write into both."""
     given = arguments.positional[0] if len(arguments.positional) == 1 else arguments.open_mapping
     alone = not arguments.keywords and (arguments.open_keywords is None) == bool(arguments.positional)
     return given if given is not None and alone and is_loaded(given) else None
@@ -512,7 +512,7 @@ def _read_ini_text(site: Site, arguments: CallArguments, receiver: Value | None)
 
 
 def section_of_ini(site: Site, receiver: Reference, index: Value) -> Value | None:
-    """`parser[index]`; None where nothing is known of it."""
+    """`parser[index]`; None if it is unknown."""
     source = site.frame.state.get((receiver.object, _SOURCE))
     if isinstance(source, Constant):
         return item_of_loaded(site, _named(site, str(source.value)), index)

@@ -59,7 +59,7 @@ from terra_refactor.ir.walk import walk
 MAX_UNROLLED: Final = 12
 """Maximum number of known elements of a loop that is unrolled."""
 MAX_UNROLLED_OBJECTS: Final = 32
-"""Of objects, such as the layers of a model, more: what is one of many cannot be distinguished."""
+"""More for objects, such as the layers of a model: one of many cannot be distinguished."""
 MAX_UNROLL_DEPTH: Final = 2
 MAX_ITERATIONS: Final = 8
 """Maximum number of iterations; variables that still change then become unknown."""
@@ -90,7 +90,7 @@ def for_loop(site: Site, op: Op) -> Terminated | None:
 
 
 def _in_graph(found: Iteration) -> Iteration:
-    """The values that a loop passes to its body: of a content that only the run tells where the graph has the loop."""
+    """The values that a loop passes to its body: with a content that only the run determines if the loop is in the graph."""
     if found.kind not in (BranchKind.TENSOR, BranchKind.DATASET):
         return found
     elements = found.elements
@@ -116,7 +116,7 @@ def _run_loop(site: Site, op: Op, found: Iteration, body: Block, else_block: Blo
 
     def run_body() -> bool:
         if last is not None:
-            # the shorter batch that certainly comes, for what certainly fails on it; its state is that of any element
+            # the shorter last batch certainly occurs, for failures that are certain with it; its state is that of any element
             frame.values[body[0].id] = last
             engine.run_branch(frame, body)
         frame.values[body[0].id] = found.element
@@ -150,7 +150,7 @@ def _worth_unrolling(frame: Frame, elements: Sequence[Value], body: Block) -> bo
 
 
 def _list_of(site: Site, op: Op) -> ObjectId | None:
-    """The list that a `for` iterates over: it may change on the way."""
+    """The list that a `for` iterates over: it may change during the loop."""
     source = site.frame.value(op.iterable) if isinstance(op, ops.For) else None
     if isinstance(source, Reference) and site.engine.objects.facts[source.object].kind is ObjectKind.LIST:
         return source.object
@@ -225,7 +225,7 @@ def _unrolled(
 def _rest_of_loop(
     site: Site, current: State, exits: list[State], source: ObjectId, body: Block, else_block: Block, op: OpId
 ) -> Terminated | None:
-    """The iterations that are left when a list has grown beyond what is known one by one."""
+    """The remaining iterations when a list has grown beyond the known elements."""
     frame = site.frame
     outer, frame.state = frame.state, current
 
@@ -321,18 +321,18 @@ def _fixpoint(
 
 
 def _note_first(frame: Frame, op: OpId, ends: Sequence[State]) -> None:
-    """Keeps what the variables are after the first iteration: AutoGraph compares that with what they were before."""
+    """Keeps the values of the variables after the first iteration: AutoGraph compares them with those before."""
     names = dict.fromkeys(name for end in ends for name in end.locals)
     frame.first_ends[op] = {name: join_all(end.locals.get(name, UNBOUND) for end in ends) for name in names}
 
 
 def _changed_by_iteration(frame: Frame, op: OpId, before: dict[str, Value]) -> tuple[tuple[str, Value, Value], ...]:
-    """The variables that one iteration changes: what they are after the first, and before the loop."""
+    """The variables that one iteration changes: their values after the first iteration, and before the loop."""
     return changed_variables(frame.first_ends.pop(op, before), before)
 
 
 def _give_up_on_changes(old: State, new: State) -> None:
-    """Sets what still changes to unknown, so that the next iteration is the last."""
+    """Widens all values that still change to unknown, so that the next iteration is the last."""
     for name, value in new.locals.items():
         if old.locals.get(name) != value:
             new.locals[name] = UnknownValue(reason="loop")

@@ -1,4 +1,7 @@
-"""Built-in and library functions that make functions, descriptors and classes of records, or change what they are given.
+"""Built-in and library functions that create functions, descriptors and record classes, or change their arguments. Computes:
+`functools.partial`, `property`, `tf.function`, `dataclass`, `namedtuple`, ...
+
+Needs: containers. Gives: `MAKERS`, by canonical name.
 
 Computes: `functools.partial`, `property`, `tf.function`, `dataclass`, `namedtuple`, ... Needs: containers.
 Gives: `MAKERS`, by canonical name.
@@ -65,7 +68,7 @@ ATTRIBUTE_GETTER: Final = LibraryValue("operator.attrgetter()")
 
 
 def _operator(kind: LibraryValue) -> BuiltinHandler:
-    """`operator.methodcaller(name, ...)` and its kin: a function of an object that is called with what was given here before it."""
+    """`operator.methodcaller(name, ...)` and similar functions: a function of an object that is called with the earlier arguments."""
 
     def handler(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
         known = bool(arguments.positional) and arguments.open_positional is None and arguments.open_keywords is None
@@ -216,7 +219,7 @@ def _map_structure(site: Site, arguments: CallArguments, receiver: Value | None)
 
 
 def _structure_of(frame: Frame, value: Value) -> TupleValue | FrozenList | FrozenDict | None:
-    """The structures that `tf.nest` flattens: a tuple itself, or what is in a list or dict; None for a leaf."""
+    """The structures that `tf.nest` flattens: a tuple itself, or the content of a list or dict; None for a leaf."""
     content = frame.state.get((value.object, ITEMS)) if isinstance(value, Reference) else value
     return content if isinstance(content, TupleValue | FrozenList | FrozenDict) else None
 
@@ -224,7 +227,8 @@ def _structure_of(frame: Frame, value: Value) -> TupleValue | FrozenList | Froze
 def _rows(
     contents: Sequence[TupleValue | FrozenList | FrozenDict | None],
 ) -> dict[Value | None, tuple[Value, ...]] | None:
-    """The parts that structures have in the same place, by place; None where they are not known to have the same places.
+    """The corresponding parts of structures, by place; None if they are not known to have the same places. The place None represents
+    any other: all of a list of unknown length, the unknown keys of a dict.
 
     The place None stands for any other: all of a list of unknown length, the unknown keys of a dict.
     """

@@ -1,10 +1,10 @@
-"""Dicts: making them, and what is known of their keys.
+"""Dicts: their creation, and their known keys.
 
 Computes: contents of dicts, key by key as long as the keys are few, and constants, placeholders or variables. Needs: the heap.
 Gives: `HANDLERS`, and functions on contents.
 
-A key whose value may be `UNBOUND` may be missing. `rest` joins the values under keys that are not known; where it is not None, there may be
-other keys than those listed, and their order is not known.
+A key whose value may be `UNBOUND` may be missing. `rest` joins the values of unknown keys; if it is not None, there may be other keys
+than those listed, in unknown order.
 """
 
 from __future__ import annotations
@@ -112,14 +112,14 @@ def known_item(content: FrozenDict, index: Value) -> Value:
 
 
 def in_unknown_order(content: FrozenDict) -> FrozenDict:
-    """The same items, of whose order nothing is known."""
+    """The same items in unknown order."""
     return FrozenDict(content.items, BOTTOM if content.rest is None else content.rest)
 
 
 def with_item(content: FrozenDict, index: Value, value: Value, *, single: bool) -> FrozenDict:
     """The content of a dict after `d[index] = value`; `single` if the dict is surely the one that is meant."""
     if isinstance(index, TensorValue) and index.variable is not None and len(content.items) < MAX_KEYS:
-        # a placeholder or variable by its identity, which several may share: what is there already stays
+        # a placeholder or variable by its identity, which several may share: existing items stay
         fed = dict(content.items)
         fed[index] = join(fed[index], value) if index in fed else value
         return FrozenDict(tuple(fed.items()), content.rest)
@@ -133,7 +133,7 @@ def with_item(content: FrozenDict, index: Value, value: Value, *, single: bool) 
         items[index] = value if single else join(UNBOUND if known is None else known, value)
         return FrozenDict(tuple(items.items()), rest)
     if isinstance(index, Constant) and all(key != index for key, _ in content.items):
-        # a key that is none of these: they keep what they have
+        # a key that is none of these: they keep their values
         return FrozenDict(content.items, value if content.rest is None else join(content.rest, value))
     items_joined = tuple((key, join(old, value)) for key, old in content.items)
     return FrozenDict(items_joined, value if content.rest is None else join(content.rest, value))

@@ -262,7 +262,7 @@ def binary_value(
 
 
 def _named(*operands: Value) -> str:
-    """The reason of what is computed from these, if one of them is named like a tensor."""
+    """The reason of a value computed from these, if one of them is named like a tensor."""
     reasons = (side.reason for side in operands if isinstance(side, UnknownValue) and side.reason in SUGGESTED)
     return next(reasons, "")
 
@@ -271,7 +271,7 @@ _UNION: Final = LibraryValue("typing.Union")
 
 
 def _is_type(engine: Heap, value: Value) -> bool:
-    """Whether the value is what an annotation may be: `A | None` of such is their union."""
+    """Whether the value may be an annotation: `A | None` of such values is their union."""
     match value:
         case Reference(number):
             return engine.objects.facts[number].kind is ObjectKind.CLASS
@@ -287,7 +287,7 @@ def _is_type(engine: Heap, value: Value) -> bool:
 def _with_unknown(site: Site, symbol: str, left: Value, right: Value, *, in_place: bool = False) -> Value:
     """A tensor or array combined with an unknown value."""
     if not any(isinstance(side, TensorValue) and side.kind is TensorKind.NDARRAY for side in (left, right)):
-        # beside an array stands an array or a number as well
+        # the other operand of an array is an array or a number as well
         for side in (left, right):
             site.engine.note_usage(side, site.frame)
     if isinstance(left, TensorValue) and isinstance(right, UnknownValue):
@@ -356,7 +356,7 @@ def _power_of_ints(exponent: Value) -> Value:
 def _repeat(left: Value, right: Value) -> Value | None:
     sequence, count = (left, right) if isinstance(left, TupleValue) else (right, left)
     if not isinstance(sequence, TupleValue) or (isinstance(count, UnknownValue) and count.may_be_tensor):
-        return None  # an array multiplies what is in a tuple
+        return None  # an array multiplies the items of a tuple
     times = number_of(count)
     if isinstance(times, int) and times * len(sequence.elements) <= MAX_ELEMENTS:
         return TupleValue(sequence.elements * max(times, 0))
@@ -406,7 +406,8 @@ def _objects(site: Site, symbol: str, left: Value, right: Value, *, in_place: bo
 
 
 def _leaves_lists(symbol: str, other: Value) -> bool:
-    """Whether a list keeps its operators beside a value: arrays and tensors take it in, also in place; NumPy scalars count.
+    """Whether the operators of a list apply with this operand: arrays and tensors convert the list, also in place; NumPy scalars
+    count. Unknown values are assumed to be lists or numbers.
 
     Unknown values are taken for lists or numbers.
     """
@@ -555,7 +556,7 @@ def _equal(left: Value, right: Value) -> bool | None:
 
 
 def _holds_arrays(frame: Frame, value: Value) -> bool:
-    """Whether a list or tuple has elements that decide themselves what comparing them gives."""
+    """Whether a list or tuple has elements that define comparison themselves."""
     content = frame.state.get((value.object, ITEMS)) if isinstance(value, Reference) else value
     elements = content.elements if isinstance(content, FrozenList | TupleValue) else None
     return any(isinstance(element, TensorValue) for element in elements or ())

@@ -1,7 +1,7 @@
 """`sorted`, `min`, `max`, `list.sort` and the functions of `heapq`.
 
-Computes: what they give, and whether they compare tensors that the call makes, among their elements or by what a `key` gives. Needs:
-iteration. Gives: `ORDERING`, by canonical name, `note_decision` for other functions of Python that ask for the truth of values.
+Computes: their results, and whether they compare tensors created in the call, among their elements or in the results of `key`. Needs:
+iteration. Gives: `ORDERING`, by canonical name, `note_decision` for other Python functions that test the truth of values.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def _call_key(site: Site, element: Value, arguments: CallArguments) -> Value | N
 
 
 def note_decision(site: Site, *values: Value) -> None:
-    """Notes that a tensor decides if one of the values, or what is compared first in it, is one that the call makes."""
+    """Records that the truth of a tensor is tested if one of the values, or the part compared first, is a tensor created in the call."""
     if any(_is_new_tensor(site, value) for value in values):
         note_branch(site.frame, BranchFact(site.op, BranchKind.TENSOR, (True, True), (True, True)))
 
@@ -53,7 +53,8 @@ def _is_new_tensor(site: Site, value: Value) -> bool:
 
 
 def note_comparison(site: Site, found: Iteration) -> None:
-    """Notes that a tensor decides if several elements are compared and one is a tensor that the call makes.
+    """Records that the truth of a tensor is tested if several elements are compared and one is a tensor created in the call. Elements
+    of a tensor do not count: iterating over the tensor already fails in a graph.
 
     Elements of a tensor are none: to go through it is what a graph cannot do.
     """

@@ -1,8 +1,9 @@
-"""Distribution strategies: `strategy.run(step, args=(batch,))`, datasets of each replica, and what is made of their results.
+"""Distribution strategies: `strategy.run(step, args=(batch,))`, datasets of each replica, and operations on their results.
 
-Computes: what the function does with its arguments: each replica calls it with its own part, of the same types; the batches of a dataset
-are divided among the replicas. Needs: calls. Gives: `REPLICA_FUNCTIONS`, by canonical name. Ignores: functions whose arguments are not
-known one by one.
+Computes: the call of the function: each replica calls it with its own part, of the same types; the batches of a dataset are divided among
+the replicas.
+
+Needs: calls. Gives: `REPLICA_FUNCTIONS`, by canonical name. Ignores: functions whose arguments are not known one by one.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ def _run(site: Site, arguments: CallArguments, receiver: Value | None) -> Value 
     if any(not isinstance(name, Constant) for name, _ in keywords):
         return None
     by_name = tuple((str(name.value), value) for name, value in keywords if isinstance(name, Constant))
-    # with several replicas it holds a result of each: of those types, and what takes them is the strategy
+    # with several replicas it holds one result for each, of those types; only the strategy accepts it
     return site.call(function, CallArguments(tuple(parts), by_name))
 
 
@@ -144,7 +145,7 @@ def _distribute_made(site: Site, arguments: CallArguments, receiver: Value | Non
 
 
 def _distribute_values(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
-    """`strategy.experimental_distribute_values_from_function(make)`: what `make` gives for each replica."""
+    """`strategy.experimental_distribute_values_from_function(make)`: the result of `make` for each replica."""
     function = argument_at(arguments, 0, "value_fn")
     return None if function is None else site.call(function, CallArguments((UNKNOWN,)))
 

@@ -49,7 +49,8 @@ _ASKED: Final = {
 
 
 def asked_of_object(site: Site, name: str, arguments: CallArguments) -> Value | None:
-    """What a function gives for objects of the program that have a method for it; None if an alternative of the argument has none."""
+    """The result of a function for objects of the program that define a method for it; None if an alternative of the argument has
+    none."""
     looked_for = _ASKED.get(name)
     if looked_for is None or not arguments.positional:
         return None

@@ -1,6 +1,6 @@
-"""Branches and loops that become part of a graph: what AutoGraph makes of the variables that they set.
+"""Branches and loops that become part of a graph: the values that AutoGraph gives to the variables that they set.
 
-Computes: symbolic values, sizes that are open behind a staged branch or loop. Needs: states. Gives: functions for `branches` and `loops`,
+Computes: symbolic values, sizes that are open after a staged branch or loop. Needs: states. Gives: functions for `branches` and `loops`,
 `note_branch`, `changed_variables`.
 """
 
@@ -56,7 +56,7 @@ def merge_in_graph(state: State, changed: Iterable[tuple[str, Value, Value]]) ->
 
 
 def grow_in_graph(state: State, changed: Iterable[tuple[str, Value, Value]]) -> None:
-    """Tensors that an iteration of the graph gives other sizes: behind the loop these are not static."""
+    """Tensors whose sizes change in an iteration of the graph: after the loop these sizes are not static."""
     for name, first, before in changed:
         value, sizes = (
             state.locals.get(name),
@@ -73,7 +73,7 @@ def grow_in_graph(state: State, changed: Iterable[tuple[str, Value, Value]]) -> 
 
 
 def note_branch(frame: Frame, fact: BranchFact) -> None:
-    """Keeps what is known of a branch, over all times it runs."""
+    """Records the facts about a branch, over all its runs."""
     known = frame.branches.get(fact.op)
     if known is not None:
         strongest = known.kind if known.kind in (BranchKind.TENSOR, BranchKind.DATASET) else fact.kind

@@ -25,7 +25,7 @@ ROLES: Final = ("initializer", "regularizer", "constraint")
 
 
 def call_weight_functions(site: Site, weight: Value, functions: Mapping[str, Value | None]) -> None:
-    """Calls what a weight was made with, by role (`ROLES`), as far as it is the program's."""
+    """Calls the functions of the program with which a weight was created, by role (`ROLES`)."""
     if not isinstance(weight, TensorValue):
         return
     for role in ROLES:

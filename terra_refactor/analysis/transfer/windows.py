@@ -1,10 +1,10 @@
 """Windows that move over an array: `xs[i : i + 24]` in a loop over a range, or with `i = (step * 24) % 240`.
 
-Computes: the size of a slice whose bounds are not known but differ by a known number, and that no iteration lets run past the end. Needs:
-the IR of the slice; the largest value of the loop's variable, or of a remainder. Gives: `moving_window`, `largest_remainder`, and what the
-rule for indices is asked instead.
+Computes: the size of a slice whose bounds are unknown but differ by a known number, and that ends within the array in every iteration.
+Needs: the IR of the slice; the largest value of the loop's variable, or of a remainder. Gives: `moving_window`, `largest_remainder`, and
+the replacement for the rule for indices.
 
-Ignores: bounds that are not `name + constant`; axes but the first.
+Ignores: bounds that are not `name + constant`; axes except the first.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def largest_remainder(site: Site, op: ops.Binary) -> int | None:
 
 
 def inside(array: TensorValue) -> TensorValue:
-    """The array without its content, of which it is not known what the window shows."""
+    """The array without its content, because the position of the window is unknown."""
     return TensorValue(TensorType(array.type.dtype, array.type.shape), array.kind)
 
 
