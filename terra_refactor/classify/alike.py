@@ -1,11 +1,12 @@
-"""Whether an edit leaves everything unchanged that decisions were made from: then the decisions stay valid.
+"""Whether an edit leaves all dependencies of decisions unchanged, so that the decisions stay valid.
 
-Computes: nothing of its own. Needs: what decisions about a changed program (one with extracted steps) were made from, and the states of
-the program itself before and after the edit. Gives: `Seen`, `Edited`, `is_alike`.
+Computes: nothing of its own.
+Needs: the dependencies of decisions about a changed program (one with extracted steps), and the states of the program itself before and
+after the edit. Gives: `Seen`, `Edited`, `is_alike`.
 
-How: an edit that gives all callers of a function the same as before (`SummaryStore.edited`) leaves every other context as it is, in any
-program that has the function in it and runs it in no other context. The rest of the edit is in the function itself: its values, its
-operations, and the numbers of these in what names its places. None of that may have been looked at.
+How: an edit that returns the same to all callers of a function (`SummaryStore.edited`) leaves every other context unchanged, in any
+program that contains the function and runs it in no other context. The rest of the edit is in the function itself: its values, its
+operations, and their numbers in references to them. None of these may be a dependency.
 """
 
 from __future__ import annotations
@@ -24,14 +25,14 @@ from terra_refactor.facts.watch import Look
 from terra_refactor.ir.ids import FunctionId, OpId
 
 _OF_CALLS: Final = frozenset({"called", "leads", "library", "place"})
-"""Looks at which functions contexts call, and which contexts there are: the same for all contexts in what is alike."""
+"""Looks at the callees of contexts, and at the existing contexts: the same for all contexts in similar programs."""
 _NUMBERS: Final = frozenset({"op", "tensor"})
 """Fields that name operations of the function that something is about."""
 
 
 @dataclass(slots=True)
 class Seen:
-    """What some decisions were made from, beside answers that were there before."""
+    """The dependencies of some decisions, in addition to answers that existed before."""
 
     looks: frozenset[Look] = frozenset()
     executed: frozenset[FunctionId] = frozenset()
@@ -45,7 +46,7 @@ class Seen:
     def add(
         self, hazards: HazardMap, executed: Iterable[FunctionId], about: Iterable[FunctionId], share: float
     ) -> None:
-        """Adds what was seen in a state in which these functions were decided about."""
+        """Adds the dependencies of decisions about these functions in a state."""
         looks = hazards.new_looks()
         if looks is None:
             self.is_complete = False
@@ -57,7 +58,9 @@ class Seen:
 
 
 def is_alike(before: HazardMap, now: HazardMap, edited: Edited, seen: Seen) -> bool:
-    """Whether all that was seen, in a program made of an earlier state, would be seen in one made of the present state in the same way.
+    """Whether all dependencies, in a program derived from an earlier state, are the same in one derived from the present state.
+    Outside of the edited functions, the analysis of the present state has the same results as the earlier one. `seen` are among the
+    `others` of the present state. Answers have to be compared when they are computed (`HazardMap.answers_are_steady`).
 
     The analysis of the present state gave everything outside of the edited functions the same as that of the earlier one. `seen` are
     among the `others` of the present state. What its answers are has to be asked when they are found (`HazardMap.answers_are_steady`).
@@ -76,7 +79,7 @@ def is_alike(before: HazardMap, now: HazardMap, edited: Edited, seen: Seen) -> b
 
 
 class Edited:
-    """Edited functions, with the new numbers of their operations. Nothing else is another one in what is alike."""
+    """Edited functions, with the new numbers of their operations. Nothing else differs."""
 
     def __init__(self, moves: Mapping[FunctionId, Moves], facts: ProgramFacts) -> None:
         self.functions = moves.keys()
@@ -157,7 +160,7 @@ class Edited:
 
 
 def _coarse(look: Look, facts: ProgramFacts) -> Look | None:
-    """The look, with the function of a context in place of its number, which depends on what other contexts there are."""
+    """The look, with the function of a context instead of its number, which depends on the other contexts."""
     match look:
         case ("context" | "effects") as kind, int(number):
             return kind, facts.function_of(number)

@@ -1,16 +1,15 @@
-"""Answers to questions about the functions of a program: each found once, and kept for the next state of the program where it holds.
+"""Answers to questions about the functions of a program: each computed once, and kept for the next state of the program if it is valid.
 
-Computes: nothing of its own. Needs: what notes looks at a program, and what compares two states of it. Gives: `Question`, `Answers`.
+Computes: nothing of its own. Needs: a recorder of looks at a program, and a comparison of two states of it. Gives: `Question`, `Answers`.
 
-An answer is kept with what it was made from, in order: looks at the program, and other answers. In another state of the program it is
-doubtful if something that it was made from has changed, however far away; when it is asked for, it holds after all if all looks meet
-the same, and the other answers, recomputed if invalid, are equal (Hammer et al., "Adapton: composable, demand-driven
-incremental computation", PLDI 2014).
+An answer is kept with its dependencies, in order: looks at the program, and other answers. In another state of the program it is doubtful
+if a dependency has changed, however far away; when it is used, it is still valid if all looks see the same, and the other answers,
+recomputed if invalid, are equal (Hammer et al., "Adapton: composable, demand-driven incremental computation", PLDI 2014).
 
-A query that depends on itself (recursion) gets `meanwhile`, so its answer depends on where the cycle was entered. The answers
-of the cycle, and those that used one of them before the cycle was done, are not kept: they are found again in each state, and what
-used them afterwards holds if they come out the same. Answers in order are those that would be asked for without anything kept: each
-that is compared is equal to the earlier one, so that the next one would be asked for as well.
+A query that depends on itself (recursion) gets `meanwhile`, so its answer depends on where the cycle was entered. The answers of the
+cycle, and those that used one of them before the cycle was done, are not kept: they are recomputed in each state, and answers that used
+them afterwards are valid if they are equal. Dependencies are compared in their order, so only those are recomputed that would be used
+without kept answers: while each is equal to the earlier one, the next one would be used as well.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ class Renumbered(Protocol):
         """The subject of a question or look, with the operation numbers of the earlier state. KeyError if there were no such operations."""
 
     def are_same(self, old: object, new: object, about: Hashable) -> bool:
-        """Whether two answers about the same are equal, but for the numbers."""
+        """Whether two answers to the same question are equal, except for numbers of operations."""
 
 
 class Question(Generic[ProgramT, AboutT, AnswerT]):
@@ -63,9 +62,9 @@ class _Answer:
     settled: bool = False
     running: bool = False
     recursive: bool = False
-    """It met a question that was being answered, or an answer that rests on one that still is."""
+    """It used a query that was still being answered, or an answer that depends on one."""
     root: _Answer | None = None
-    """The outermost of these questions: until that is answered, what uses this answer depends on the recursion, too."""
+    """The outermost of these queries: until it is answered, answers that use this one depend on the recursion, too."""
     depth: int = 0
     """While it is being answered: how many others are, around it."""
 
@@ -107,7 +106,8 @@ class Answers(Generic[ProgramT]):
         return len(self._found)
 
     def kept(self) -> tuple[object, ...]:
-        """All answers as data: the looks by number, and each answer with the numbers of what it was made from, those of answers below 0."""
+        """All answers as data: the looks by number, and each answer with the numbers of its dependencies; those of answers are
+        negative."""
         numbers = {answer: number for number, answer in enumerate(self._found.values())}
         # most looks are at values of contexts: pairs of numbers, which need no object each
         pairs = [look for look in self._users if _is_pair(look)]
@@ -119,7 +119,7 @@ class Answers(Generic[ProgramT]):
             made_from = array(
                 "i", [~numbers[look] if isinstance(look, _Answer) else looks[look] for look in answer.looks]
             )
-            # what it saw of another answer is that answer, but in a recursion
+            # it sees only this value of another answer, except in a recursion
             exceptions = {
                 place: known
                 for place, (look, known) in enumerate(answer.looks.items())
@@ -131,7 +131,7 @@ class Answers(Generic[ProgramT]):
         return flat.tobytes(), others, answers
 
     def restore(self, kept: tuple[Any, ...]) -> None:
-        """Becomes what was kept."""
+        """Restores kept answers."""
         flat, others, made = kept
         numbers = array("q")
         numbers.frombytes(flat)
@@ -188,7 +188,7 @@ class Answers(Generic[ProgramT]):
         return places.are_same(value, answer.value, answer.about)
 
     def begin(self, program: ProgramT, notes: Looks | None, changed: AbstractSet[Look] | None) -> None:
-        """The program is in another state, in which these looks do not meet what they met; None if nothing is known of that."""
+        """Sets the new state of the program, in which these looks see something else; None if that is unknown."""
         self._program = program
         self._given = {}
         self._has_earlier = self.are_complete = changed is not None
@@ -277,11 +277,11 @@ class Answers(Generic[ProgramT]):
                 notes.looks = outer
 
     def _holds(self, found: _Answer) -> bool:
-        """Whether the answer that was given in an earlier state was made from what would be looked at now."""
+        """Whether the kept answer of an earlier state has the dependencies that it would have now."""
         if found.recursive or not found.looks:
             return False
         looks = found.looks
-        # queries on the way are recorded elsewhere
+        # queries in between are recorded elsewhere
         found.looks = {}
         try:
             for look, known in looks.items():

@@ -1,8 +1,8 @@
 """Assessment of one function, before all functions are decided together.
 
-Computes: hazards, assumptions and classification of a function, how much it does, whether a decorator fits, which arguments it should
-get, and what a report tells of it beside its place. Needs: hazards and facts. Gives: `Assessment`, `assess`, `structural_reason`,
-`proposal_of`, `Portrait`, `portray`. All of it is kept between the states of a program where it holds.
+Computes: hazards, assumptions and classification of a function, its operation count, whether a decorator is possible and with which
+arguments, and the contents of its report entry. Needs: hazards and facts. Gives: `Assessment`, `assess`, `structural_reason`,
+`proposal_of`, `Portrait`, `portray`. All of it is kept between the states of a program if it is valid.
 """
 
 from __future__ import annotations
@@ -171,7 +171,7 @@ def _assessed(hazards: HazardMap, identity: FunctionId) -> Assessment:
         ] = None
     unknowable = assumptions.unknowable
     if unknowable is None and count and found.returns == BOTTOM:
-        # what is not reached is not known, and that code which somebody runs ends so is more likely an error of the analysis
+        # unreached code is unknown; that called code ends in this way is more likely an error of the analysis
         unknowable = "no call of it comes to its end, as far as the analysis can tell"
     assumptions = Assumptions((*assumptions.sentences, *extra), unknowable)
     certain = [hazard for hazard in reached if hazard.assumption is None]
@@ -265,7 +265,7 @@ def _portray(hazards: HazardMap, identity: FunctionId) -> Portrait:
 
 
 def _with_record(seen: FunctionSeen | None, parameters: tuple[ParameterDecision, ...]) -> tuple[ParameterDecision, ...]:
-    """The parameters as a report tells them: where nothing but a tensor is known, the types that came in a run."""
+    """The parameters for a report: if only a tensor is known, with the types recorded in a run."""
     if seen is None:
         return parameters
     result = []

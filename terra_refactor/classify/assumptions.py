@@ -60,7 +60,8 @@ _UNDERSTOOD = frozenset(
 
 
 def _holds_instance(facts: ProgramFacts, parameter: ParameterFacts) -> bool:
-    """Whether objects are passed whose identity selects the graph, and which may differ from call to call.
+    """Whether objects are passed whose identity selects the graph, and which may differ between calls. Datasets and shapes are
+    distinguished by their content.
 
     Datasets and shapes are distinguished by what they are.
     """
@@ -70,14 +71,15 @@ def _holds_instance(facts: ProgramFacts, parameter: ParameterFacts) -> bool:
         for member in members(value)
         if isinstance(member, Reference) and facts.objects[member.object].kind is ObjectKind.INSTANCE
     ]
-    # inside of a function, what its caller was given has no place where it is made: it is an object of another name
+    # inside of a function, an argument created by the caller has another name than at its creation
     places = {(each.function, each.op) for each in objects if each.op is not None}
     classes = {each.name for each in objects}
     return bool(objects) and not (len(places) <= 1 and len(classes) == 1 and parameter.evidence is Evidence.DATAFLOW)
 
 
 def _converted(codes: Codes, facts: ProgramFacts, found: FunctionFacts) -> dict[str, bool]:
-    """The parameters that the function converts to tensors of a dtype: so it takes what is none yet, and calls do not show what.
+    """The parameters that the function converts to tensors of a dtype: so it accepts other values, and calls may pass any. With each,
+    whether the dtype is certain: `dtype=dtype` may be None, and then the dtype is not converted.
 
     With each, whether the dtype is one for sure: `dtype=dtype` may be None, and then nothing is converted.
     """
@@ -168,7 +170,9 @@ def _changes_weight(code: CodeFacts, parameter: ParameterFacts) -> bool:
 
 
 def _is_rebuilt(codes: Codes, facts: ProgramFacts, parameter: ParameterFacts, *, made: bool) -> bool:
-    """Whether objects are passed that a traced function takes apart and puts together again, without what their class adds.
+    """Whether objects are passed that a traced function flattens and rebuilds without the additions of their class. TensorFlow
+    Probability's deferred tensors are composite tensors; an instance of a subclass is rebuilt as one of the library's class. With
+    `made`, only objects count that a known call creates; others may occur only because an annotation allows them.
 
     TensorFlow Probability's deferred tensors are composite tensors; an instance of a subclass comes out as one of the library's class.
     With `made`, only objects count that a call is seen to make; any other may be there because an annotation allows it.
@@ -206,12 +210,13 @@ class Assumptions:
 
 
 MAX_ASSUMPTIONS: Final = 8
-"""A change that rests on more assumptions than a person would check is not proposed."""
+"""Maximum number of assumptions: a change with more than a person would check is not proposed."""
 _NAMED: Final = re.compile(r"`((?:self\.)?\w+)")
 
 
 def are_too_many(sentences: Sequence[str], *, is_step: bool) -> bool:
-    """Whether a change rests on more assumptions than a person would check.
+    """Whether a change has more assumptions than a person would check. A training step gets a network and an optimizer: all
+    assumptions about each, and about calls of it and its methods, count once.
 
     A training step is given a network and an optimizer: what is assumed of each, and of calling it and its methods, counts once.
     """

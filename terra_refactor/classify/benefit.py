@@ -1,7 +1,7 @@
 """Does graph execution pay? An estimate of the operations that one call executes eagerly.
 
-Computes: operations per call, through callees; loops multiply by their known or assumed number of iterations; a
-tape's gradient counts for the backward pass. And how many of them a trace makes: what loops inside of a graph is traced once.
+Computes: operations per call, through callees; loops multiply by their known or assumed number of iterations; a tape's gradient counts
+for the backward pass. It also estimates the operations of a trace: a loop inside of a graph is traced once.
 Needs: facts and the cost tables of `tf_model`. Gives: `operations`, `Count`.
 
 Source: the default threshold is the break-even point of `benchmarks/tf_function_cost.py`, see docs/benchmarks.md.
@@ -132,7 +132,7 @@ def _of_callee(hazards: HazardMap, context: ContextFacts, callee: ContextId) -> 
     called = hazards.facts.contexts[callee]
     if hazards.is_hybrid(called.function):
         inner = hazards.ask(_OPERATIONS_OF_FUNCTION, called.function)
-        # what is traced with the caller, though beside it: how much that is does not depend on who decorated it
+        # traced with the caller, but not part of it: its size does not depend on the decorated function
         return replace(inner, executed=1, traced=1, differentiated=False)
     if called.in_graph and not context.in_graph:
         return NOTHING
@@ -146,14 +146,14 @@ def _count_of_function(hazards: HazardMap, identity: FunctionId) -> Count:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """An operation of the program that executes something, or calls what may."""
+    """An operation of the program that executes something, or calls a function that may."""
 
     own: Count
     callees: tuple[ContextId, ...]
     eager: int
     """How many times the loops around it run it in one call."""
     traced: int
-    """How many times they trace it."""
+    """The number of their traces."""
     open_loops: int
     """How many of them have an unknown length."""
     backward: bool
@@ -188,7 +188,7 @@ _OPERATIONS_OF_FUNCTION: Final = Question(_count_of_function, NOTHING)
 
 
 def _has_own_graph(name: str) -> bool:
-    """Whether Keras runs what the call does in graphs of its own: `predict`, `fit`."""
+    """Whether Keras runs the work of the call in its own graphs: `predict`, `fit`."""
     entity = registry.lookup(name)
     return entity is not None and is_of_keras(name) and Trait.EAGER_ONLY in entity.traits
 
@@ -233,7 +233,7 @@ def _of_library(view: ContextView, call: Call, name: str) -> Count:
 
 
 def _steps(view: ContextView, call: Call, stepping: Stepping) -> int:
-    """How often a function of a library loops over what it is given."""
+    """The number of iterations of a library function over its argument."""
     place = call.argument(stepping.position, stepping.parameter)
     if place is None or not call.is_plain:
         return STEPS

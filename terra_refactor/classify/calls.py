@@ -1,12 +1,12 @@
-"""How often a function is called in one run of the program, if known; and how many calls pay for a trace.
+"""How often a function is called in one run of the program, if known; and the number of calls that pay for a trace.
 
-Computes: an upper bound of the calls from code outside of graphs: calls of the caller, in whichever module it is, times the
-known lengths of the loops around; whether a tape records them; how often a `def` in a function is run. Needs: facts. Gives:
-`CallCount`, `calls_until_paid`. Ignores: unknown counts (loops of unknown length, callers outside of the program): it may be
-called any number of times.
+Computes: an upper bound of the calls from code outside of graphs: calls of the caller, in whichever module it is, times the known lengths
+of the loops around; whether a tape records them; how often a `def` in a function is run. Needs: facts. Gives: `CallCount`,
+`calls_until_paid`. Ignores: unknown counts (loops of unknown length, callers outside of the program): it may be called any number of
+times.
 
-Only a program tells: a notebook, or what a module does under `if __name__ == "__main__"`. A call at the top of a module
-may be an example of what others call often.
+Only a program has known counts: a notebook, or code under `if __name__ == "__main__"`. A call at the top of a module may be an example of
+a function that others call often.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ MARGIN: Final = 1.25
 BOMB: Final = 500
 """Operations that take half a second to trace and a second to optimise: that needs calls with evidence."""
 BOMB_CALLS: Final = 60
-"""Number of calls that pay for a trace of any length, if each operation saves what it does in `PLAIN`."""
+"""Number of calls that pay for a trace of any length, if each operation saves the time in `PLAIN`."""
 OFTEN: Final = 160
 """Expected number of calls of a function if it is unknown."""
 
@@ -81,7 +81,8 @@ class CallCount:
     def of(
         self, identity: FunctionId, is_graph: Callable[[FunctionId], bool], *, seen_only: bool = False
     ) -> int | None:
-        """Maximum number of calls from outside of graphs; None if unknown. `is_graph`: the caller is, or becomes, one.
+        """Maximum number of calls from outside of graphs; None if unknown. `is_graph`: the caller is, or becomes, one. `seen_only`: a
+        call at the top of a module is not taken as an example of other calls.
 
         `seen_only`: what the top of a module calls is no example of what others call, too.
         """
@@ -148,8 +149,8 @@ class CallCount:
         return None if None in times else max(each for each in times if each is not None)
 
     def definitions(self, identity: FunctionId) -> int | None:
-        """Maximum number of times a `def` in a function or loop is executed, which creates a function each time; None if that cannot
-        tell.
+        """Maximum number of times a `def` in a function or loop is executed, which creates a function each time; None if unknown. A
+        call at the top of a module counts as one: it runs once, even if the callee has other callers.
 
         A call at the top of a module counts as one: it runs once, even if the callee has other callers.
         """

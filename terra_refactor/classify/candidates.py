@@ -135,7 +135,7 @@ def _has_odd_default(codes: Codes, code: Function) -> bool:
 
 
 def _converts(codes: Codes, facts: ProgramFacts, decorator: str) -> bool:
-    """Whether a decorator of the program gives what it decorates to `tf.autograph.to_graph`, which wants the code of a plain function."""
+    """Whether a decorator of the program passes its function to `tf.autograph.to_graph`, which needs a plain function."""
     name = decorator.partition("(")[0].rpartition(".")[2].strip()
     return any(
         any(has_trait(name, Trait.CONVERTS_SOURCE) for name in call.library)
@@ -387,7 +387,7 @@ def _optional_parts(structure: Value) -> int:
             known = sum(_is_optional(element) or _parts_or_none(element) for element in elements or ())
             return known if rest is None else known + 2 * (_is_optional(rest) or _parts_or_none(rest))
         case SequenceValue(element):
-            # of unknown length: as many as there are
+            # of unknown length: the largest number
             return 2 * (_is_optional(element) or _parts_or_none(element))
         case _:
             return 0

@@ -1,8 +1,8 @@
-"""Training steps that the shim may run although no graph can be made of them.
+"""Training steps that the shim may run although they cannot become graphs.
 
-Computes: whether a function is a training step that does the same operations in each call, and whether only Python values that vary, or
-what the analysis cannot tell, keep it from being a graph. Needs: the judgement about it. Gives: `does_equal_steps`, `is_kept_eager`,
-`called_by`. Ignores: hazards that are certain, which `decide` looks at.
+Computes: whether a function is a training step that does the same operations in each call, and whether only varying Python values, or
+unknowns of the analysis, keep it from being a graph. Needs: the judgement about it. Gives: `does_equal_steps`, `is_kept_eager`,
+`called_by`. Ignores: certain hazards, which `decide` handles.
 """
 
 from __future__ import annotations

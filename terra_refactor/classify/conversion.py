@@ -1,13 +1,13 @@
-"""Which code AutoGraph leaves as it is, and where that matters.
+"""Code that AutoGraph does not convert, and where that matters.
 
-AutoGraph rewrites what a traced function calls by a call that it sees: `f(x)`, `obj.method(x)`, `obj(x)`. It does not rewrite
-what Python or a library calls: properties, operators, `__getitem__`, `__enter__`, constructors, the functions that
-`map`, `filter`, `sorted` or `functools.reduce` get, and all that Keras calls (`call` through `layer(x)`, `train_step`, losses).
-Nor `do_not_convert` functions, those under `tf.function(autograph=False)`, and what these call. There, `if`, `while`, `for`, `and` and
-`or` on a symbolic tensor raise. Source: TensorFlow 2.21 with Keras 3.15, as tried; tests/proof runs the cases.
-
-Computes: the places in a context's own code where a tensor decides, and whether a call leads to code that is not rewritten. Needs:
-the view of a context. Gives: `tensor_decisions`, `leaves_conversion`, `is_never_converted`. Ignores: Keras 2, which converted `call`.
+AutoGraph converts a callee of a traced function if the call is in converted code: `f(x)`, `obj.method(x)`, `obj(x)`. It does not convert
+functions that Python or a library calls: properties, operators, `__getitem__`, `__enter__`, constructors, the functions that `map`,
+`filter`, `sorted` or `functools.reduce` get, and all functions that Keras calls (`call` through `layer(x)`, `train_step`, losses). Nor
+`do_not_convert` functions, those under `tf.function(autograph=False)`, and their callees. There, `if`, `while`, `for`, `and` and `or` on
+a symbolic tensor raise. Source: behaviour of TensorFlow 2.21 with Keras 3.15; tests/proof runs the cases. Computes: the places in a
+context's own code where the value of a tensor controls Python, and whether a call leads to code that is not converted.
+Needs: the view of a context. Gives: `tensor_decisions`, `leaves_conversion`, `is_never_converted`. Ignores: Keras 2, which converted
+`call`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _CALLED_BY_KERAS: Final = frozenset({"call", "train_step", "test_step", "predict
 
 
 def tensor_decisions(view: ContextView) -> Iterator[OpId]:
-    """The statements and expressions in which the value of a symbolic tensor decides what Python does, or Python goes through a tensor."""
+    """The statements and expressions in which the value of a symbolic tensor controls Python, or Python iterates over a tensor."""
     for number, fact in view.branches.items():
         region = view.code.regions.get(number)
         if region is None or region.subject is None or fact.kind not in (BranchKind.TENSOR, BranchKind.DATASET):

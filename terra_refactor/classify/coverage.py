@@ -1,7 +1,7 @@
 """Which functions run only as parts of graphs, for one choice of the functions that are, or become, graphs.
 
-Needs: which functions are graphs, and who calls whom. Gives: `Coverage`. Each function is looked at once for a choice, so a question costs
-what it has not seen yet: walking up the callers again for each function is quadratic in a chain of calls, and exponential in a lattice.
+Needs: the functions that are graphs, and the call graph. Gives: `Coverage`. Each function is visited once for a choice, because walking
+up the callers again for each function is quadratic in a chain of calls, and exponential in a lattice.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Coverage:
         self._open: dict[bool, set[FunctionId]] = {True: set(), False: set()}
 
     def fewer_graphs(self) -> None:
-        """A function that was a graph is none any more: what runs outside of graphs still does."""
+        """Marks a former graph as eager; code that runs outside of graphs still does."""
         for covered in self._covered.values():
             covered.clear()
 

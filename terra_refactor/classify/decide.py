@@ -126,7 +126,7 @@ class _Decider:
                 if code.kind in _DECIDED_KINDS:
                     self.judgements[code.id] = self.judge(code)
         self.choose()
-        self.hazards.forget_moved_decisions()  # nobody compares those that are not wanted now
+        self.hazards.forget_moved_decisions()  # these are not wanted now, so they are not compared
         decisions = [self.decision_about(judgement) for judgement in self.asked_for()]
         return tuple(sorted(decisions, key=lambda decision: (decision.path, decision.line)))
 
@@ -190,7 +190,8 @@ class _Decider:
             self.judge_nested(judgement, wanted)
 
     def leave_out_short_lived(self, wanted: dict[FunctionId, Judgement]) -> None:
-        """Take out what is called too seldom to pay back a trace; that may uncover what it calls, which is then looked at again.
+        """Removes functions that are called too seldom to pay for a trace; that may uncover their callees, which are then checked
+        again. A function with an unknown number of calls may be called too seldom, so it needs a level above safe.
 
         A function with an unknown number of calls may be called too seldom, so it needs a level above safe.
         """
@@ -248,7 +249,8 @@ class _Decider:
         return self.frequency.of(judgement.code.id, is_graph) >= Frequency.UNKNOWN
 
     def why_not_paid(self, judgement: Judgement, is_graph: Callable[[FunctionId], bool]) -> str | None:
-        """Why the calls of the function outside of graphs do not win back what its traces cost; None if they may.
+        """The reason why calls from outside of graphs do not pay for the traces of the function; None if they may. Records the
+        required number of calls of the function, if its number of calls is unknown.
 
         Notes with the function how many calls it takes, if it is unknown whether there are as many.
         """
@@ -279,7 +281,7 @@ class _Decider:
             return self.why_bomb(judgement, is_graph)
         calls = self.calls.of(identity, is_graph)
         if calls is None and definitions > 1 and judgement.code.kind is FunctionKind.FUNCTION:
-            # a `def` in a loop of a script is there for what that script does
+            # a `def` in a loop of a script serves that script only
             calls = self.calls.of(identity, is_graph, seen_only=True)
         if calls is None and definitions > 1:
             return _DEFINED_ANEW
@@ -516,7 +518,7 @@ class _Decider:
         return True
 
     def makes_a_name(self, hazard: ReachedHazard) -> bool:
-        """Whether what a graph freezes is a new name: its author may want one in each trace, to tell parts of the graph apart."""
+        """Whether the graph freezes only a new name: its author may want one in each trace, to tell parts of the graph apart."""
         names = self.hazards.library_at(hazard.site)
         return all_rules()[hazard.rule].counts_if_used and bool(names) and all(map(makes_identifier, names))
 
@@ -542,7 +544,7 @@ class _Decider:
         return False
 
     def judge_nested(self, judgement: Judgement, wanted: Mapping[FunctionId, Judgement] = _NONE_WANTED) -> None:
-        """Take away the decorator of what is part of other graphs anyway, of those that stay, or are `wanted`."""
+        """Removes the decorators of functions that are part of other graphs, of those that stay, or are `wanted`."""
         if judgement.action not in (Action.NONE, Action.TUNE_TF_FUNCTION):
             return
         if judgement.classification is not Classification.SAFE or not has_own_decorator(judgement.code):
@@ -551,7 +553,7 @@ class _Decider:
             return
         nested = (
             not dict(judgement.found.hybrid or ())
-            # the same test by which nothing is added: what one run adds, the next one leaves
+            # the same test as for additions: the next run does not remove what one run adds
             and self.is_covered(judgement, Level.SPECULATIVE)
             and bool(judgement.found.callers)
             and all(context.entry is EntryKind.CALLED for context in judgement.contexts)
@@ -569,7 +571,7 @@ class _Decider:
             judgement.reason = f"every caller in the project is a graph, which traces it anyway ({judgement.rule})"
 
     def note_removed(self) -> None:
-        """Which functions are no graphs any more, and what runs in graphs without them."""
+        """The functions that are no longer graphs, and the contexts that run in graphs without them."""
         self.removed = frozenset(
             identity for identity, each in self.judgements.items() if each.action is Action.REMOVE_TF_FUNCTION
         )

@@ -18,19 +18,19 @@ from terra_refactor.ir.program import Program
 
 @dataclass(frozen=True, slots=True)
 class DecidedBefore:
-    """A decision, and what it was made from."""
+    """A decision with its dependencies."""
 
     made_from: tuple[object, ...]
     """By identity."""
     places: frozenset[FunctionId]
-    """The functions of which it tells places or names."""
+    """The functions whose positions or names it contains."""
     decision: Decision
 
 
 def decided_from(
     made_from: tuple[object, ...], decision: Decision, ways: Iterable[Iterable[EffectSite]]
 ) -> DecidedBefore:
-    """A decision to keep, which tells of its function and of the places on these ways."""
+    """A decision to keep, which contains positions of its function and of the calls on these paths."""
     places = {FunctionId(site.module, site.function) for way in ways for site in way}
     return DecidedBefore(made_from, frozenset({*places, decision.function}), decision)
 

@@ -117,7 +117,7 @@ class ExpectedGain:
     calls: int
     seconds_saved: float
     source: str
-    """`record`: in the runs that were recorded; `estimate`: in the calls that the program is seen to make."""
+    """`record`: in the recorded runs; `estimate`: in the known calls of the program."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +151,7 @@ class Decision:
     input_signature: str | None
     """Source text of a signature that agrees with every known call, or None."""
     proposal: HybridArguments
-    """Only with `add_tf_function` and `tune_tf_function`: what the decorator's arguments should be."""
+    """Only with `add_tf_function` and `tune_tf_function`: the proposed arguments of the decorator."""
     hazards: tuple[Hazard, ...]
     callees: tuple[FunctionId, ...] = ()
     """Functions of the program that it calls directly, sorted."""

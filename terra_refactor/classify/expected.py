@@ -1,9 +1,9 @@
 """Effects of the surrounding code on a failing operation: it may expect the exception, or never reach the operation.
 
-A failure is certain only if nothing on the way to it ends its exception (a handler, a context manager, an assertion of a test, a test that
+A failure is certain only if nothing on the path catches its exception (a handler, a context manager, an assertion of a test, a test that
 is expected to fail) and nothing before it ends the program (`sys.exit`, `self.skipTest`) or replaces a function it calls (`mock.patch`).
 
-Computes: whether that holds of an operation, and of all calls that lead to its function. Needs: facts. Gives: `Expected`. Ignores:
+Computes: whether that is so for an operation, and for all calls that lead to its function. Needs: facts. Gives: `Expected`. Ignores:
 handlers that raise in the end, and `sys.exit` under conditions.
 """
 
@@ -49,7 +49,9 @@ class Expected:
         self._left_out: dict[FunctionId, bool] = {}
 
     def holds(self, context: ContextFacts, number: OpId, *, in_graph: bool = False) -> bool:
-        """Whether a failure of the operation leaves its function, and nothing before it in the function ends the program.
+        """Whether a failure of the operation leaves its function, and nothing before it in the function ends the program. A module is
+        analysed to its end, because an early exit may be temporary (`is_behind_end`). `in_graph`: it fails because a graph is
+        traced, with exceptions that eager code does not raise.
 
         A module is read to its end: what ends it may be there for today only (`is_behind_end`).
 
@@ -126,7 +128,7 @@ class Expected:
                     yield calling, call
 
     def _given_to_expecting(self) -> frozenset[FunctionId]:
-        """The functions that are given to what calls them and expects an exception: `self.assertRaises(ValueError, function, x)`."""
+        """The functions that are passed to a callee that expects an exception: `self.assertRaises(ValueError, function, x)`."""
         if self._given is None:
             self._given = frozenset[FunctionId]().union(
                 *(given for _, given in self.hazards.of_each(_given_where_expected))
@@ -155,7 +157,7 @@ class Expected:
         last = {name.rpartition(".")[2] for name in LEFT_OUT}
         return any(each.text.partition("(")[0].rpartition(".")[2] in last for each in owner.decorators)
 
-    # --- what ends before ----------------------------------------------------------------------------------------------------------
+    # --- exits before the operation --------------------------------------------------------------------------------------------------
 
     def is_behind_end(self, context: ContextFacts, number: OpId) -> bool:
         """Whether a call before the operation certainly ends the program, or the test."""

@@ -1,6 +1,6 @@
-"""Diagnostics of `lint`: what is wrong with code that is a graph already, shapes that cannot work, and decisions worth telling.
+"""Diagnostics of `lint`: hazards in code that is a graph already, invalid shapes, and decisions worth reporting.
 
-Computes: findings at the place where they are. Needs: facts, hazards, decisions. Gives: `find`.
+Computes: findings with their positions. Needs: facts, hazards, decisions. Gives: `find`.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def find(hazards: HazardMap, decisions: tuple[Decision, ...]) -> tuple[Finding, 
 
 
 def find_shapes(hazards: HazardMap) -> tuple[Finding, ...]:
-    """What the rules about shapes find, and nothing else."""
+    """The findings of the shape rules only."""
     program, facts = hazards.whole_program, hazards.whole_facts
     shapes = {rule.id for rule in all_rules().values() if rule.family is Family.SHAPES}
     proof, expected, written = Proof(hazards), Expected(hazards), written_for(hazards)
@@ -123,7 +123,7 @@ def _in_graphs(
                 continue
             if not wrapped and _is_set_by_compile(hazards, proof, context, hazard):
                 continue
-            # an error needs proof; a warning tells of a trap, which is there whether or not somebody falls into it today
+            # an error needs proof; a warning names a trap, even if no caller falls into it today
             if rule.severity is Severity.WARNING or (rule.severity is Severity.ERROR and hazard.assumption is None):
                 doubt = proof.doubt(context, hazard) if rule.severity is Severity.ERROR else None
                 if (
@@ -151,7 +151,7 @@ def _is_set_by_compile(hazards: HazardMap, proof: Proof, context: ContextFacts, 
 
 
 def _is_expected(proof: Proof, expected: Expected, context: ContextFacts, hazard: ReachedHazard) -> bool:
-    """Whether code around a hazard, or each call that leads to the graph, is there for the exception: an example of what fails."""
+    """Whether the code around a hazard, or each call that leads to the graph, expects the exception: an example of a failure."""
     return expected.only_as_expected(context) or any(
         expected.is_expected(inner, number, in_graph=True) for inner, number in proof.steps_to(context, hazard)
     )
@@ -189,7 +189,7 @@ def _diagnostics(
     expected: Expected,
     reached: Container[ContextId],
 ) -> Iterator[Finding]:
-    """Findings of rules that do not concern safety. Adds to `told` the functions of which a finding says how often a run traced them."""
+    """Findings of rules that do not concern safety. Adds to `told` the functions for which a finding reports the traces of a run."""
     old = tensorflow_1_modules(facts)
     for context in facts.contexts:
         identity = context.function

@@ -1,9 +1,8 @@
 """Code that runs only the first time: under a test for state that is missing until that code sets it.
 
-Computes: whether an operation is under `if self.x is None`, `if not made`, `if key not in self.cache`, `if not hasattr(self, "x")`,
-`if not self.built` or `if self.first_call`, or in `self.x = self.x or ...`, and whether what is tested is set there. Needs: the code of
-the function, and what it writes through its calls. Gives: `runs_first_time`. Ignores: state that somebody takes away again, or that is
-set after the branch.
+Computes: whether an operation is under `if self.x is None`, `if not made`, `if key not in self.cache`, `if not hasattr(self, "x")`, `if
+not self.built` or `if self.first_call`, or in `self.x = self.x or ...`, and whether the tested state is set there. Needs: the code of the
+function, and its writes through calls. Gives: `runs_first_time`. Ignores: state that is removed again, or that is set after the branch.
 """
 
 from __future__ import annotations
@@ -58,7 +57,8 @@ def written_through_call(effect: Effect) -> tuple[OpId, str] | None:
 def runs_first_time(
     code: CodeFacts, number: OpId, written_through_calls: Callable[[], AbstractSet[tuple[OpId, str]]]
 ) -> bool:
-    """Whether the operation runs only as long as something is missing that is set there, too.
+    """Whether the operation runs only while some state is missing that is set there, too. `written_through_calls` maps the effects of
+    the function by `written_through_call`: a write in a callee counts at its call.
 
     `written_through_calls` has what `written_through_call` gives for the effects of the function: what a call writes is set where it is.
     """
@@ -169,7 +169,7 @@ def _kept_in(code: CodeFacts, key: OpId, container: OpId) -> frozenset[str]:
 
 
 def _container(code: CodeFacts, number: OpId) -> frozenset[str]:
-    """The texts of a container that outlives the call, or that is given: what is stored in it is found again."""
+    """The spellings of a container that outlives the call, or that is an argument: items stored in it are found again."""
     match code.facts[number]:
         case ItemRead(owner=owner):
             return _container(code, owner)
@@ -187,7 +187,7 @@ def _are_set(
     arm: Part,
     written_through_calls: Callable[[], AbstractSet[tuple[OpId, str]]],
 ) -> bool:
-    """Whether the guarded operations, or what they call, set something of what is tested."""
+    """Whether the guarded operations, or their callees, set part of the tested state."""
     if any(not tested.isdisjoint(_set_by(code, fact)) for fact in code.facts[arm.start : arm.end]):
         return True
     fields = {text.rpartition(".")[2] for text in tested}
@@ -195,7 +195,7 @@ def _are_set(
 
 
 def _is_kept(code: CodeFacts, tested: frozenset[str], choice: Choice) -> bool:
-    """Whether what is tested is set to the choice: `self.v = self.v or make()`."""
+    """Whether the tested state is set to the choice: `self.v = self.v or make()`."""
     return any(
         write.value == choice.op and not tested.isdisjoint(_set_by(code, write))
         for write in code.of_kind(AttributeWrite, ItemWrite, NameWrite)
@@ -240,7 +240,7 @@ def _name(code: CodeFacts, number: OpId) -> str:
 
 
 def _text(code: CodeFacts, number: OpId) -> str:
-    """The spelling of a place; what is an object's class keeps the same as the object."""
+    """The spelling of a place; an attribute of an object's class has the same spelling as one of the object."""
     match code.facts[number]:
         case AttributeRead(owner=owner, name=name) | AttributeWrite(owner=owner, name=name):
             return _text(code, owner) if name == "__class__" else f"{_text(code, owner)}.{name}"

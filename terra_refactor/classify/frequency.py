@@ -1,8 +1,8 @@
-"""The number of calls of a function from eager code, as far as the program shows it: the evidence that a graph of it pays.
+"""The number of calls of a function from eager code, as far as it is known from the program: the evidence that a graph pays.
 
 Computes: whether some call outside of graphs is repeated, whether all are part of setting something up, whether the project calls the
-function at all. Needs: facts. Gives: `CallFrequency`, `Frequency`. A call of an unknown object's method counts for every method of
-that name. Ignores: how long loops are, which `calls.py` knows where anybody does; calls in tests, which say nothing about a program.
+function at all. Needs: facts. Gives: `CallFrequency`, `Frequency`. A call of an unknown object's method counts for every method of that
+name. Ignores: lengths of loops (see `calls.py`); calls in tests, which are no evidence about a program.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ class CallFrequency:
         if any(_is_repeated(view, op) for view in views):
             return Frequency.REPEATED
         if code.kind is FunctionKind.MODULE:
-            # under a condition it is a program that is started; otherwise it may be an example of what others do
+            # under a condition it is a started program; otherwise it may be an example for others
             guarded = any(outer.kind is RegionKind.IF for view in views for outer in view.enclosing(op))
             return Frequency.SET_UP if guarded else Frequency.UNKNOWN
         return Frequency.SET_UP if code.kind is FunctionKind.CLASS_BODY else None
@@ -145,12 +145,12 @@ class CallFrequency:
 
     @cached_property
     def given(self) -> frozenset[FunctionId]:
-        """The functions that are handed on as values, to unknown callers."""
+        """The functions that are passed on as values, to unknown callers."""
         return frozenset[FunctionId]().union(*(functions for _, functions in self.hazards.of_each(_handed_on)))
 
     @cached_property
     def scripts(self) -> frozenset[str]:
-        """The modules that are started: none of a package, none that another imports, and what they run at the top calls functions."""
+        """The modules that are programs: not part of a package, not imported by others, with calls of functions at the top."""
         program, facts = self.hazards.whole_program, self.hazards.whole_facts
         imported = frozenset[str]().union(*imported_modules(self.hazards).values())
         running = {
@@ -175,7 +175,7 @@ class CallFrequency:
 
 
 def imports_relatively(hazards: HazardMap, name: str) -> bool:
-    """Whether a module can only be one of a package, wherever the rest of that is: what is started has no relative imports."""
+    """Whether a module can only be part of a package, wherever the rest of that is: a program has no relative imports."""
     functions = hazards.whole_program.modules[name].functions
     return any(each.level for function in functions for each in hazards.imports_of(function.id))
 

@@ -1,11 +1,10 @@
-"""Arguments that are others in each call, though they may do the same: a graph would be traced for each.
+"""Arguments that are different objects in each call: a graph would be traced for each.
 
-Computes: whether the calls of a function bring, for some parameter, an object that is made for the call. Needs: the code and values
-of its callers. Gives: `Freshness`, `freshness`. Ignores: whether the callers are graphs, who call while they are traced, since that
-is for a run of `fix` to change; numbers, which `candidates` looks at.
-
-TensorFlow tells functions, bound methods, partials, iterators and objects apart by identity: `model.step` and `lambda: ...` are other
-objects each time they are evaluated, and lists of another length are other structures (`tests/proof/test_arguments_of_graphs.py`).
+Computes: whether the calls of a function pass, for some parameter, an object that is created for the call. Needs: the code and values of
+its callers. Gives: `Freshness`, `freshness`. Ignores: whether the callers are graphs, which call only while they are traced, since a run
+of `fix` may change that; numbers, which `candidates` handles. TensorFlow distinguishes functions, bound methods, partials, iterators and
+objects by identity: `model.step` and `lambda: ...` are new objects each time they are evaluated, and lists of different lengths are
+different structures (`tests/proof/test_arguments_of_graphs.py`).
 """
 
 from __future__ import annotations
@@ -137,7 +136,7 @@ def _freshness_of(view: ContextView, call: OpId, number: OpId, depth: int, ask: 
             return _related(view, call, op, _freshness_of_collected(view, made, depth, ask))
         case Call(op=op, arguments=arguments):
             if any(_is_attrs_object(view, member) for member in alternatives):
-                # a structure, which is distinguished by what is in it
+                # a structure, which is distinguished by its content
                 fields = (_freshness_of_element(view, call, each.value, depth, ask) for each in arguments)
                 return max(fields, default=Freshness.NEVER)
             if _is_view_of_dict(view, made):
@@ -182,7 +181,7 @@ def _freshness_by_identity(view: ContextView, call: OpId, number: OpId, depth: i
 
 
 def _freshness_of_collected(view: ContextView, made: Display, depth: int, ask: AskFresh) -> Freshness:
-    """The elements of a comprehension: Python numbers of which nothing is known are other ones each time."""
+    """The elements of a comprehension: unknown Python numbers differ in each call."""
     worst = Freshness.NEVER
     for item in made.items:
         if view.any_of(item.value, _is_open_number):
@@ -217,7 +216,7 @@ def _is_view_of_dict(view: ContextView, call: Call) -> bool:
 
 
 def _may_be_view(value: Value) -> bool:
-    """Whether a value may be a view of a dict that a caller hands on: one of known items is a sequence like any other."""
+    """Whether a value may be a view of a dict that a caller passes on: one of known items is a sequence like any other."""
     return isinstance(value, TupleValue | FrozenList | SequenceValue)
 
 
@@ -227,14 +226,14 @@ def _is_iterator(view: ContextView, call: Call) -> bool:
 
 
 def _is_one_of_many(value: Value) -> bool:
-    """Whether it is an object of a call that makes a new one each time, of which the analysis tells no more apart."""
+    """Whether it is an object of a call that creates a new one each time, about which nothing else is known."""
     return isinstance(value, UnknownValue) and value.reason == TOO_MANY
 
 
 def _is_told_by_identity(view: ContextView, value: Value) -> bool:
     match value:
         case FunctionValue() | BoundMethod() | PartialValue():
-            # a traced method is kept with its object; but what is added there must not change what is said here
+            # a traced method is kept with its object; but additions there must not change the result here
             return True
         case Reference():
             return view.facts.objects[value.object].kind in (ObjectKind.INSTANCE, ObjectKind.ITERATOR)
@@ -273,7 +272,7 @@ def _objects_put_into(view: ContextView, place: OpId) -> Iterator[OpId]:
 
 
 def _is_given_list(view: ContextView, value: Value) -> bool:
-    """Whether it is a list of the caller, of which only the caller knows what it holds."""
+    """Whether it is a list of the caller, whose content only the caller knows."""
     made = view.facts.objects[value.object] if isinstance(value, Reference) else None
     return made is not None and made.kind is ObjectKind.LIST and made.function is None
 
@@ -313,7 +312,7 @@ def _made(view: ContextView, call: OpId, number: OpId, made: Fact | None, value:
 
 
 def _related(view: ContextView, call: OpId, made: OpId, how: Freshness) -> Freshness:
-    """How fresh what is made there is to the call."""
+    """How often an object created there differs between calls."""
     if how is Freshness.NEVER:
         return how
     here = view.function.id

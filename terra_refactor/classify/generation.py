@@ -28,7 +28,7 @@ _OF_TAPES: Final = ("Tape.gradient", "Tape.jacobian")
 
 
 def tensorflow_1_modules(facts: ProgramFacts) -> frozenset[str]:
-    """The names of the modules that call what only graphs of TensorFlow 1 need."""
+    """The names of the modules that call functions that only graphs of TensorFlow 1 need."""
     of_sessions = frozenset(filter(is_of_sessions, facts.library_functions()))
     if not of_sessions:
         return frozenset()
@@ -89,7 +89,7 @@ def programs_of_tensorflow_1(hazards: HazardMap, version: str | None = None) -> 
         }:
             found |= more
         return frozenset(found)
-    # a program is what is started, and all that it imports; who imports the modules of a package that nothing here starts is not known
+    # a program is a started module with all its imports; the importers of a package's modules that no program here imports are unknown
     started = [name for name, by in importers.items() if not by - {name}] or list(program.modules)
     scripts = [name for name in started if "." not in name and not program.modules[name].is_package]
     parts = [_reached(name, imported) for name in scripts]
@@ -109,7 +109,8 @@ def _is_of_tapes(hazards: HazardMap) -> bool:
 
 
 def _signs(hazards: HazardMap, number: ContextId) -> tuple[bool, bool, bool]:
-    """Whether a context turns eager execution off, calls what only eager programs need, and reads a name that only TensorFlow 1 has."""
+    """Whether a context turns eager execution off, calls functions that only eager programs need, or reads a name of TensorFlow 1
+    only."""
     context = hazards.facts.contexts[number]
     called = [name for call in context.calls for name in call.library]
     return (

@@ -1,6 +1,6 @@
-"""Conditions of Python that decide whether code of a graph runs, and whether they ask what a tensor is.
+"""Python conditions that decide whether code of a graph runs, and whether they test the kind of a tensor.
 
-`x.numpy() if not tf.is_symbolic_tensor(x) else x`: in a graph the other side runs, as the analysis cannot know.
+`x.numpy() if not tf.is_symbolic_tensor(x) else x`: in a graph the other side runs, which the analysis does not know.
 
 Computes: the conditions of unknown truth around an operation and before it. Needs: a `ContextView`. Gives: `open_conditions`,
 `asks_what_tensors_are`, `runs_in_handler`.

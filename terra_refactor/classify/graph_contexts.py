@@ -1,8 +1,7 @@
 """Contexts that still run in graphs after some `tf.function`s are removed.
 
-Computes: what is called outside of the graphs that stay; what a program runs eagerly although it is wrapped. Needs: facts. Gives:
-`without`, `run_eagerly_all_the_same`.
-A change that takes a graph away must not count on it.
+Computes: the contexts called outside of the remaining graphs; those that a program runs eagerly although they are wrapped. Needs: facts.
+Gives: `without`, `run_eagerly_all_the_same`. A change that removes a graph must not rely on it.
 """
 
 from __future__ import annotations
@@ -62,5 +61,5 @@ def without(facts: ProgramFacts, removed: Set[FunctionId]) -> frozenset[ContextI
 
 
 def of_libraries(facts: ProgramFacts) -> frozenset[ContextId]:
-    """The contexts that run in a graph whatever the project decorates: a dataset or Keras calls them, or what calls them."""
+    """The contexts that run in a graph whatever the project decorates: a dataset or Keras calls them or their callers."""
     return without(facts, {identity for identity, found in facts.functions.items() if found.hybrid is not None})

@@ -75,7 +75,8 @@ class ReachedHazard:
 
 
 class HazardMap:
-    """The hazards of every context, computed on demand.
+    """The hazards of every context, computed on demand. One that `remembers` can be the `earlier` one of another state of the program,
+    which reuses its valid answers. `program`, `facts` and `codes` are the inputs of answers: if it remembers, they record looks.
 
     One that `remembers` can be the `earlier` one of another state of the program, which takes its answers over and keeps those that
     would be found again.
@@ -94,7 +95,7 @@ class HazardMap:
     ) -> None:
         """`others` are looks beside those of the answers, of which is asked whether they meet the same as in the earlier state."""
         self.whole_program = program
-        """For what is asked about everything at once, which is not kept."""
+        """For queries about the whole program, which are not kept."""
         self.whole_facts = facts
         self.whole_codes: Codes = Codes(program, None if earlier is None else earlier.whole_codes)
         self.program: Program = program
@@ -116,10 +117,10 @@ class HazardMap:
             asked = (*self._answers.looked_at(*SELECTIVE), *others)
             changed = changed_looks(*before, self.whole_codes, facts, asked)
         self.changed = changed
-        """The looks that do not meet what they met in the earlier state; None if nothing is known of one."""
+        """The looks that see something else than in the earlier state; None if one cannot be compared."""
         self._answers.begin(self, self._notes, changed)
         self.moved = None if changed is None or earlier is None else moved_functions(earlier.whole_program, program)
-        """The functions that are not the same as in the earlier state, be it only in their places; None if nothing is known of one."""
+        """The functions that differ from the earlier state, even if only in positions; None if one cannot be compared."""
         self.decided: dict[FunctionId, DecidedBefore] = {} if self.moved is None or earlier is None else earlier.decided
         """Decisions in the earlier state, for the current one."""
         self.ask = self._answers.ask
@@ -154,13 +155,13 @@ class HazardMap:
             self._notes.add(("code", context.function))
         view = self._views.get(context.id)
         if view is None:
-            # as it notes what is read of it, whoever asks first
+            # because it records its reads, whoever asks first
             noting = context if self._notes is None else self.facts.contexts[context.id]
             view = self._views[context.id] = ContextView(self.codes, self.facts, noting)
         return view
 
     def index(self, identity: FunctionId) -> CodeFacts:
-        """The operations of a function by number and by what holds them."""
+        """The operations of a function by number and by the operation that contains them."""
         return self.codes.of(identity)
 
     def imports_of(self, identity: FunctionId) -> tuple[Imported, ...]:
@@ -196,7 +197,7 @@ class HazardMap:
         return self.ask(_FOUND, context.id)
 
     def end(self) -> None:
-        """Lets go of what this state does not need: everything was asked for. Only another state takes its answers over then."""
+        """Drops data that this state no longer needs, after all queries: only another state reuses its answers from now on."""
         self.whole_codes.forget_earlier()
         self.whole_codes.forget_tables()
         self.codes.forget_tables()
@@ -284,7 +285,7 @@ class HazardMap:
                 )
 
     def _host_callbacks(self, identity: FunctionId) -> frozenset[OpId]:
-        """The calls in a function that have host code run what they are given (`tf.py_function`), in any context."""
+        """The calls in a function that have host code run their arguments (`tf.py_function`), in any context."""
         return self.ask(_HOST_CALLBACKS, identity)
 
     def _from_calls(self, context: ContextFacts) -> Iterator[ReachedHazard]:
@@ -305,7 +306,7 @@ class HazardMap:
                         if len(hazard.via) < MAX_CHAIN:
                             yield _through(site, hazard, hazard.parameter, chains)
                 for hazard in self._operations_of(inner):
-                    # a certain hazard there happens with or without the change; what is assumed there is assumed here
+                    # a certain hazard there occurs with or without the change; an assumption there is an assumption here
                     if len(hazard.via) >= MAX_CHAIN or hazard.boundary or (wrapped and hazard.assumption is None):
                         continue
                     if hazard.nature is Nature.RAISED:
@@ -426,12 +427,12 @@ class HazardMap:
         )
 
     def _is_scratch(self, context: ContextFacts, effect: Effect) -> bool:
-        """Whether what is written is an attribute that the call, or a call on the way there, uses as a local variable."""
+        """Whether the written place is an attribute that the call, or a call on the way there, uses as a local variable."""
         field = own_field(effect.target)
         name = field.removeprefix(".")
         if not field.startswith(".") or effect.target.object is None:
             return False
-        # a call on the way that lets nothing out leaves nothing for its callers, whichever of several objects it is made on
+        # a call on the path without outside effects has none for its callers, whichever of several objects it is called on
         around = {FunctionId(site.module, site.function) for site in (*effect.via, effect.site)}
         if name in context.overwrites:
             around.add(context.function)
@@ -560,7 +561,7 @@ class HazardMap:
 def _through(
     site: EffectSite, hazard: ReachedHazard, parameter: str | None, chains: dict[int, tuple[EffectSite, ...]]
 ) -> ReachedHazard:
-    """A callee's hazard as its caller's, whose call is at `site`. `chains` has what became of the callee's ways, by identity."""
+    """A callee's hazard as its caller's, whose call is at `site`. `chains` has the translated paths of the callee, by identity."""
     via = chains.get(id(hazard.via))
     if via is None:
         via = chains[id(hazard.via)] = (site, *hazard.via)

@@ -1,6 +1,6 @@
 """Objects created once per key in a cache of variables, layers or optimizers, and whether later calls bring new keys.
 
-Computes: what the tested key is computed from, up the calls that lead there. Needs: the facts of the program. Gives: `made_for_each`.
+Computes: the inputs of the tested key, up the calls that lead there. Needs: the facts of the program. Gives: `made_for_each`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,9 @@ def made_for_each(
     views: Callable[[ContextFacts], ContextView],
     chain: Sequence[EffectSite],
 ) -> str | None:
-    """Whether what is made under a test at the end of a chain of calls is made for each value of a parameter of the outermost function.
+    """The parameter of the outermost function for each of whose values an object under a test, at the end of a chain of calls, is
+    created. Empty: calls pass several keys, to each function on the path. A parameter: other code calls it, and may pass several.
+    None: neither.
 
     Empty: calls bring several, to each function on the way. A parameter: other code calls it, and may bring several. None: neither.
     """

@@ -21,7 +21,7 @@ def are_read_later(facts: ProgramFacts, codes: Codes, outer: FunctionId) -> bool
     """Whether other code reads the losses that a call of the function `outer` leaves in its layers."""
 
     def reads(reader: FunctionId) -> bool:
-        # `keras.losses` is a module, and a function that calls such layers itself reads what that leaves
+        # `keras.losses` is a module, and a function that calls such layers itself reads the losses of its own calls
         contexts = facts.contexts_of(reader)
         adds = any(
             effect.kind is EffectKind.STATE_WRITE

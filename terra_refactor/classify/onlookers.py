@@ -1,9 +1,9 @@
-"""Whether anybody sees what a call of a graph leaves behind or computes on the side.
+"""Whether other code reads the side effects and results of a call of a graph.
 
-Computes: whether a result goes nowhere, and whether eager code of the program reads an attribute of the very objects on which a call
-sets it. An attribute of the same name on an object of another class is no reader, nor is one on an object of which nothing is known, nor
-code that a graph runs while it is traced: an error needs proof, and a name is none. Needs: facts, and the code of the functions. Gives:
-`goes_nowhere`, `written_objects`, `reads_of_these`, `is_used_in_graph`.
+Computes: whether a result is unused, and whether eager code of the program reads an attribute of the very objects on which a call sets
+it. A read of the same name from an object of another class, from an unknown object, or in code that runs while a graph is traced does not
+count: an error needs proof, and a name is none. Needs: facts, and the code of the functions. Gives: `goes_nowhere`, `written_objects`,
+`reads_of_these`, `is_used_in_graph`.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def _only_computes(context: ContextFacts, call: OpId) -> bool:
 
 
 def written_objects(hazards: HazardMap, contexts: Iterable[ContextFacts], place: OpId) -> frozenset[ObjectId] | None:
-    """The objects of which an operation sets an attribute, or changes what an attribute holds; None of one where that is not seen."""
+    """The objects of which an operation sets an attribute, or changes the content of an attribute; None if one is unknown."""
     found: set[ObjectId] = set()
     for context in contexts:
         index = hazards.index(context.function)
@@ -86,7 +86,8 @@ def written_objects(hazards: HazardMap, contexts: Iterable[ContextFacts], place:
 
 
 def is_used_in_graph(hazards: HazardMap, contexts: Iterable[ContextFacts], place: OpId) -> bool:
-    """Whether a graph calls an object, or a method of it, or hands it on, that an operation makes; True of what is no object of its own."""
+    """Whether a graph calls an object that an operation creates, or a method of it, or passes it on; True if the operation creates no
+    object."""
     made = {number for context in contexts for number in _objects(context.values[place])}
     if not made:
         return True

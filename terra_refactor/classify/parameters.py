@@ -60,8 +60,8 @@ def _describe(
     types = types or reported_types(values)
     kinds = {kind_of(facts, value) for value in described}
     if UNKNOWN_TENSOR in described and not any(isinstance(v, TensorValue) and v != UNKNOWN_TENSOR for v in described):
-        # a tensor of which nothing is known is a guess from how a caller uses what it is given: what calls really bring says
-        # more; but None stands beside a tensor, and an object may be one that libraries convert to a tensor
+        # an unknown tensor is a guess from the callers' uses of the argument: the actual arguments say more; but None may be one
+        # beside a tensor, and an object may be one that libraries convert to a tensor
         informed = {kind_of(facts, value) for value in described if value not in (UNKNOWN_TENSOR, NONE)}
         kinds = informed - {ParameterValueKind.UNKNOWN, ParameterValueKind.OBJECT} or kinds
     kind = _strongest(kinds)

@@ -1,12 +1,11 @@
-"""Functions that are given to datasets of which nothing but their methods is known (`tfds.load(...)`, a parameter): these trace them.
+"""Functions that are passed to unknown datasets (`tfds.load(...)`, a parameter), which trace them.
 
-Computes: which functions without callers that are given to `map`, `filter` and the like of an unknown object that is used as a dataset is,
-or inside of a graph to any method that is not of the program (`strategy.run`). Also those that `strategy.run` calls outside of graphs,
-which can be no graphs of their own where they update variables.
+Computes: the functions without callers that are passed to `map`, `filter` and similar methods of an unknown object that is used like a
+dataset, or inside of a graph to any method outside of the program (`strategy.run`). Also those that `strategy.run` calls outside of
+graphs, which cannot be graphs of their own if they update variables.
 Needs: facts. Gives: `given_to_pipelines`, `synchronized_in_replicas`. Ignores: objects that only have a method of such a name: those of
-pandas, `multiprocessing` and others call what they are given; datasets that are known, since the analysis enters what these are given.
-
-It is a guess: enough to add nothing, not enough to take anything away.
+pandas, `multiprocessing` and others call their arguments; known datasets, since the analysis enters the functions that these get. It is a
+guess: enough not to add a decorator, not enough to remove one.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ _OF_DATA_SETS: Final = frozenset({"batch", "flat_map", "interleave", "padded_bat
 
 
 def given_to_pipelines(hazards: HazardMap) -> frozenset[FunctionId]:
-    """The functions that only unknown datasets call, and what only such functions call."""
+    """The functions that only unknown datasets call, and their callees that only such functions call."""
     facts = hazards.whole_facts
     given_to_some = frozenset[FunctionId]().union(*(given for _, given in hazards.of_each(_given_in)))
     if not given_to_some:
@@ -136,13 +135,13 @@ def _functions(value: Value) -> Iterator[FunctionId]:
 
 
 def _is_of_data_set(view: ContextView, call: Call) -> bool:
-    """Whether the method is given what only those of datasets take, or its object or result has methods that only datasets have."""
+    """Whether the method gets arguments that only those of datasets take, or its object or result has methods that only datasets have."""
     if any(argument.keyword in _OPTIONS for argument in call.arguments):
         return True
     same = {call.op}
     receiver = call.owner
     while receiver is not None:
-        # what it was before the calls in between
+        # its value before the calls in between
         same.add(receiver)
         before = view.made(receiver)
         receiver = before.owner if isinstance(before, Call) else None

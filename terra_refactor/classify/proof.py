@@ -1,11 +1,9 @@
 """Proof of a hazard without the analysis's assumptions, as errors and removals need it.
 
-The analysis believes annotations, and what a body does with a parameter, so that it can say anything about functions that nobody
-calls. Such evidence justifies caution, but not an error: a parameter that is unpacked may be a tuple, and an
-annotation may be of another time. A value is *proven* to be a tensor (or an array) if data flow leads back from it to a call of
-TensorFlow, Keras or NumPy that gives one.
-
-Computes: whether a value is proven, and what is doubtful about a hazard. Needs: facts and hazards. Gives: `Proof`.
+The analysis trusts annotations, and a body's use of a parameter, to have results for functions without callers. Such evidence justifies
+caution, but not an error: a parameter that is unpacked may be a tuple, and an annotation may be outdated. A value is *proven* to be a
+tensor (or an array) if data flow leads back from it to a call of TensorFlow, Keras or NumPy that returns one.
+Computes: whether a value is proven, and the doubts about a hazard. Needs: facts and hazards. Gives: `Proof`.
 Ignores: whether the program calls the function at all; code that fails for every argument is an error anyway.
 """
 
@@ -130,7 +128,7 @@ class Proof:
             return failure.only
         code = self.values.code(context)
         if not context.in_graph and self._is_up_to_tensor(context, failure.op):
-            # a graph has both sides; eager code may ask for the rank of what it would fail on
+            # a graph has both sides; eager code may test the rank first
             return "if the condition on a tensor around it lets it run"
         fact = code.facts[failure.op]
         asked = [*code.inputs(failure.op)]
@@ -174,7 +172,7 @@ class Proof:
         return found
 
     def _supposed_structure(self, context: ContextFacts) -> str | None:
-        """A parameter that the function reassigns, and that is taken for a structure because of what a library is thought to pass."""
+        """A parameter that the function reassigns, and that is assumed to be a structure because of a library's convention."""
         code = self.values.code(context)
         for name, value in context.parameters.items():
             is_structure = self.values.is_relevant(value) and not is_array(value)
@@ -185,7 +183,7 @@ class Proof:
         return None
 
     def _comes_from_library(self, context: ContextFacts, name: str, depth: int = 0) -> bool:
-        """Whether a library passes what the parameter gets, directly or through functions that hand on what they were given."""
+        """Whether a library passes the value of the parameter, directly or through functions that pass their arguments on."""
         for calling, call in self.values.calls_of(context):
             if call.library:
                 return True
@@ -236,7 +234,7 @@ class Proof:
         return bool(uses) or not self.makings.is_proven(context, place)
 
     def steps_to(self, context: ContextFacts, hazard: ReachedHazard) -> Iterator[tuple[ContextFacts, OpId]]:
-        """The operations on the way from a context to a hazard: the calls, and that of the hazard itself."""
+        """The operations on the path from a context to a hazard: the calls, and that of the hazard itself."""
         sites = (*hazard.via, hazard.site)
         return (
             (inner, site.op)
@@ -387,7 +385,7 @@ class Proof:
         return None
 
     def _keeps_tensor(self, context: ContextFacts, place: OpId) -> bool:
-        """Whether what an operation stores is certainly a tensor, or a container of tensors, and no object that may have one."""
+        """Whether an operation certainly stores a tensor, or a container of tensors, and not an object that may contain one."""
         match self.values.code(context).facts[place]:
             case Write(value=value):
                 stored = [value]
@@ -400,7 +398,8 @@ class Proof:
         )
 
     def _is_always_the_same(self, context: ContextFacts, hazard: ReachedHazard) -> bool:
-        """Whether each call would set an attribute to what the trace has set it to, and no other code (but constructors) sets it."""
+        """Whether each call would set an attribute to the value that the trace has set, and no other code (except constructors) sets
+        it."""
         for inner in self._contexts_at(context, hazard.via):
             write = self.values.code(inner).facts[hazard.site.op]
             if not isinstance(write, AttributeWrite):
@@ -419,7 +418,7 @@ class Proof:
         return True
 
     def _varies(self, context: ContextFacts, write: AttributeWrite, number: OpId) -> bool:
-        """Whether a value may be another one in the next call of the same trace: it is computed from what calls change, or from tensors."""
+        """Whether a value may differ in the next call of the same trace: it is computed from state that calls change, or from tensors."""
         pending, seen = [(context, number)], {(context.id, number)}
         while pending:
             inner, each = pending.pop()
@@ -430,7 +429,7 @@ class Proof:
             fact = code.facts[each]
             if self._changes_between_calls(inner, fact, write, context):
                 return True
-            # what is no tensor is made of what of tensors does not vary: their static shapes, say
+            # a value that is not a tensor is computed from invariant properties of tensors, such as static shapes
             given = ((part, inner.values[part]) for part in code.inputs(each, results=True))
             further = [(inner, part) for part, known in given if known is not None and not is_array(known)]
             if isinstance(fact, NameRead):
@@ -455,7 +454,7 @@ class Proof:
     def _changes_between_calls(
         self, context: ContextFacts, fact: Fact | None, write: AttributeWrite, writing: ContextFacts
     ) -> bool:
-        """Whether what is read or computed there, for a write, may be another value in the next call."""
+        """Whether the value read or computed there, for a write, may differ in the next call."""
         match fact:
             case AttributeRead(owner=owner, name=name):
                 given = context.values[owner]
@@ -488,7 +487,7 @@ class Proof:
         return written is not None and reads_of_these(self.hazards, reader, name, written)
 
     def is_looked_at(self, context: ContextFacts, hazard: ReachedHazard, writes: Iterable[Effect]) -> bool:
-        """Whether some function of the program reads what a call leaves in an attribute of these objects; True of what is no attribute."""
+        """Whether some function of the program reads the attribute of these objects that a call sets; True if it is not an attribute."""
         stored = {
             own_field(effect.target).removeprefix(".")
             for effect in writes

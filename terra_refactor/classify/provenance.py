@@ -59,7 +59,7 @@ _MAX_DEPTH: Final = 60
 _MAX_DEPTH_OF_WHOLE: Final = 400
 """The same where all that a value was made from counts, layer after layer of a model."""
 _MOST_STEPS: Final = 5000
-"""Maximum number of operations looked at behind an operation that fails."""
+"""Maximum number of operations visited backwards from a failing operation."""
 _LOSSES: Final = frozenset({LOSS})
 _HOOKS: Final = frozenset({"__setattr__", "__getattribute__"})
 _HOLDERS: Final = (ObjectKind.LIST, ObjectKind.DICT, ObjectKind.SET)
@@ -90,7 +90,7 @@ class Provenance:
             return known
         if self._depth >= (_MAX_DEPTH_OF_WHOLE if self.whole else _MAX_DEPTH):
             return False
-        # what a loop carries is proven if all else that it is made from is
+        # a loop-carried value is proven if all its other inputs are
         self._known[key] = True
         self._depth += 1
         try:
@@ -140,7 +140,7 @@ class Provenance:
                 return False
 
     def _several(self, answers: Iterable[bool]) -> bool:
-        """One of several is enough to say what a value is; its sizes rest on all of them."""
+        """One of several is enough to know the kind of a value; its sizes depend on all of them."""
         return all(answers) if self.whole else any(answers)
 
     def _all(self, context: ContextFacts, numbers: Iterable[OpId]) -> bool:
@@ -188,7 +188,7 @@ class Provenance:
         return bool(setting) and all(self.is_proven(setter, number) for setter, number in setting)
 
     def _is_hooked(self, value: Value) -> bool:
-        """Whether methods of the program decide what attributes of an object hold: `__setattr__`, `__getattribute__`."""
+        """Whether methods of the program control the attributes of an object: `__setattr__`, `__getattribute__`."""
         if not isinstance(value, Reference):
             return False
         name = self.facts.objects[value.object].name
@@ -222,7 +222,7 @@ class Provenance:
         )
 
     def _is_made_of_proven(self, context: ContextFacts, call: Call, fact: CallFact) -> bool:
-        """Whether all that a library is given is proven, and what functions give that it calls."""
+        """Whether all arguments of a library function are proven, and the results of the functions that it calls."""
         if all(map(gives_integers, fact.library)):
             return True
         inputs = self.code(context).inputs(call.op)
@@ -244,7 +244,7 @@ class Provenance:
     # --- parameters ----------------------------------------------------------------------------------------------------------------
 
     def of_parameter(self, context: ContextFacts, name: str) -> bool:
-        """Whether calls bring what a parameter is taken for."""
+        """Whether calls pass values of the kind that a parameter is assumed to have."""
         key = context.id, name
         known = self._parameters.get(key)
         if known is None:
@@ -263,7 +263,7 @@ class Provenance:
         return any(
             self._brings(calling, call, context, name)
             for calling, call in self.calls_of(context)
-            # what `fit` makes of its arguments before it calls a loss or a step depends on the model and the data
+            # the conversion of its arguments by `fit`, before it calls a loss or a step, depends on the model and the data
             if not self.whole or code.name == "call" or not any(map(is_of_keras, call.library))
         )
 
@@ -302,7 +302,7 @@ class Provenance:
     # --- decorators ----------------------------------------------------------------------------------------------------------------
 
     def unknown_decorator(self, function: FunctionId) -> str | None:
-        """A decorator of a function of which nothing is known: it may call it with other arguments, and give something else."""
+        """An unknown decorator of a function: it may call it with other arguments, and return something else."""
         names = self.facts.functions[function].wrappers
         return next((name for name in names if decoration(name)[0] is Decoration.UNKNOWN), None)
 
@@ -317,7 +317,7 @@ class Provenance:
         return None
 
     def behind(self, context: ContextFacts, numbers: Iterable[OpId]) -> Iterator[tuple[ContextFacts, OpId]]:
-        """These results and what they were made from, through variables and results of functions, as far as `_MOST_STEPS`."""
+        """These results and their inputs, through variables and results of functions, up to `_MOST_STEPS`."""
         pending, seen = [(context, number) for number in numbers], set[tuple[ContextId, OpId]]()
         while pending and len(seen) < _MOST_STEPS:
             inner, number = pending.pop()
@@ -337,7 +337,7 @@ class Provenance:
             pending += [(inner, each) for each in code.inputs(number)]
 
     def rests_on_arguments(self, context: ContextFacts, number: OpId) -> bool:
-        """Whether a result is made from what the function is given, the object of a method apart."""
+        """Whether a result is computed from the arguments of the function, not counting the object of a method."""
         code = self.code(context).function
         own = code.parameters[0].name if code.kind is FunctionKind.METHOD and code.parameters else None
         for inner, each in self.behind(context, [number]):
@@ -370,7 +370,7 @@ class Provenance:
 
 
 def is_array(value: Value) -> bool:
-    """Whether a value may be a tensor, an array or a number that stands for one."""
+    """Whether a value may be a tensor, an array or a number in place of one."""
     return any(isinstance(member, TensorValue) or is_symbolic_number(member) for member in members(value))
 
 

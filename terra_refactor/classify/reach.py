@@ -70,7 +70,7 @@ def _name(hazards: HazardMap, context: ContextFacts) -> str:
 
 
 def _all_reached(hazards: HazardMap, context: ContextFacts) -> tuple[ContextFacts, ...]:
-    """A context and everything that it reaches: where functions call themselves, what is asked of callees has no end."""
+    """A context and everything that it reaches: with recursion, queries about callees would not terminate."""
     found, pending = {context.id: context}, [context]
     while pending:
         for call in pending.pop().calls:

@@ -1,4 +1,4 @@
-"""Hazards and side effects as a decision lists them: with the place in the function's own code and the functions on the way.
+"""Hazards and side effects as a decision lists them: with the place in the function's own code and the functions on the path.
 
 Computes: places and names for sites. Needs: the program. Gives: `hazards_of`, `side_effects_of`, `way_to`, `span_of`; all sorted.
 """

@@ -1,12 +1,10 @@
 """Evidence from recorded runs for decisions: the sentences, the calls, the time that a change would save, the reasons for traces.
 
 Computes: an assumption from recorded types; the number of calls from eager code; the gain of a change; findings about functions that were
-traced again and again. Needs: `Program.recorded`. Gives: `assumption_of`, `recorded_types`, `recorded_calls`, `gain_of`, `shape_traces`,
-`traces_in_words`, `varying_value`.
-
-A record is evidence for what happened. It makes a function a candidate at `speculative`, and it answers whether a change pays; it is no
-reason for an error, and none for which a function is `safe`. Few calls in a record are no reason against a change: the run may have been
-a short one.
+retraced often. Needs: `Program.recorded`. Gives: `assumption_of`, `recorded_types`, `recorded_calls`, `gain_of`, `shape_traces`,
+`traces_in_words`, `varying_value`. A record is evidence of what happened in one run. It makes a function a candidate at `speculative`,
+and shows whether a change pays; it never causes an error or a `safe` decision. Few calls in a record are no reason against a change,
+because the run may have been short.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Changes that the text of a call does not show: replaced library functions, names that `exec` sets, changed defaults.
+"""Changes that are not visible at a call: replaced library functions, names that `exec` sets, changed defaults.
 
-Computes: whether that may concern an operation that fails. Needs: facts. Gives: `Replaced`. Ignores: what code outside of the program
-replaces.
+Computes: whether they may affect a failing operation. Needs: facts. Gives: `Replaced`. Ignores: replacements by code outside of the
+program.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Replaced:
         self.values = values
 
     def may_be_behind(self, context: ContextFacts, failure: FailureFact) -> bool:
-        """Whether the operation may not fail, since something that the program replaces is behind it."""
+        """Whether the operation may not fail, because it depends on something that the program replaces."""
         if context.function.module in self._run_by_text:
             return True
         if failure.kind is ErrorKind.DTYPE and self._promotes:

@@ -36,7 +36,7 @@ def failures(
     expected: Expected,
     certain: Mapping[ContextId, tuple[ContextId, OpId] | None],
 ) -> Iterator[Finding]:
-    """Operations that certainly fail, in the contexts of definite calls; `certain` is what `definitely_reached` gives."""
+    """Operations that certainly fail, in the contexts of definite calls; `certain` is the result of `definitely_reached`."""
     old = tensorflow_1_modules(facts)
     replaced = Replaced(hazards, proof.makings)
     reached = dict(certain)
@@ -82,7 +82,7 @@ def failures(
 
 
 def doubted(finding: Finding, doubt: Doubt) -> Finding:
-    """The finding as a warning that says what would have to be so."""
+    """The finding as a warning that names the condition under which it holds."""
     if isinstance(doubt, str):
         return replace(finding, severity=Severity.WARNING, message=f"{finding.message} ({doubt})")
     return replace(finding, severity=Severity.WARNING, message=f"{finding.message} ({doubt.condition})", release=doubt)
@@ -109,7 +109,7 @@ def _follow(
     *,
     by_choice: bool,
 ) -> None:
-    """Adds what the found contexts call; with `by_choice` also where a call has several functions to choose from."""
+    """Adds the callees of the found contexts; with `by_choice` also calls with several possible callees."""
     pending = deque(found)
     while pending:
         context = facts.contexts[pending.popleft()]

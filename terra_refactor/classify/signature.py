@@ -1,6 +1,7 @@
-"""Arguments of `tf.function`: what a function has, what it should have.
+"""Arguments of `tf.function`: the present and the proposed ones of a function.
 
-Computes: an `input_signature` that agrees with every known call; the arguments to add or change. Needs: what reaches each parameter.
+Computes: an `input_signature` that agrees with every known call; the arguments to add or change. Needs: the values that reach each
+parameter.
 Gives: `signature_text`, `proposal_for`, `written_options`.
 """
 
@@ -36,9 +37,7 @@ _RENAMED = {
     "experimental_follow_type_hints": None,
     "experimental_implements": None,
 }
-"""Former arguments of `tf.function`, and what they are called now; None where nothing took their place. Source:
-TensorFlow's release notes.
-"""
+"""Former arguments of `tf.function`, and their new names; None if there is no replacement. Source: TensorFlow's release notes."""
 
 
 _WITH_SHAPES: Final = (ParameterValueKind.TENSOR, ParameterValueKind.NDARRAY, ParameterValueKind.VARIABLE)
@@ -131,7 +130,8 @@ def proposal_for(
     relax: bool,
     recorded: tuple[str | None, str] | None = None,
 ) -> ProposedArguments | None:
-    """The decorator's arguments; None if they are as they should be. `relax` if axes may become unknown.
+    """The proposed arguments of the decorator; None if the present ones are right. `relax` if axes may become unknown. `recorded` is a
+    parameter for which a run has traced each shape separately, with the recorded shapes.
 
     `recorded` is a parameter whose shapes a run has traced one by one, and what was seen of that.
     """

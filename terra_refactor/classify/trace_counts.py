@@ -1,7 +1,7 @@
-"""Writes to Python state of which a trace is no worse than a call, or that a trace may never do.
+"""Writes to Python state that are harmless in a trace, or may never occur in one.
 
-Computes: whether a write sets up the new object that each trace is for, and whether it fills what is looked up before. Needs: the facts and
-the code. Gives: `sets_up_new_object`, `may_be_filled_before`. Ignores: traced methods that only `__init__` calls.
+Computes: whether a write sets up the new object for which a trace is made, and whether it fills a cache that is looked up before. Needs:
+the facts and the code. Gives: `sets_up_new_object`, `may_be_filled_before`. Ignores: traced methods that only `__init__` calls.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ from terra_refactor.ir.ids import OpId
 
 
 def sets_up_new_object(code: Function, effect: Effect) -> bool:
-    """Whether a traced `__init__` writes something, to its own object as a rule.
+    """Whether a traced `__init__` writes something, usually to its own object. `tf.function` keeps traces separately for each object,
+    and `__init__` runs once for each, so every call is a trace.
 
     `tf.function` keeps traces for each object apart, and `__init__` runs once for each: every call is a trace.
     """
@@ -34,7 +35,7 @@ def sets_up_new_object(code: Function, effect: Effect) -> bool:
 
 
 def may_be_filled_before(code: CodeFacts, contexts: Iterable[ContextFacts], effect: Effect) -> bool:
-    """Whether eager calls may have stored, before any trace, what is stored here: the code looks it up first, and runs eagerly, too."""
+    """Whether eager calls may have stored the value here before any trace: the code looks it up first, and also runs eagerly."""
     return (
         effect.kind is EffectKind.STATE_WRITE
         and any(not context.in_graph for context in contexts)
@@ -43,7 +44,7 @@ def may_be_filled_before(code: CodeFacts, contexts: Iterable[ContextFacts], effe
 
 
 def _is_looked_up_before(code: CodeFacts, number: OpId) -> bool:
-    """Whether a test before the operation asks for what it stores: `if cache.get(key) is not None: return ...`."""
+    """Whether a test before the operation looks up the value that it stores: `if cache.get(key) is not None: return ...`."""
     write = code.facts[number]
     if not isinstance(write, ItemWrite | AttributeWrite):
         return False

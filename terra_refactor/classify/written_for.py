@@ -1,7 +1,7 @@
-"""For which releases of its libraries code is written, as far as that shows, and what that says of findings.
+"""The releases of libraries that code is written for, by the names that it uses, and the consequences for findings.
 
-Computes: of each file the releases that the names in its program are of; and findings as they are in some releases. Needs: facts. Gives:
-`written_for`, `in_releases`. Ignores: what projects ask for (`workspace.pins` knows that).
+Computes: for each file, the releases that have the names in its program; and findings as they apply to given releases. Needs: facts.
+Gives: `written_for`, `in_releases`. Ignores: the requirements of projects (see `workspace.pins`).
 """
 
 from __future__ import annotations
@@ -91,9 +91,11 @@ def _is_asked_for(around: Iterable[Region]) -> bool:
 
 
 def in_releases(finding: Finding, releases: Releases, why: str) -> Finding | None:
-    """The finding as it is where these releases run the code; None if none of them has what it says.
+    """The finding as it applies if these releases run the code; None if it occurs in none of them. `why` names the evidence for these
+    releases. A failure that is certain only in the newest release is an error if that is one of them.
 
-    `why` says what shows which releases these are. A failure that is certain in the newest release only is an error if that is one of them.
+    `why` says what shows which releases these are. A failure that is certain in the newest release only is an error if that is one
+    of them.
     """
     behaviour = finding.release
     if behaviour is None:

@@ -10,7 +10,8 @@ import sys
 from typing import Final
 
 MAX_LOOKS: Final = 300_000
-"""Of one check of one context: some tenths of a second, and two hundred times what any check needs in two large projects."""
+"""Maximum number of looks of one check of one context: some tenths of a second, and two hundred times the maximum in two large
+projects."""
 
 
 class OutOfBudgetError(Exception):
@@ -26,8 +27,8 @@ class LookBudget:
         self.left = sys.maxsize
 
     def begin(self) -> int:
-        """Limits what follows to `MAX_LOOKS`. Gives what was left before, which whoever begins sets again at the end: a context manager
-        takes a seventh of the time of all checks, most of which find at once that they have nothing to say."""
+        """Limits the following looks to `MAX_LOOKS`. Returns the remaining number before, which the caller sets again at the end: a
+        context manager would take a seventh of the time of all checks, most of which end immediately."""
         outer, self.left = self.left, MAX_LOOKS
         return outer
 

@@ -1,8 +1,8 @@
-"""Which exceptions end where: handlers, and context managers that end those of their body.
+"""Where exceptions are caught: by handlers, and by context managers that suppress those of their body.
 
-Computes: what each `try` and each `with` catches, here and around the calls of a function, through callers. Needs: a `ContextView`. Gives:
-`Catch`, `catches_of`, `caught_around`, `caught_by_callers`. Ignores: handlers that raise an exception themselves, since the caller gets one
-either way.
+Computes: the exceptions that each `try` and each `with` catches, here and around the calls of a function, through callers. Needs: a
+`ContextView`. Gives: `Catch`, `catches_of`, `caught_around`, `caught_by_callers`. Ignores: handlers that raise an exception themselves,
+since the caller gets one either way.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Catch:
     classes: tuple[Value, ...] = ()
     """The classes that it names."""
     everything: bool = False
-    """Whether it names none, and catches what comes."""
+    """Whether it names no class, and catches every exception."""
     is_handler: bool = True
     """Whether it is an `except`; else a context manager."""
 
@@ -77,7 +77,8 @@ def caught_around(view: ContextView, number: OpId) -> Iterator[tuple[Region, Cat
 
 
 def caught_by_callers(view: ContextView, *, through_graphs: bool = False) -> Iterator[Catch]:
-    """The handlers of exceptions that leave the function, around its calls by eager code and by the callers of that code.
+    """The handlers of exceptions that leave the function, around its calls by eager code and by the callers of that code. With
+    `through_graphs` also those around the calls of graphs that call it.
 
     With `through_graphs` also what is around the calls of graphs that call it.
     """

@@ -1,7 +1,7 @@
 """The facts of one function's code, from one pass over its operations.
 
-Computes: a record for each operation that rules ask about, what holds each, what reads each result. Needs: a function. Gives: `CodeFacts`.
-It knows no values: what a context makes of the same code is in `ContextView`. Ignores: what only says how a name came into the module.
+Computes: a record for each operation that rules query, its enclosing operations, the readers of each result. Needs: a function.
+Gives: `CodeFacts`. It has no values: those of a context are in `ContextView`. Ignores: operations that only import a name.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class CodeFacts:
 
     function: Function
     facts: tuple[Fact | None, ...]
-    """By operation; None for one that says nothing."""
+    """By operation; None for one without a record."""
     regions: Mapping[OpId, Region]
     parents: tuple[OpId | None, ...]
     """The region that holds each operation."""
@@ -119,7 +119,7 @@ class CodeFacts:
             parent = self.parents[parent]
 
     def is_for_errors(self, region: Region, others: frozenset[str]) -> bool:
-        """Whether a handler of a `try` ends exceptions, those of the names in `others` apart."""
+        """Whether a handler of a `try` catches exceptions, except those in `others`."""
         return any(not each.raises and self._may_catch(each, others) for each in region.handlers)
 
     def _may_catch(self, handler: Handler, others: frozenset[str]) -> bool:
@@ -156,7 +156,7 @@ class CodeFacts:
         return any(parameter.name == name for parameter in self.function.parameters)
 
     def given_to(self, read: NameRead) -> tuple[NameWrite, ...]:
-        """The assignments that may have given a variable what is read there: those before it, and later ones of a loop around both."""
+        """The assignments whose value a read of a variable may see: those before it, and later ones of a loop around both."""
         loops = {loop.op for loop in self.loops_around(read.op)}
         return tuple(
             write
@@ -321,7 +321,7 @@ def _parts(*arms: tuple[Arm, ops.Block]) -> tuple[Part, ...]:
 
 
 def _end(block: ops.Block) -> OpId:
-    """The number behind the last operation of a block and of the blocks in it."""
+    """The number after the last operation of a block and of the blocks in it."""
     while True:
         last = block[-1]
         inner = [each for each in blocks(last) if each]

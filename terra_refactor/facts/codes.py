@@ -74,7 +74,7 @@ class _Classes:
 
 @dataclass(frozen=True, slots=True)
 class ClassOutline:
-    """Source facts about a class apart from its operations."""
+    """Source facts about a class, except its operations."""
 
     body: FunctionId
     decorators: tuple[str, ...]
@@ -91,7 +91,7 @@ def _reads(nested: Iterable[Function]) -> tuple[tuple[FunctionKind, tuple[str, .
 
 _ANY_ATTRIBUTE = "*"
 ITEM = "[]"
-"""Behind the name of a variable or attribute, for `Codes.writers_of`: an item of what it holds."""
+"""Suffix of the name of a variable or attribute, for `Codes.writers_of`: an item of its content."""
 _BY_NAME = ("getattr", "hasattr", "vars")
 
 
@@ -252,7 +252,7 @@ class Codes:
         return known.by_body.get(body)
 
     def flow(self, identity: FunctionId) -> StaticFlow:
-        """The control flow of a function, and what is live in it. Made when it is first asked for."""
+        """The control flow of a function, and liveness in it. Computed on first use."""
         code = self.of(identity)
         known = self._flows.get(identity)
         nested = self._nested(code.function)

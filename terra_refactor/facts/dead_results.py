@@ -1,11 +1,10 @@
-"""Operations that run eagerly and that a graph leaves out, since nothing that leaves the graph is computed from them.
+"""Operations that run eagerly and that a graph prunes, since no result of the graph depends on them. A graph keeps the operations that its
+results need and those with side effects; TensorFlow prunes the rest when the function is called. An operation without side effects whose
+result is not used is not executed, and its errors are not raised.
 
-A graph keeps what its results need and what has side effects; TensorFlow prunes the rest when the function is called. An operation without
-side effects whose result is not used is not executed, and whatever it would have raised is not raised.
-
-Computes: the operations that may fail for what their arguments hold, and whose results are dead: not read, or only by operations that
-are dead themselves, or returned to a call whose result is dead, or that part of it. Needs: a `ContextView`. Gives: `pruned`.
-Approximates: what a function of the program is given counts as used, and so does what a nested function reads.
+Computes: the operations that may fail for some contents of their arguments, and whose results are dead: not read, or only by operations
+that are dead themselves, or returned to a call whose result is dead, or that part of it. Needs: a `ContextView`. Gives: `pruned`.
+Approximates: arguments of functions of the program count as used, and so do reads of nested functions.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ _STATEFUL: Final = (
 
 
 _Used: TypeAlias = "frozenset[int] | None"
-"""The members of the tuple that a call returns of which its caller makes use; () if it does not use the result, None if all of it."""
+"""The members of the returned tuple that its caller uses; () if it does not use the result, None if it uses all of it."""
 
 
 def pruned(view: ContextView) -> Iterator[tuple[OpId, str]]:
@@ -122,7 +121,7 @@ def _is_dead(view: ContextView, number: OpId, used: _Used) -> bool:
 
 
 def _handed_on(view: ContextView, number: OpId, reader: OpId, used: _Used) -> tuple[OpId, ...] | None:
-    """The results that have a result in them by what reads it; None if that is kept."""
+    """The results that a reader's result contains; None if that is kept."""
     match view.code.facts[reader]:
         case NameWrite(name=name, is_own=True) as write:
             return tuple(read.op for read in view.code.reads_of(name) if write in view.code.given_to(read))
@@ -167,6 +166,6 @@ def _after_call(view: ContextView, call: Call) -> tuple[OpId, ...] | None:
 
 
 def _grows(view: ContextView) -> bool:
-    """Whether a `TensorArray` that is made here may grow, so that its size is that of what was written."""
+    """Whether a `TensorArray` created here may grow, so that its size is that of the written elements."""
     made = [call for call, _ in view.library_calls()]
     return any(argument.keyword == "dynamic_size" or argument.spread for call in made for argument in call.arguments)

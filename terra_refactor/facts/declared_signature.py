@@ -1,8 +1,7 @@
-"""The `input_signature` that a traced function declares, read off the expression that makes it.
+"""The `input_signature` that a traced function declares, read from its expression.
 
-Computes: for each entry the type it stands for, and whether an axis is a literal None. Needs: the view of any context
-of the function. Gives: `Signature`, or None where there is none, or where it is not written as a list or tuple of
-`tf.TensorSpec(...)` that can be read. Ignores: nested structures.
+Computes: for each entry its type, and whether an axis is a literal None. Needs: the view of any context of the function. Gives:
+`Signature`, or None if there is none, or if it is not a literal list or tuple of `tf.TensorSpec(...)`. Ignores: nested structures.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Where a size that is open while a graph is traced is used as if it were a number.
 
-Computes: the places in a function, and the calls that lead to such places in others. Needs: a view, whose values say what is open, and for
-which graphs (`domain/traced.py`). Gives: `uses_of_open_sizes`, `is_open_here`.
+Computes: the places in a function, and the calls that lead to such places in others. Needs: a view, whose values have marks for open
+sizes and their graphs (`domain/traced.py`). Gives: `uses_of_open_sizes`, `is_open_here`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Facts about the code of one function: what is read, written, called, computed, decided and repeated where.
+"""Facts about the code of one function: its reads, writes, calls, computations, conditions and loops.
 
 Computes: nothing. Gives: the records of `CodeFacts`. A record is named by its place (`op`, the operation that it is about) and holds the
-places of the results that it uses, by their roles. Equivalent forms of Python have one record: displays
-and comprehensions, `and`, `or` and conditional expressions, operators and comparisons.
+places of the results that it uses, by their roles. Equivalent forms of Python have one record: displays and comprehensions, `and`, `or`
+and conditional expressions, operators and comparisons.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class Fact:
     op: OpId
 
 
-# --- what gives a value ---------------------------------------------------------------------------------------------------------------
+# --- values ---------------------------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +105,7 @@ class NextItem(Fact):
 
     source: OpId | None
     is_element: bool
-    """Whether it is an element of its source; what a `with` gives is not."""
+    """Whether it is an element of its source; the result of a `with` is not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,7 +225,7 @@ class Container(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """An element of a display: a value, of a dict with its key, or what is spread."""
+    """An element of a display: a value, with its key in a dict, or an unpacked value."""
 
     value: OpId
     key: OpId | None = None
@@ -238,7 +238,7 @@ class Display(Fact):
 
     kind: Container
     items: tuple[Item, ...]
-    """Of a comprehension what it collects."""
+    """The collected value of a comprehension."""
     iterable: OpId | None = None
     """The iterable of a comprehension."""
 
@@ -303,12 +303,12 @@ class Suspension(Fact):
     """`yield`, `yield from` or `await`."""
 
 
-# --- what changes something, or ends the call -----------------------------------------------------------------------------------------
+# --- changes, and exits from the call -------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Write(Fact):
-    """Base of what gives a variable, an attribute or an item a value."""
+    """Base of the records that set a variable, an attribute or an item."""
 
     value: OpId
 
@@ -366,7 +366,7 @@ class Raise(Fact):
     exception: OpId | None
 
 
-# --- what decides whether, and how often, something runs ------------------------------------------------------------------------------
+# --- control flow ---------------------------------------------------------------------------------------------------------------------
 
 
 class RegionKind(Enum):
@@ -391,7 +391,7 @@ class Arm(Enum):
     """A part of a region."""
 
     FIRST = "first"
-    """The body; of an `if` the side where its test holds; of `and` and `or` what is on the right."""
+    """The body; of an `if` the side if its test is true; of `and` and `or` the right operand."""
     ELSE = "else"
     TEST = "test"
     HANDLER = "handler"
@@ -409,7 +409,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Handler:
-    """A handler of a `try`: what it catches, and whether it raises itself in the end."""
+    """A handler of a `try`: the classes that it catches, and whether it always raises itself."""
 
     caught: OpId | None
     raises: bool
@@ -417,7 +417,7 @@ class Handler:
 
 @dataclass(frozen=True, slots=True)
 class Region(Fact):
-    """A statement or expression that holds others. These are numbered one after the other, behind it."""
+    """A statement or expression that contains others. These are numbered consecutively after it."""
 
     kind: RegionKind
     parts: tuple[Part, ...]
@@ -429,7 +429,7 @@ class Region(Fact):
 
     @property
     def is_loop(self) -> bool:
-        """Whether it repeats what it holds."""
+        """Whether it repeats its content."""
         return self.kind in LOOPS
 
     @property

@@ -1,11 +1,11 @@
 """Exceptions that leave a traced function in another class than they are raised in.
 
-AutoGraph raises an exception again, with a message that tells the user's code. It makes one of the same class if it knows how the
-class is called: a few of Python's, those of TensorFlow's operations, and classes whose `__init__` is that of `Exception`. For any other it
-raises `StagingError`, which is none of `ValueError`, `LookupError` or the program's classes.
+AutoGraph raises an exception again, with a message that shows the user's code. The new exception has the same class only if AutoGraph
+knows the constructor: a few of Python's, those of TensorFlow's operations, and classes whose `__init__` is that of `Exception`. For any
+other it raises `StagingError`, which is none of `ValueError`, `LookupError` or the program's classes.
 
-Computes: the class of a `raise`, its bases, and whether a handler ends it eagerly and not in a graph. Needs: a `ContextView`. Gives:
-`Raised`, `exchanged`, `ends_all`. Ignores: classes with bases that are not known.
+Computes: the class of a `raise`, its bases, and whether a handler catches it eagerly and not in a graph. Needs: a `ContextView`. Gives:
+`Raised`, `exchanged`, `ends_all`. Ignores: classes with unknown bases.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Raised:
 
 
 def exchanged(view: ContextView, statement: Raise) -> Iterator[Raised]:
-    """The classes of what a statement may raise that AutoGraph exchanges."""
+    """The classes of the exceptions of a statement that AutoGraph exchanges."""
     if statement.exception is None:
         return
     made = view.origin(statement.exception)
@@ -59,7 +59,7 @@ def exchanged(view: ContextView, statement: Raise) -> Iterator[Raised]:
 
 
 def ends_all(view: ContextView, number: OpId, raising: Iterable[ContextView], statement: OpId) -> bool:
-    """Whether a handler around a call ends all that a `raise` in what it calls raises there, in any context."""
+    """Whether a handler around a call catches all exceptions of a `raise` in its callees, in any context."""
     catches = [catch for _, catch in caught_around(view, number)]
     raised: list[Raised] = []
     for inner in raising if catches else ():

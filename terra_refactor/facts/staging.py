@@ -1,8 +1,8 @@
 """Staging of a function by AutoGraph in one context: the branches and loops that become parts of the graph, and the values in them.
 
-Computes: the branches and loops that a tensor decides, those on the flags of `break`, `continue` and `return` among them; the definitions
-that reach their ends; what a definition gives. Needs: a view. Gives: `Staging`, by `staging_of`. Where only a Python condition decides
-between definitions, they are alternatives: a trace has one of them, and which one is not known here.
+Computes: the branches and loops on tensors, including those on the flags of `break`, `continue` and `return`; the definitions that reach
+their ends; the value of a definition. Needs: a view. Gives: `Staging`, by `staging_of`. If only a Python condition decides between
+definitions, they are alternatives: a trace has one of them, and it is unknown here which one.
 """
 
 from __future__ import annotations
@@ -105,7 +105,8 @@ class Staging:
                 yield site
 
     def missing(self, site: ControlSite) -> Iterator[tuple[str, bool]]:
-        """The names that a branch or loop of the graph looks up in vain before it sets them; and whether that is so in every trace.
+        """The names that a branch or loop of the graph reads before it sets them; and whether that is so in every trace. An iteration,
+        or a side of a branch, is a function of its own: a variable that it sets and does not return is local to it.
 
         An iteration, or a side of a branch, is a function of its own: what it sets itself, and does not hand on, is its local variable.
         """
@@ -180,7 +181,7 @@ class Staging:
         key = (name, definition)
         known = self._values.get(key)
         if known is None:
-            self._values[key] = BOTTOM  # of what is merged with itself
+            self._values[key] = BOTTOM  # a merge with itself
             known = self._values[key] = self._find_value(name, definition)
         return known
 
@@ -204,7 +205,7 @@ class Staging:
         return True
 
     def may_be_left_out(self, number: OpId) -> bool:
-        """Whether only the run decides that an operation runs: it stands in a branch of the graph, or behind a `return` in one."""
+        """Whether only the run decides whether an operation runs: it is in a branch of the graph, or after a `return` in one."""
         around = [region.op for region in self._view.enclosing(number)]
         beside = max(
             (op for op in self.flow.by_op if op <= number and around == [each.op for each in self._view.enclosing(op)]),
@@ -302,7 +303,7 @@ class Staging:
                 return join_all(as_symbolic(part) for part in parts if part not in (UNBOUND, NONE))
 
     def _displayed(self, number: OpId) -> Value:
-        """The result of an operation; of a display its content, which nothing else can have changed where it stands."""
+        """The result of an operation; of a display its content, which nothing else can have changed at that point."""
         view = self._view
         match view.made(number):
             case Display(kind=Container.DICT, is_comprehension=False, items=items):

@@ -1,7 +1,7 @@
 """One function in one context, as rules see it: the facts of its code with the values that the analysis found.
 
-Computes: look-ups, and what a result is made from. Needs: the program and its facts. Gives: `ContextView`. Looking back from a result
-to what it is made from ends, since what is looked at once is not looked at again.
+Computes: look-ups, and the origin of a result. Needs: the program and its facts. Gives: `ContextView`. Following a result back to its
+inputs terminates, since no operation is visited twice.
 """
 
 from __future__ import annotations
@@ -195,7 +195,7 @@ class ContextView:
         return any(region.kind not in (RegionKind.FOR, RegionKind.CONNECTIVE) for region in self.staged_around(number))
 
     def is_within(self, number: OpId, *traits: Trait) -> bool:
-        """Whether a `with` around an operation enters what a library function of one of these traits gives."""
+        """Whether a `with` around an operation enters the result of a library function with one of these traits."""
         return any(
             outer.kind is RegionKind.WITH
             and any(has_trait(name, trait) for name in self.library_of(outer.subject) for trait in traits)
@@ -230,7 +230,7 @@ class ContextView:
                 pending.extend(callee for callee in call.callees if callee not in seen)
                 seen.update(call.callees)
 
-    # --- what a result is made from ---------------------------------------------------------------------------------------------------
+    # --- the origin of a result -------------------------------------------------------------------------------------------------------
 
     def stored_once(self, name: str) -> OpId | None:
         """The assigned value of a local variable with one assignment."""
@@ -240,14 +240,14 @@ class ContextView:
     def stored_before(self, read: NameRead) -> OpId | None:
         """The assigned value of a local variable with one assignment that is complete at the read.
 
-        Operations are numbered in the order of the source, and read only what is complete (`ir/check.py`). So looking back from an
-        operation to what it reads, through names too, leads to earlier ones only, and ends, whatever is set from what.
+        Operations are numbered in the order of the source, and read only what is complete (`ir/check.py`). So following the reads
+        of an operation, also through names, leads to earlier operations only, and terminates.
         """
         writes = self.code.writes.get(read.name, ())
         return writes[0].value if len(writes) == 1 and writes[0].op < read.op else None
 
     def behind_name(self, number: OpId) -> OpId:
-        """The operation that gives a result; of a local variable that is set once, before, the one that gives what it is set to."""
+        """The operation that produces a result; for a local variable that is set once, before the read, the producer of its value."""
         fact = self.made(number)
         while isinstance(fact, NameRead) and self._is_own_variable(fact):
             value = self.stored_before(fact)
@@ -307,7 +307,7 @@ class ContextView:
             case Operation(symbol=symbol, sides=sides, is_comparison=is_comparison):
                 sources = sides if not is_comparison or symbol in _ORDER else ()
             case Unpacked(source=container, position=position) if isinstance(display := self.made(container), Display):
-                # `x, y = a, b`: only what stands in its place
+                # `x, y = a, b`: only the item at its position
                 plain = not any(item.starred for item in display.items)
                 sources = (display.items[position].value,) if plain and 0 <= position < len(display.items) else ()
             case ItemRead(owner=container) | Unpacked(source=container):
@@ -326,6 +326,7 @@ class ContextView:
 
     def parameter_around(self, number: OpId) -> str | None:
         """The parameter that a result may be a part of: through items, loops, views and copies of containers; None if there is none.
+        Unlike `parameter_behind` it ignores the kind of the container: for uses that are assumptions.
 
         Unlike `parameter_behind` it does not look at the kind of the container: for what rests on an assumption.
         """
@@ -411,7 +412,7 @@ class ContextView:
         return call.owner is not None and not any(isinstance(member, FunctionValue) for member in called)
 
     def calls_of_function(self) -> Iterator[tuple[ContextView, Call | None]]:
-        """The calls of the function in any context, each with the view of the caller; None of what is no call in the source."""
+        """The calls of the function in any context, each with the view of the caller; None for an implicit call."""
         views: dict[ContextId, ContextView] = {}
         for caller in self.callers:
             view = views.get(caller.context)
@@ -498,7 +499,8 @@ class ContextView:
         return isinstance(fact, Operation) and fact.is_comparison
 
     def is_symbolic(self, number: OpId) -> bool:
-        """Whether the operation's result is certainly a tensor that a trace would make symbolic.
+        """Whether the operation's result is certainly a tensor that a trace would make symbolic. A tensor that is read from an
+        attribute, a global or a closure was created before the trace and does not change.
 
         A tensor that is read from an attribute, a global or a closure was made before the trace and stays what it is.
         """

@@ -22,8 +22,9 @@ from terra_refactor.ir.program import Program
 from terra_refactor.tf_model.spec import Trait
 
 Look: TypeAlias = "tuple[str, object]"
-"""Kind of dependency: `context` (but for its effects), `effects` (of a context), `function` (one of its facts), `outline` (of a function:
-what its callers see of it), `code`, `module`, `path` (of a module), `object`, `classes` and `functions` (of a name), `readers` and
+"""Kind of dependency: `context` (without its effects), `effects` (of a context), `function` (one of its facts), `outline` (of a
+function: the part that its callers see), `code`, `module`, `path` (of a module), `object`, `classes` and `functions` (of a name),
+`readers` and
 `writers` (of an attribute), `read` (whether an attribute has readers), `library` (its functions that are called anywhere), `called`
 (whether such with a trait are), `leads` (whether a context leads to a library function), `place` (the function of a context) or `value`
 (of an operation), and which; None for all of them."""
@@ -40,7 +41,7 @@ SELECTIVE: Final = (
     "value",
     "writers",
 )
-"""The kinds of which `changed_looks` says only what it is asked."""
+"""The kinds for which `changed_looks` compares only the given looks."""
 
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
@@ -59,7 +60,7 @@ class Looks:
 
 
 class Watch:
-    """A program and its facts, as checks see them, with a note of what they look at."""
+    """A program and its facts, as checks see them, with a record of their looks."""
 
     def __init__(self, codes: Codes, facts: ProgramFacts) -> None:
         notes = self.notes = Looks()
@@ -122,7 +123,7 @@ class _Function(FunctionFacts):
 
 
 _IDENTITY: Final = "function"
-"""The fact that tells whether there is such a function."""
+"""The fact that a function with this name exists."""
 _OF_A_FUNCTION: Final = tuple(each.name for each in fields(FunctionFacts))
 
 
@@ -273,7 +274,8 @@ class _Codes(Codes):
 def changed_looks(
     before: Codes, facts_before: ProgramFacts, now: Codes, facts_now: ProgramFacts, looks: Iterable[Look]
 ) -> frozenset[Look] | None:
-    """The looks that do not meet in one state of a program what they met in an earlier one; None if they cannot be compared.
+    """The looks that see something else in one state of a program than in an earlier one; None if they cannot be compared. For the
+    kinds in `SELECTIVE` only the given looks are compared.
 
     Of the kinds in `SELECTIVE` it says only for those that are given.
     """
