@@ -36,6 +36,7 @@ from terra_refactor.facts.records import AttributeRead, Call, NameRead
 from terra_refactor.facts.view import TAPES, ContextView
 from terra_refactor.ir.function import Function, FunctionKind, ParameterKind
 from terra_refactor.rules.graph_failures.numpy_on_tensor import ARRAY_IS_CONVERTED
+from terra_refactor.rules.graph_failures.tensor_as_bool import NO_TENSOR
 from terra_refactor.rules.rule import Nature
 from terra_refactor.tf_model.decorators import Decoration, decoration
 from terra_refactor.tf_model.probability import DEFERRED_CLASSES
@@ -307,4 +308,7 @@ def gather_assumptions(
             return Assumptions((), hazard.message)
         if hazard.assumption is not None:
             sentences[hazard.assumption] = None
+    for parameter in parameters:
+        if f"`{parameter.name}` {NO_TENSOR}" in sentences:
+            sentences.pop(f"`{parameter.name}` is a tensor, or a Python value that does not vary", None)
     return Assumptions(tuple(sentences), None)

@@ -191,7 +191,7 @@ class _Decider:
 
     def leave_out_short_lived(self, wanted: dict[FunctionId, Judgement]) -> None:
         """Removes functions that are called too seldom to pay for a trace; that may uncover their callees, which are then checked
-        again. A function with an unknown number of calls may be called too seldom, so it needs a level above safe.
+        again.
 
         A function with an unknown number of calls may be called too seldom, so it needs a level above safe.
         """
@@ -249,10 +249,9 @@ class _Decider:
         return self.frequency.of(judgement.code.id, is_graph) >= Frequency.UNKNOWN
 
     def why_not_paid(self, judgement: Judgement, is_graph: Callable[[FunctionId], bool]) -> str | None:
-        """The reason why calls from outside of graphs do not pay for the traces of the function; None if they may. Records the
-        required number of calls of the function, if its number of calls is unknown.
+        """The reason why calls from outside of graphs do not pay for the traces of the function; None if they may.
 
-        Notes with the function how many calls it takes, if it is unknown whether there are as many.
+        Records the required number of calls of the function, if its number of calls is unknown.
         """
         identity = judgement.code.id
         if self.min_ops == 0:

@@ -1,8 +1,8 @@
 """Where exceptions are caught: by handlers, and by context managers that suppress those of their body.
 
 Computes: the exceptions that each `try` and each `with` catches, here and around the calls of a function, through callers. Needs: a
-`ContextView`. Gives: `Catch`, `catches_of`, `caught_around`, `caught_by_callers`. Ignores: handlers that raise an exception themselves,
-since the caller gets one either way.
+`ContextView`. Gives: `Catch`, `catches_of`, `caught_around`, `caught_by_callers`, `caught_by_name`. Ignores: handlers that raise
+an exception themselves, since the caller gets one either way.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from terra_refactor.analysis.facts import ObjectKind
 from terra_refactor.domain.value import Constant, LibraryValue, TupleValue, Value, members
 from terra_refactor.facts.records import Arm, AttributeRead, Call, Handler, NameRead, Region, RegionKind, Suspension
 from terra_refactor.facts.view import ContextView
+from terra_refactor.facts.whole_program import with_all_callers
 from terra_refactor.ir.ids import OpId
 from terra_refactor.tf_model.expected_errors import IGNORING, suppresses
 from terra_refactor.tf_model.graph_traits import EXIT_STACK, catches_everything, is_error_of_operation
@@ -92,6 +93,21 @@ def caught_by_callers(view: ContextView, *, through_graphs: bool = False) -> Ite
             if outer.context.function not in seen:
                 seen.add(outer.context.function)
                 pending.append(outer)
+
+
+def caught_by_name(view: ContextView) -> Iterator[Catch]:
+    """The handlers around calls that are not resolved, of methods with the name of the function or of its callers."""
+    names = dict.fromkeys(
+        view.facts.contexts[each].function for each in sorted(with_all_callers(view.facts, (view.context.id,)))
+    )
+    for name in dict.fromkeys(view.program.function(each).name for each in names):
+        for reader in view.codes.readers_of(name):
+            for context in view.facts.contexts_of(reader):
+                outer = view.of(context.id)
+                for call in context.calls if not context.in_graph else ():
+                    made = outer.made(call.op)
+                    if call.unknown is not None and isinstance(made, Call) and made.method == name:
+                        yield from (catch for _, catch in caught_around(outer, call.op))
 
 
 def _of_handler(view: ContextView, handler: Handler) -> Catch | None:

@@ -260,6 +260,7 @@ TENSOR: Final = "tensorflow.Tensor"
 TENSOR_ARRAY: Final = "tensorflow.TensorArray"
 TF_FUNCTION: Final = "tensorflow.function"
 TYPE: Final = "builtins.type"
+_CLASSES_OF_A_MODE: Final = frozenset({"EagerTensor", "_EagerTensorBase", "SymbolicTensor"})
 UNSTACK: Final = "tensorflow.unstack"
 ZIP: Final = "builtins.zip"
 
@@ -387,3 +388,8 @@ SIZES_AT_RUN_TIME: Final = frozenset({"tensorflow.shape", "tensorflow.size", "te
 def gives_integers(name: str) -> bool:
     """Whether a function gives integers, whatever it is given."""
     return name in SIZES_AT_RUN_TIME
+
+
+def is_class_of_a_mode(name: str) -> bool:
+    """Whether tensors are of that class in eager execution only, or in a graph only."""
+    return name.rpartition(".")[2] in _CLASSES_OF_A_MODE

@@ -93,6 +93,9 @@ TENSOR_CLASSES: Final[Mapping[TensorKind, str]] = {
 }
 """The class whose methods a value of each kind has."""
 
+EAGER_TENSOR: Final = "tensorflow.python.framework.ops.EagerTensor"
+"""The class of eager tensors, a subclass of `tf.Tensor` that has no public name."""
+
 
 _UFUNC_METHODS: Final = frozenset({"accumulate", "at", "outer", "reduce", "reduceat"})
 
@@ -257,6 +260,8 @@ def is_parameter_of_older_keras(name: str, keyword: str) -> bool:
 @cache
 def class_bases(name: str) -> tuple[str, ...]:
     """Canonical names of a class's bases in method resolution order, without itself and `object`; empty for anything else."""
+    if name == EAGER_TENSOR:
+        return (TENSOR_CLASSES[TensorKind.TENSOR],)
     found = entry(name)
     if found is None or not found[0].startswith("c"):
         return ()

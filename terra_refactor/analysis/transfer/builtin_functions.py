@@ -61,6 +61,7 @@ from terra_refactor.domain.value import (
     Reference,
     SequenceValue,
     SuperValue,
+    TensorKind,
     TensorValue,
     TupleValue,
     UnknownValue,
@@ -111,7 +112,8 @@ def type_(site: Site, arguments: CallArguments, receiver: Value | None) -> Value
     results: list[Value] = []
     for member in members(arguments.positional[0]):
         own = class_of_instance(site.frame, member)
-        name = registry.class_of(member)
+        is_tensor = isinstance(member, TensorValue) and member.kind is TensorKind.TENSOR
+        name = registry.EAGER_TENSOR if is_tensor else registry.class_of(member)
         results.append(
             own if own is not None else LibraryValue(name) if name is not None else UnknownValue(may_be_tensor=False)
         )

@@ -27,6 +27,7 @@ from terra_refactor.domain.value import (
     members,
 )
 from terra_refactor.ir.ids import FunctionId
+from terra_refactor.tf_model.graph_traits import TYPE, is_class_of_a_mode
 
 FUNCTION: Final = "functools.singledispatch"
 METHOD: Final = "functools.singledispatchmethod"
@@ -100,6 +101,8 @@ def dispatched(site: Site, callee: FunctionValue, arguments: CallArguments, *, g
     if in_graph != list(members(subject)) and _chosen(site, in_graph, registered, base) != chosen:
         # the rules see that the class of an array is asked for
         site.frame.call_record(site.op).library[FUNCTION] = None
+    if any(isinstance(cls, LibraryValue) and is_class_of_a_mode(cls.name) for cls, _ in registered):
+        site.frame.call_record(site.op).library[TYPE] = None
     return site.call(join_all(chosen), arguments, graph=graph)
 
 

@@ -20,6 +20,7 @@ from terra_refactor.tf_model.graph_traits import (
     TENSOR,
     TYPE,
     gives_integers,
+    is_class_of_a_mode,
     is_method_of_tensor,
 )
 from terra_refactor.tf_model.registry import has_trait
@@ -27,8 +28,6 @@ from terra_refactor.tf_model.spec import Trait
 
 _OF_SYMBOLIC: Final = frozenset({"op", "graph", "name", "consumers", "value_index"})
 """Attributes that symbolic tensors have and eager ones have not."""
-_CLASSES_OF_A_MODE: Final = frozenset({"EagerTensor", "_EagerTensorBase", "SymbolicTensor"})
-"""Classes of which a tensor is in one mode only."""
 
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
@@ -58,7 +57,7 @@ def _called(view: ContextView, call: Call, name: str) -> Iterator[LocalHazard]:
         yield LocalHazard(call.op, f"`{written}` has another answer for eager tensors: a graph takes the other way")
     if (
         has_trait(name, Trait.ASKS_FOR_MODE)
-        or (name == TYPE and len(call.arguments) == 1 and view.is_symbolic(call.arguments[0].value))
+        or (name == TYPE and call.first is not None and _asks_for_type(view, call))
         or (name == ISINSTANCE and _asks_for_class_of_mode(view, call))
         or (name == GETATTR and _asks_for_eager_method(view, call, 3))
     ):
@@ -121,17 +120,39 @@ def _asks_for_mode(view: ContextView, number: OpId) -> LocalHazard:
     return LocalHazard(number, "it asks whether it runs eagerly: in a graph it takes the other way", other)
 
 
+def _asks_for_type(view: ContextView, call: Call) -> bool:
+    """`type(tensor)`, and calls of what `functools.singledispatch` chooses by the type of eager tensors."""
+    assert call.first is not None
+    if view.calls[call.op].callees:
+        return view.may_be_symbolic(call.first)
+    if len(call.arguments) > 1 or not view.may_be_symbolic(call.first):
+        return False
+    # of what may be a tensor, if it is compared with the class of eager tensors
+    compared = [fact for fact in view.code.of_kind(Operation) if call.op in fact.sides]
+    return view.is_symbolic(call.first) or any(
+        any(map(is_class_of_a_mode, _classes(view, side)))
+        for fact in compared
+        for side in fact.sides
+        if side != call.op
+    )
+
+
 def _asks_for_class_of_mode(view: ContextView, call: Call) -> bool:
     """`isinstance(tensor, EagerTensor)`, unless it asks for any other tensor as well."""
     if len(call.arguments) != 2 or not view.may_be_symbolic(call.arguments[0].value):
         return False
-    asked = [
+    asked = _classes(view, call.arguments[1].value)
+    return TENSOR not in asked and any(map(is_class_of_a_mode, asked))
+
+
+def _classes(view: ContextView, number: OpId) -> list[str]:
+    """The canonical names of the library's classes that a result is or, as a tuple, holds."""
+    return [
         part.name
-        for member in members(view.value(call.arguments[1].value))
+        for member in members(view.value(number))
         for part in (member.elements if isinstance(member, TupleValue) else (member,))
         if isinstance(part, LibraryValue)
     ]
-    return TENSOR not in asked and any(name.rpartition(".")[2] in _CLASSES_OF_A_MODE for name in asked)
 
 
 def _asks_for_eager_method(view: ContextView, call: Call, arguments: int) -> bool:

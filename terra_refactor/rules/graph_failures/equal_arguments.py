@@ -23,6 +23,7 @@ from terra_refactor.domain.value import (
 )
 from terra_refactor.facts.records import (
     AttributeRead,
+    Call,
     Literal,
     Operation,
 )
@@ -354,7 +355,9 @@ def _is_only_one(view: ContextView, reference: Reference) -> bool:
     if facts.function is None or facts.op is None or view.function_facts.open_callers:
         return False
     code = view.codes.of(facts.function)
-    return code.function.kind is FunctionKind.MODULE and not any(code.loops_around(facts.op))
+    # the definition of a class stands for the objects that calls which are not known make of it
+    is_made = isinstance(code.facts[facts.op], Call)
+    return is_made and code.function.kind is FunctionKind.MODULE and not any(code.loops_around(facts.op))
 
 
 RULE: Final = Rule(

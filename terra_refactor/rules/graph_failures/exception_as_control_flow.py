@@ -7,7 +7,7 @@ from typing import Final
 
 from terra_refactor.domain.effect import EffectKind, RootKind
 from terra_refactor.domain.value import DatasetValue, Value
-from terra_refactor.facts.catching import catches_of, caught_around, caught_by_callers
+from terra_refactor.facts.catching import catches_of, caught_around, caught_by_callers, caught_by_name
 from terra_refactor.facts.dead_results import pruned
 from terra_refactor.facts.records import Arm, Call, Raise, Region, RegionKind
 from terra_refactor.facts.staged_exceptions import exchanged
@@ -50,6 +50,14 @@ def _exchanged_classes(view: ContextView) -> Iterator[LocalHazard]:
                     nature=Nature.RAISED,
                 )
                 break
+            if any(map(raised.is_ended_by, caught_by_name(view))):
+                yield LocalHazard(
+                    statement.op,
+                    f"AutoGraph raises `StagingError` in place of `{raised.name}`: a handler of a caller does not catch it",
+                    f"callers do not catch `{raised.name}`",
+                    nature=Nature.RAISED,
+                )
+                break
 
 
 def _never_run(view: ContextView) -> Iterator[LocalHazard]:
@@ -77,21 +85,24 @@ def _unordered(view: ContextView) -> Iterator[LocalHazard]:
         later = min((change for change in changes if change > number), default=None)
         if later is None or not _asserts(view, number):
             continue
+        unordered = f"a graph runs `{view.written(later)}` although it fails, since there is no order between the two"
         if any(catch.is_for_operations for catch in caught_by_callers(view, through_graphs=True)):
-            yield LocalHazard(
-                number,
-                f"a caller catches the error of `{view.written(number)}`: a graph runs `{view.written(later)}` although it fails, since "
-                "there is no order between the two",
-            )
+            yield LocalHazard(number, f"a caller catches the error of `{view.written(number)}`: {unordered}")
+        elif any(catch.is_for_operations for catch in caught_by_name(view)):
+            message = f"if callers catch the error of `{view.written(number)}`: {unordered}"
+            yield LocalHazard(number, message, f"callers do not catch the error of `{view.written(number)}`")
 
 
 def _asserts(view: ContextView, number: OpId) -> bool:
     """Whether a call asserts something of tensors, itself or in what it calls, and nothing waits for that."""
-    if view.code.readers(number, results=True):
-        return False
     fact, call = view.calls[number], view.made(number)
     if any(has_trait(name, Trait.DROPPED_BY_XLA) for name in fact.library):
-        return isinstance(call, Call) and any(view.is_symbolic(argument.value) for argument in call.arguments)
+        is_waited_for = bool(view.code.readers(number, results=True))
+        return (
+            not is_waited_for
+            and isinstance(call, Call)
+            and any(view.is_symbolic(argument.value) for argument in call.arguments)
+        )
     inner = [callee for callee in fact.callees if view.facts.functions[view.facts.function_of(callee)].hybrid is None]
     return any(
         any(_asserts(view.of(context.id), call.op) for call in context.calls if call.library and not call.callees)
@@ -137,14 +148,21 @@ def _ends_of_data(view: ContextView) -> Iterator[LocalHazard]:
                 "`OutOfRangeError` when the graph runs",
             )
     # who calls the function takes longer to find than whether it asks at all, which few do
-    if view.facts.leads_to(view.context.id, NEXT) and any(
-        STOP_ITERATION in catch.library for catch in caught_by_callers(view)
-    ):
+    if not view.facts.leads_to(view.context.id, NEXT):
+        return
+    if any(STOP_ITERATION in catch.library for catch in caught_by_callers(view)):
         for number in _reads_to_the_end(view):
             yield LocalHazard(
                 number,
                 f"a caller catches the `StopIteration` of `{view.written(number)}`: a graph raises `OutOfRangeError` at the end of the "
                 "dataset",
+            )
+    elif any(STOP_ITERATION in catch.library for catch in caught_by_name(view)):
+        for number in _reads_to_the_end(view):
+            yield LocalHazard(
+                number,
+                f"at the end of the dataset `{view.written(number)}` raises `OutOfRangeError` in a graph, and `StopIteration` eagerly",
+                "callers do not catch `StopIteration`",
             )
 
 

@@ -378,6 +378,22 @@ def _check_index(view: ContextView, at: OpId, container: OpId, index: OpId) -> I
             f"`{view.written(container)}` is not a tensor, and `{view.written(symbolic)}` has no value in a graph: indexing it raises",
             parameter=view.becomes_tensor(symbolic)[1],
         )
+    elif view.any_of(container, _is_unknown) and view.all_of(symbolic, _may_be_index):
+        name = view.written(container)
+        yield LocalHazard(
+            at,
+            f"if `{name}` is a list, `{view.written(symbolic)}` cannot index it in a graph, where it has no value",
+            f"`{name}` is a tensor, and no list or tuple",
+        )
+
+
+def _is_unknown(value: Value) -> bool:
+    return isinstance(value, UnknownValue) and not value.reason
+
+
+def _may_be_index(value: Value) -> bool:
+    """Whether a value is a tensor that may index a list eagerly: it has no axes, as far as is known."""
+    return is_tensorflow_tensor(value) and isinstance(value, TensorValue) and not value.type.shape
 
 
 def _is_array_with_axes(value: Value) -> bool:

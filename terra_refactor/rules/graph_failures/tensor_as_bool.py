@@ -5,9 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from terra_refactor.analysis.facts import BranchKind
+from terra_refactor.analysis.facts import BranchKind, ObjectKind
 from terra_refactor.domain.dtype import BOOL
-from terra_refactor.domain.value import PythonType, Scalar, TensorValue
+from terra_refactor.domain.value import (
+    Constant,
+    FrozenDict,
+    PythonType,
+    Reference,
+    Scalar,
+    TensorValue,
+    TupleValue,
+    UnknownValue,
+    Value,
+    members,
+)
 from terra_refactor.facts.records import Call, Choice, Container, Display, Operation, Region, RegionKind
 from terra_refactor.facts.view import ContextView
 from terra_refactor.ir.ids import OpId
@@ -15,6 +26,9 @@ from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Seve
 from terra_refactor.tf_model.graph_traits import BOOL_OF
 from terra_refactor.tf_model.registry import has_trait
 from terra_refactor.tf_model.spec import Trait
+
+NO_TENSOR: Final = "is a Python value that does not vary, and no tensor"
+"""Follows the name of a parameter; stands in for the assumption that it is one or the other."""
 
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
@@ -34,12 +48,49 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
         if operation.symbol in ("in", "not in") and any(map(view.is_symbolic, operation.sides)):
             message = f"`{operation.symbol}` compares a tensor as a Python bool: in a graph this raises"
             yield LocalHazard(operation.op, message)
+        elif operation.symbol in ("in", "not in") and not _is_of_texts(view, operation.right):
+            yield from _of_unknown_argument(view, operation.op, operation.left)
     for call, name in view.library_calls():
         if name == BOOL_OF and call.first is not None and view.is_symbolic(call.first):
             yield LocalHazard(call.op, "`bool(...)` of a tensor: in a graph this raises")
         compared = _compared(view, call, name)
         if compared is not None:
             yield LocalHazard(call.op, f"`{view.written(call.op)}` {compared}: in a graph this raises")
+        elif has_trait(name, Trait.COMPARES_ARGUMENTS) or name == BOOL_OF:
+            for given in call.positional:
+                yield from _of_unknown_argument(view, call.op, given)
+
+
+def _of_unknown_argument(view: ContextView, at: OpId, number: OpId) -> Iterator[LocalHazard]:
+    """An argument that may be anything, where Python wants the truth of a comparison with it."""
+    name = view.parameter_behind(number)
+    if name is not None and view.all_of(number, _may_be_tensor):
+        yield LocalHazard(
+            at,
+            f"`{view.written(at)}` raises in a graph if `{name}` is a tensor",
+            f"`{name}` {NO_TENSOR}",
+        )
+
+
+def _may_be_tensor(value: Value) -> bool:
+    return isinstance(value, UnknownValue) and value.may_be_tensor
+
+
+def _is_of_texts(view: ContextView, number: OpId | None) -> bool:
+    """Whether a container holds texts only, or finds its items by their hash: no tensor is looked for in it."""
+    for member in () if number is None else members(view.value(number)):
+        match member:
+            case TupleValue(elements):
+                is_of_texts = all(isinstance(each, Constant) and isinstance(each.value, str) for each in elements)
+            case FrozenDict():
+                is_of_texts = True
+            case Reference():
+                is_of_texts = view.object_kind(member) in (ObjectKind.DICT, ObjectKind.SET)
+            case _:
+                is_of_texts = False
+        if not is_of_texts:
+            return False
+    return True
 
 
 def _compared(view: ContextView, call: Call, name: str) -> str | None:
