@@ -1,16 +1,16 @@
 """Sizes of axes: known, symbolic, or unknown.
 
-Computes: arithmetic and three-valued comparison of sizes. Gives: `Dim`, which is an `int`, a `SymbolicDim` (a normalised polynomial
-over symbols, for example `2*n + 1` or `h*w*c`), an `OpenDim`, or None where nothing is known. Two equal symbols are the same size; two
-different ones may or may not be. Sizes are never negative; symbols stand for sizes, so they are at least 0.
+Computes: arithmetic and three-valued comparison of sizes. Gives: `Dim`, which is an `int`, a `SymbolicDim` (a normalised polynomial over
+symbols, for example `2*n + 1` or `h*w*c`), an `OpenDim`, or None if unknown. Two equal symbols are the same size; two different ones may
+or may not be. Sizes are never negative; symbols are sizes, so they are at least 0.
 
 A *chosen* symbol is a number that the user of the program chooses, an option of its command line or a number of a configuration file. As
-a size an option is taken to be 2 or more, so that `h` and `2*h` differ, and the number of a file 1 or more; as a number either may be
-anything (`same_number`). An option has a default, too: two sizes differ also where they do in the run with all defaults (`at_defaults`).
-The number of a file that lies beside the program has the one that the file holds now in the place of a default (`numbers_of_files`).
+a size an option is assumed to be 2 or more, so that `h` and `2*h` differ, and the number of a file 1 or more; as a number either may be
+anything (`same_number`). An option has a default, too: two sizes also differ if they differ with all defaults (`at_defaults`). The number
+of a data file has its present value as its default (`numbers_of_files`).
 
-A size has two views (adr/0012): what it is when the program runs eagerly, and what is static while a graph is traced. They are the same
-but for an `OpenDim`, which TensorFlow does not know while it traces. Arithmetic computes both; comparisons are about the eager view.
+A size has two views (adr/0012): its value in eager execution, and its static value while a graph is traced. They are the same except for
+an `OpenDim`, which is unknown to TensorFlow during the trace. Arithmetic computes both; comparisons are about the eager view.
 
 Ignores: anything but integer polynomials. Other expressions are None.
 """
@@ -124,7 +124,7 @@ _CHOSEN: Final = "$"
 _LOADED: Final = {1: "%", 2: "&"}
 """First character of the names of numbers in a file, which no identifier has, by the least that they are."""
 _ANY: Final = "~"
-"""First character of the names of options of 1, and of what is computed from options and is no polynomial."""
+"""First character of the names of options of 1, and of expressions of options that are not polynomials."""
 _WHERE: Final = "\n"
 """Stands between the identity of a symbol, which is not shown, and its name."""
 _BY_DEFAULT: Final = "\f"
@@ -134,7 +134,7 @@ _IN_FILE: Final = "\v"
 _LONGEST: Final = 400
 _CEIL: Final = "/^"
 _LEAST: Final = {_CHOSEN: 2} | {first: least for least, first in _LOADED.items()}
-"""The least size that a symbol stands for, by the first character of its name; 0 for all others."""
+"""The minimum of a symbol, by the first character of its name; 0 for all others."""
 
 
 def chosen(name: str, default: int | None = None) -> SymbolicDim:
@@ -145,7 +145,8 @@ def chosen(name: str, default: int | None = None) -> SymbolicDim:
 
 
 def loaded(source: str, name: str, least: int = 1, default: int | None = None, file: str = "") -> SymbolicDim:
-    """A number that is loaded, shown as `name`; `source` says where it stands in which file. It is `least` (1 or 2) or more.
+    """A loaded number, shown as `name`; `source` is its place and file. It is `least` (1 or 2) or more. `default` is its value without
+    an environment variable, or in the present `file`.
 
     `default` is what it is where nothing else is said: without an environment variable, or in `file` as it stands.
     """
@@ -197,14 +198,14 @@ def _by_default(name: str) -> int | None:
 
 
 def numbers_of_files(dim: Dim) -> dict[str, str]:
-    """The numbers that a size is computed from and that stand in files beside the program, as they are shown, with the files."""
+    """The numbers of data files from which a size is computed, as they are shown, with the files."""
     dim = eager(dim)
     names = {name for monomial, _ in dim.terms for name in monomial} if isinstance(dim, SymbolicDim) else set()
     return {_shown(name): name.rpartition(_IN_FILE)[2] for name in sorted(names) if _IN_FILE in name}
 
 
 def at_defaults(dim: Dim) -> int | None:
-    """The size in the run of the program in which all options are what they are by default; None where that is not known."""
+    """The size in the run of the program with all options at their defaults; None if unknown."""
     dim = eager(dim)
     if not isinstance(dim, SymbolicDim):
         return dim
@@ -225,7 +226,7 @@ _NOTED: ContextVar[list[Dim] | None] = ContextVar("sizes that an answer depends 
 
 @contextmanager
 def noting_numbers_of_files() -> Iterator[list[Dim]]:
-    """Sizes that are said to differ because of what files hold now, of all questions that are asked inside."""
+    """Collects sizes that differ only because of the present contents of files, for all queries inside."""
     found: list[Dim] = []
     token = _NOTED.set(found)
     try:

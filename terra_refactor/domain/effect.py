@@ -1,7 +1,7 @@
-"""Effects: what a call does besides giving a result.
+"""Effects: the side effects of a call.
 
 Computes: nothing. Gives: `Effect`, a small frozen value; a set of them is a function's effect summary. Tensor operations, optimizer,
-metric and variable updates are effects on TensorFlow state, which a graph performs as eager code does: they are no Python side effects.
+metric and variable updates are effects on TensorFlow state, which a graph performs as eager code does: they are not Python side effects.
 
 Source: the effect kinds follow the families of docs/rules; the composition over calls is in `analysis.effects`.
 """
@@ -41,7 +41,7 @@ class EffectKind(Enum):
     VARIABLE_CREATION = "variable_creation"
     """Makes a variable, layer, metric, optimizer or model."""
     UNKNOWN_CALL = "unknown_call"
-    """Calls what cannot be resolved."""
+    """A call that cannot be resolved."""
 
 
 ELEMENTS: Final = "[...]"
@@ -103,4 +103,4 @@ class Effect:
     assumed: bool = False
     """It may happen, but only if something that was assumed (an unknown callee, a weak alias) is so."""
     keeps_tensor: bool = False
-    """Of a write: what is kept is an object that has a tensor in it which the call has made."""
+    """Of a write: the stored object contains a tensor that the call has created."""

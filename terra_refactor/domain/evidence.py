@@ -11,7 +11,7 @@ class Evidence(Enum):
     DATAFLOW = "dataflow"
     """A call site brings it."""
     RECORDED = "recorded"
-    """A recorded run brought it: what happened, which need not be all that may happen."""
+    """A recorded run passed it: one possible type, perhaps not the only one."""
     ANNOTATION = "annotation"
     FRAMEWORK = "framework"
     """Keras or tf.data calls the function with tensors."""

@@ -18,7 +18,7 @@ _STEP: Final = "\n"
 
 
 class FilePart(Enum):
-    """The part of a file that a value stands for."""
+    """The part of a file that a value represents."""
 
     __hash__ = object.__hash__
 
@@ -42,7 +42,7 @@ class FileMark:
 
     Attributes:
         part: which.
-        path: the file's path as in reports; behind a `?` one that counts from the folder in which the program is started.
+        path: the file's path as in reports; after a `?` one relative to the working directory of the program.
         detail: the separator of a table; the methods that were applied to a text, in order.
     """
 

@@ -85,7 +85,7 @@ def python_type(value: Value) -> PythonType | None:
 
 
 def dim_of(value: Value) -> Dim:
-    """The size that a Python int stands for; None if it is unknown or no int."""
+    """The size of a Python int; None if it is unknown or not an int."""
     if type(value) is Constant and type(value.value) is int:
         return value.value
     if type(value) is Scalar and value.type is PythonType.INT:
@@ -140,7 +140,7 @@ def _union(alternatives: Iterable[Value]) -> Value:
 
 
 def _merge_views(values: list[Value]) -> list[Value]:
-    """Joins methods and partial calls that differ only in what is open while a graph is traced."""
+    """Joins methods and partial calls that differ only in sizes that are open while a graph is traced."""
     if len(values) < 2 or not any(type(value) in (BoundMethod, PartialValue) and is_marked(value) for value in values):
         return values
     result: dict[Value, Value] = {}
@@ -176,7 +176,7 @@ def _join_unknowns(unknowns: list[UnknownValue], distinct: list[Value]) -> Unkno
     first = unknowns[0]
     others = [value for value in distinct if value != UNBOUND and value not in unknowns]
     if others:
-        # it is no item of a file then
+        # it is not an item of a file then
         origins = {None if origin is not None and origin.root == LOADED_ITEM else origin for origin in origins}
     is_kept = all(type(value) is Constant and is_kept_by(first.number, value.value) for value in others)
     return UnknownValue(
@@ -207,7 +207,7 @@ def _merge_constants(values: list[Value]) -> list[Value]:
 
 
 def _joined_size(numbers: Iterable[Value]) -> Dim:
-    """Of Python ints that are not told apart: nothing, but that one of them is open; the size if all have the same."""
+    """For Python ints that are joined: nothing, except that one of them is open; the size if all have the same."""
     dims = [dim_of(number) for number in numbers]
     sizes = {eager(dim) for dim in dims}
     joined: Dim = sizes.pop() if len(sizes) == 1 else None
@@ -426,7 +426,7 @@ def _widened(value: Value, depth: int) -> Value:
 
 
 def _collapse(left: Value, right: Value) -> Value:
-    """One value of the kind that both have, without telling them apart."""
+    """One value of the common kind, without distinguishing them."""
     kind = python_type(left)
     if kind is not None and kind is python_type(right):
         symbolic = is_symbolic_number(left) or is_symbolic_number(right)

@@ -1,7 +1,7 @@
-"""For which graphs something is open, relative to the function that sees it.
+"""The graphs for which a size is open, relative to the function that sees it.
 
-A set of roots is a small number of bits. Bit 0: a graph that begins at this function. Bit 1: one that begins at its caller, and so on; the
-last bit stands for every function further out. Computes: the shift at the boundary of a call. Gives: `HERE`, `EVERYWHERE`, `inward`,
+A set of roots is a small number of bits. Bit 0: a graph that begins at this function. Bit 1: one that begins at its caller, and so on;
+the last bit is for every function further out. Computes: the shift at the boundary of a call. Gives: `HERE`, `EVERYWHERE`, `inward`,
 `root_in_caller`, `Traced`.
 """
 
@@ -31,7 +31,7 @@ class Traced:
     """Open parts of a traced tensor besides its sizes: sets of roots."""
 
     content: int = 0
-    """Its content is computed from one that only the run tells: it is no constant of the graph."""
+    """Its content is computed from a content that only the run determines: it is not a constant of the graph."""
     rank: int = 0
     """Not even its rank is known to TensorFlow."""
     first: int = 0

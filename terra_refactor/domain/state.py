@@ -1,11 +1,9 @@
 """The state of abstract execution: local variables and the heap, along one path.
 
-Computes: forks and merges of states. Needs: the lattice. Gives: `State`, which is mutable while a function is interpreted and lives no
-longer (facts are frozen copies of what it held).
-
-A state is a chain of deltas: a fork holds only what was written since, and reads through to its parent. The boundary of a call
-(`State.call`) also records what was read from outside, with the value seen: that is the dependency of the call's summary on the heap,
-and what tells whether the summary holds in another state.
+Computes: forks and merges of states. Needs: the lattice. Gives: `State`, which is mutable and lives only while a function is interpreted
+(facts are frozen copies of its content). A state is a chain of deltas: a fork holds only the writes since the fork, and reads through to
+its parent. The boundary of a call (`State.call`) also records reads of outside state, with their values: these are the dependencies of
+the call's summary on the heap, which decide whether the summary is valid in another state.
 """
 
 from __future__ import annotations
@@ -21,8 +19,8 @@ HeapKey: TypeAlias = tuple[ObjectId, str]
 """An object and one of its fields: an attribute's name, or one of the marks below."""
 
 EXISTS = "@"
-"""Field that every object has from its allocation: `TRUE` while it stands for one object, `FALSE` once it may stand for several, `UNBOUND`
-while it stands for none, since what it stood for has another name now."""
+"""Field that every object has from its allocation: `TRUE` while it represents one object, `FALSE` once it may represent several,
+`UNBOUND` while it represents none, because its object has another name now."""
 CLASS = "__class__"
 VIRTUAL = "@virtual"
 """Of a class: others may count as derived from it."""
@@ -48,10 +46,10 @@ class SettledHeap:
 
     def __init__(self) -> None:
         self.noted = False
-        """Whether calls note what they read of this, so that their summaries can be kept for another run of the analysis."""
+        """Whether calls record their reads of this, so that their summaries can be kept for another run of the analysis."""
         self.fields: dict[HeapKey, Value] = {}
         self.objects: set[ObjectId] = set()
-        """Objects of which every field is settled: what `fields` does not have is not set."""
+        """Objects of which every field is settled: fields missing in `fields` are not set."""
         self.orders: dict[ObjectId, tuple[Value, ...]] = {}
         """The method resolution orders of settled classes, as far as they were asked for."""
         self.latest_orders: dict[ObjectId, tuple[tuple[Value, ...], tuple[tuple[Value, tuple[Value, ...]], ...]]] = {}
@@ -59,11 +57,11 @@ class SettledHeap:
 
 
 class Naming:
-    """The callee's names for the objects that it meets, so that its summary is also valid for other objects.
+    """The callee's names for the objects that it reaches, so that its summary is also valid for other objects.
 
-    Objects that it receives are named by stand-ins (`given`). A name of that kind that its caller uses itself, and that it
-    meets through the heap, is shifted by one level, so that the two are never taken for each other. So is the name of what
-    its own operations made, in a call of it further out (`callee`); all other objects keep their names.
+    Objects that it receives are named by stand-ins (`given`). A stand-in of its caller that it reaches through the heap is shifted
+    by one level, so that the two are never confused. So is the name of an object that its own operations created in an outer call
+    of it (`callee`); all other objects keep their names.
     """
 
     __slots__ = ("given", "names", "outer", "own")
@@ -73,7 +71,7 @@ class Naming:
         self.names = names
         self.outer = {inner: actual for actual, inner in given.items()}
         self.own = names.own.setdefault(callee, set())
-        """The names of what the callee's operations make."""
+        """The names of the objects that the callee's operations create."""
 
     def inward(self, value: Value) -> Value:
         """A caller's value, in the callee's names and as it sees it."""
@@ -98,8 +96,8 @@ class Naming:
         return self.names.further_out(number, self.own) if number in self.own else number
 
     def outward_object(self, number: ObjectId) -> ObjectId | None:
-        """The caller's name of an object of its callee; None for a stand-in of something that this call does not give, and for what the
-        callee makes itself."""
+        """The caller's name of an object of its callee; None for a stand-in that this call does not pass, and for objects that the
+        callee creates itself."""
         actual = self.outer.get(number)
         if actual is not None:
             return actual
@@ -113,7 +111,8 @@ class Naming:
 
 
 class LevelNames:
-    """The names that are relative to a call: stand-ins, and these shifted by one or more levels; and what a function's operations make."""
+    """The names that are relative to a call: stand-ins, also shifted by one or more levels; and objects that a function's operations
+    create."""
 
     __slots__ = ("all", "closer", "make", "make_further", "own", "unshifted")
 
@@ -123,7 +122,7 @@ class LevelNames:
         self.all: set[ObjectId] = set()
         self.unshifted: dict[ObjectId, ObjectId] = {}
         self.own: dict[Hashable, set[ObjectId]] = {}
-        """The names of what each function's operations make, in whatever call of it."""
+        """The names of objects that each function's operations create, in any call of it."""
         self.closer: dict[ObjectId, ObjectId] = {}
         """Of those that a call further out has made: their names one call of that function further out."""
 
@@ -135,7 +134,7 @@ class LevelNames:
         return further
 
     def further_out(self, number: ObjectId, own: set[ObjectId]) -> ObjectId:
-        """The name of what a function's operations made, seen from a call of that function further in."""
+        """The name of an object that a function's operations created, seen from an inner call of that function."""
         further = self.make_further(number)
         own.add(further)
         self.closer[further] = number
@@ -166,7 +165,7 @@ class State:
         self.fixed: dict[HeapKey, None] = {}
         """At the boundary of a call: the settled fields that it read, if that is noted (`SettledHeap.noted`)."""
         self.naming = naming
-        """At the boundary of a call: how the callee names what it meets."""
+        """At the boundary of a call: the callee's names of the objects that it reaches."""
 
     def fork(self) -> State:
         """A state that starts as this one and whose writes do not reach this one until they are merged."""
@@ -199,7 +198,7 @@ class State:
         return value
 
     def _from_outside(self, key: HeapKey) -> Value | None:
-        """At the boundary of a call: what its caller has, recorded as read."""
+        """At the boundary of a call: its caller's value, recorded as a read."""
         assert self.reads is not None
         settled = self.settled
         if key in settled.fields:
@@ -235,7 +234,7 @@ class State:
         self.heap[key] = value
 
     def flattened(self, ancestor: State) -> State:
-        """A direct fork of `ancestor` with everything written on the way from it to this state."""
+        """A direct fork of `ancestor` with all writes between it and this state."""
         if self.parent is ancestor:
             return self
         chain: list[State] = []
@@ -261,7 +260,7 @@ class State:
             return
         combine = widen if widening else join
         keys = dict.fromkeys(key for branch in branches for key in branch.heap)
-        merged_heap: dict[HeapKey, Value] = {}  # apart: the branches still read through to this state
+        merged_heap: dict[HeapKey, Value] = {}  # separate: the branches still read through to this state
         for key in keys:
             merged: Value | None = None
             for branch in branches:
@@ -269,7 +268,7 @@ class State:
                 if value is None:
                     value = self.get(key)
                 if value is None or type(value) is Unbound:
-                    # an object that does not exist on that path says nothing about its fields
+                    # an object that does not exist on that path has no fields there
                     if key[1] == EXISTS or not is_there(branch.get((key[0], EXISTS))):
                         continue
                     value = UNBOUND
@@ -289,7 +288,7 @@ class State:
         self.locals = variables
 
     def covers(self, newer: State) -> bool:
-        """Whether `newer`, a direct fork of this state, says nothing that this one does not cover already."""
+        """Whether this state already covers `newer`, a direct fork of it."""
         for name, value in newer.locals.items():
             old = self.locals.get(name)
             if old is not value and (old is None or join(old, value) != old):
@@ -302,12 +301,12 @@ class State:
 
 
 def is_there(exists: Value | None) -> bool:
-    """Whether what `EXISTS` of an object holds says that it stands for some object."""
+    """Whether the `EXISTS` of an object means that it represents some object."""
     return exists is not None and type(exists) is not Unbound
 
 
 def written_to_any(content: Value) -> Iterator[tuple[str, Value]]:
-    """Of the content of `ANY_NAME`: how a name begins, and what attributes of such a name may hold."""
+    """For the content of `ANY_NAME`: the prefix of a name, and the possible values of attributes with such a name."""
     for member in members(content):
         if isinstance(member, FrozenDict):
             for name, value in member.items:
@@ -351,12 +350,10 @@ def same_reads(
     suspect: Suspect | None = None,
     marks: list[tuple[State, int, int]] | None = None,
 ) -> bool:
-    """Whether every recorded read gives the same value in `state`, for a call that names objects so, and what was absent still is.
-
-    Reads of an object that this call does not pass are about another call's object, and do not matter.
-    A failed comparison records no reads: nothing depends on a summary that does not hold. `marks` are those of the state,
-    where the caller has them: they are the same again after a comparison that failed.
-    """
+    """Whether every recorded read gives the same value in `state`, for a call that names objects so, and absent objects still are.
+    Reads of an object that this call does not pass concern another call's object, and do not matter. A failed comparison records no
+    reads: nothing depends on an invalid summary. `marks` are those of the state, if the caller has them: a failed comparison
+    restores them."""
     if absent and _is_one_here(state, absent):
         return False
     doubtful = None if suspect is None else suspect.key
@@ -389,7 +386,7 @@ def same_reads(
 
 
 def _is_one_here(state: State, absent: Set[HeapKey]) -> bool:
-    """Whether one of these objects is there for sure: what most states that a summary does not fit differ in, and seen at once."""
+    """Whether one of these objects certainly exists: the quickest test, by which most invalid summaries are recognised."""
     level: State | None = state
     while level is not None and absent:
         if not level.heap.keys().isdisjoint(absent):
@@ -412,7 +409,7 @@ def marks_of(state: State) -> list[tuple[State, int, int]]:
 
 
 def forget_since(marks: list[tuple[State, int, int]]) -> None:
-    """Takes back what boundaries have recorded since."""
+    """Removes the reads that boundaries have recorded since."""
     for boundary, reads, absent in marks:
         assert boundary.reads is not None
         while len(boundary.reads) > reads:
@@ -422,7 +419,8 @@ def forget_since(marks: list[tuple[State, int, int]]) -> None:
 
 
 def still_absent(state: State, absent: Set[HeapKey]) -> bool:
-    """Whether none of the objects of which `absent` has the `EXISTS` is there in `state`; what that depends on is recorded as read.
+    """Whether none of the objects of which `absent` has the `EXISTS` exists in `state`; the dependencies of that are recorded as read.
+    They are objects that keep their names in every call, so no name is translated on return.
 
     They are objects that keep their names in every call, so no name is translated on the way out.
     """

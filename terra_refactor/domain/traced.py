@@ -1,12 +1,11 @@
-"""The traced view of values: what is open while a graph is traced, and for which graph (adr/0012).
-
-A value says what it is when the program runs eagerly. Beside that, marks say what of it is not static while a graph is traced: sizes
-(`OpenDim`), and the content or rank of a tensor (`Traced`). Which graph is meant is relative (`roots.py`): a batch is open to the function
-that takes it from a dataset, and has its sizes for a graph that begins at the function that it is handed to. So marks are shifted at the
-boundary of each call. Open sizes from a dataset or spec hold for any graph, and are not shifted.
+"""The traced view of values: the parts that are open while a graph is traced, and for which graph (adr/0012). A value describes eager
+execution. In addition, marks denote its parts that are not static while a graph is traced: sizes (`OpenDim`), and the content or rank of
+a tensor (`Traced`). Marks are relative to a graph (`roots.py`): a batch is open to the function that takes it from a dataset, and has
+known sizes for a graph that begins at the function that receives it. So marks are shifted at the boundary of each call. Open sizes from a
+dataset or spec hold for any graph, and are not shifted.
 
 Computes: the marks of values. Gives: `seen_inside`, `seen_outside`, `as_given`, `without_marks`, `content_roots`. The marks are a
-may-analysis: a join is open where one of its sides is.
+may-analysis: a join is open if one of its sides is.
 """
 
 from __future__ import annotations
@@ -229,7 +228,9 @@ def with_content_open(value: Value, roots: int, of_known: int | None = None) -> 
 
 
 def as_given(parameters: Mapping[str, Value]) -> dict[str, Value]:
-    """Arguments as the function sees them: a graph that begins there has placeholders in their place.
+    """Arguments as the function sees them: a graph that begins there has placeholders in their place. Unknown contents are open for
+    the same graphs in all of them, and marks two calls further out become marks of all graphs: otherwise there would be a context
+    for each combination.
 
     Contents that are not known are open for the same graphs in all of them, and what is open two calls further out is open to all: else
     there would be a context for each combination.
@@ -281,7 +282,7 @@ def open_number(value: Value) -> OpenDim | None:
 
 
 def with_marks_of(value: Value, marked: Value) -> Value:
-    """The value, of which the other one says what is open: the two are one result, computed without the marks and with them."""
+    """The value, with the marks of the other one: both are one result, computed without and with marks."""
     if value == marked:
         return value
     match value, marked:

@@ -1,9 +1,9 @@
-"""Abstract values: what an expression may be.
+"""Abstract values of expressions.
 
 Computes: nothing. Gives: a closed union of frozen, hashable, picklable classes. The lattice operations are in `lattice.py`.
 
-The heap is not here: a mutable object is a `Reference` to an `ObjectId`, and what it holds is in the state of the interpreter (`state.py`).
-Library entities are known by canonical name only (`LibraryValue`); what they mean is `tf_model`'s to say.
+The heap is not here: a mutable object is a `Reference` to an `ObjectId`, and its content is in the state of the interpreter (`state.py`).
+Library entities are represented by their canonical name only (`LibraryValue`); `tf_model` defines their meaning.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from terra_refactor.domain.shape import Shape
 from terra_refactor.domain.tensor import TensorType
 
 ObjectId: TypeAlias = int
-"""Number of an abstract object; what it is (allocation site, class) is in the interpreter's object table."""
+"""Number of an abstract object; its allocation site and class are in the interpreter's object table."""
 
 FunctionKey: TypeAlias = tuple[str, int]
 """Module name and index of a function: the fields of `ir.ids.FunctionId`, which this room does not know."""
@@ -97,13 +97,12 @@ class Constant:
 
 @dataclass(frozen=True, slots=True)
 class Scalar:
-    """A Python number or text whose content is unknown. `dim` is an int's value where it is a symbolic size.
-
-    `symbolic`: a tensor's content decides what it is: it was taken from a tensor by `int()` or `float()`, set on one side of a condition on
-    a tensor or in a loop over one, or computed from such. It is a Python value only in eager code: in a graph AutoGraph makes a tensor of
-    it. Its `dim` may then be a plain int, too. `limit` is the largest value of an int that is never
+    """A Python number or text whose content is unknown. `dim` is an int's value if it is a symbolic size. `symbolic`: it depends on a
+    tensor's content: it was taken from a tensor by `int()` or `float()`, set on one side of a condition on
+    a tensor or in a loop over one, or computed from such. It is a Python value only in eager code: in a graph AutoGraph converts it
+    to a tensor. Its `dim` may then be a plain int, too. `limit` is the largest value of an int that is never
     negative: the variable of a loop over a range that counts up, or a remainder. `release`: computed from the release of a library or of
-    Python, so that a test on it tells the code for one release from that for another. `double`: computed from a quotient of two ints of
+    Python, so that a test on it selects the code for one release. `double`: computed from a quotient of two ints of
     which one is symbolic, so that a graph has a float64 where it has a float32 for other floats.
     """
 
@@ -216,7 +215,7 @@ class FunctionValue:
     """Qualified names of library decorators that were applied and keep the function callable as it is, outermost last."""
 
     def __hash__(self) -> int:
-        # the rest seldom tells two apart, and is long
+        # the rest seldom distinguishes two, and is long
         return hash((self.function, self.closure))
 
 
@@ -311,7 +310,8 @@ class DTypeValue:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where an unknown value came from: the root of the access path, for effects on it.
+    """The origin of an unknown value: the root of its access path, for effects on it. `root` is `parameter`, `global`, `library`, or
+    `call`; `name` is the name of that.
 
     `root` is `parameter`, `global`, `library`, or `call`; `name` what is called so there.
     """
@@ -319,7 +319,7 @@ class Origin:
     root: str
     name: str
     is_attribute: bool = False
-    """It is an attribute of that which tensors do not have: what it is used for says nothing of its owner."""
+    """It is an attribute of its owner that tensors do not have: its uses are no evidence for the owner."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -335,10 +335,10 @@ class UnknownValue:
 
 
 LOADED_ITEM = "loaded item"
-"""As the root of an origin: each value of a mapping that was loaded from a file, which `name` tells; the key is not known."""
+"""As the root of an origin: each value of a mapping loaded from a file, which `name` identifies; the key is unknown."""
 NAMED_LIKE_A_TENSOR = "named like a tensor"
-"""As the reason of an unknown value: it is a parameter of such a name, or computed from one. The name is no evidence of its type, but of
-the cost of a computation with it."""
+"""As the reason of an unknown value: it is a parameter of such a name, or computed from one. The name is not evidence of its type, but
+of the cost of a computation with it."""
 RECORDED_AS_A_TENSOR = "a tensor in recorded runs"
 """The same of a parameter that was a tensor in recorded runs."""
 SUGGESTED = frozenset({NAMED_LIKE_A_TENSOR, RECORDED_AS_A_TENSOR})

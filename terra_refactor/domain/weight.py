@@ -1,9 +1,9 @@
-"""How large a value is, and values that are not too large.
+"""The size of values, and its limit.
 
 Computes: the number of parts of a value, each counted as often as it occurs. Needs: nothing. Gives: `weight`, `bounded`.
 
-`x = (x, x)` doubles a value with each line: a hundred lines make one that no comparison of values and no hash comes to the end of, though
-its parts are the same few objects. So what an operation gives is measured, and what is too heavy is unknown.
+`x = (x, x)` doubles a value with each line: after a hundred lines, comparing or hashing it would never end, though its parts are the same
+few objects. So the result of each operation is measured, and one that is too large is unknown.
 """
 
 from __future__ import annotations

@@ -123,7 +123,7 @@ def _parameters(node: cst.FunctionDef) -> list[cst.Param]:
 
 
 def _end_of_parameters(context: FileContext, site: DefinitionSite) -> int | None:
-    """The offset behind the parenthesis that closes the parameters."""
+    """The offset after the parenthesis that closes the parameters."""
     start = context.module.offsets(site.node.name)[1]
     depth = 0
     lines = io.StringIO(context.module.text[start:], newline="").readline

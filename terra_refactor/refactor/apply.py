@@ -1,12 +1,11 @@
-"""Writing a refactored file.
+"""Writes a refactored file.
 
-Computes: the bytes of the new text, in the file's own encoding. Needs: a `FileRefactoring` of a file on disk. Gives:
-the file, replaced as a whole.
+Computes: the bytes of the new text, in the file's own encoding. Needs: a `FileRefactoring` of a file on disk. Gives: the file, replaced
+as a whole.
 
-The new bytes go to a temporary file in the same folder, which then takes the file's place in one step: whoever reads
-the file, and whatever stops the process, sees the old text or the new one, nothing in between. Permission bits and,
-where possible, the owner are kept; a symbolic link stays one, and what it points to is replaced. Ignores: hard links
-(the other names keep the old text).
+The new bytes go to a temporary file in the same folder, which then replaces the file in one step: readers, also after an interrupt, see
+the old text or the new one, nothing in between. Permission bits and, where possible, the owner are kept; a symbolic link stays one, and
+its target is replaced. Ignores: hard links (the other names keep the old text).
 """
 
 from __future__ import annotations
@@ -63,10 +62,10 @@ def is_written(refactoring: FileRefactoring) -> bool:
 
 
 def replace_file(target: str, data: bytes, *, expected_digest: str, shown: str) -> None:
-    """Put `data` in the place of the file `target`, whose content must still have `expected_digest`.
+    """Replaces the file `target` with `data`, whose content must still have `expected_digest`.
 
-    `target` is a real path. Its folder is opened without following a link, and all else happens in that folder: what becomes of the path
-    meanwhile cannot lead elsewhere.
+    `target` is a real path. Its folder is opened without following a link, and everything else happens in that folder, so a
+    concurrent change of the path cannot lead elsewhere.
 
     Raises:
         SourceError: the content changed, a link is in the way, or writing is not permitted.
@@ -78,7 +77,7 @@ def replace_file(target: str, data: bytes, *, expected_digest: str, shown: str) 
         status = os.stat(name, dir_fd=folder, follow_symlinks=False)
         if not os.access(name, os.W_OK, dir_fd=folder):
             raise SourceError(shown, "permission to write it is denied")
-        # the name is known before the file is made, so that an interrupt at any time finds what to remove
+        # the name is known before the file is created, so that it can be removed after an interrupt at any time
         hidden = f".{os.path.basename(target)}.{secrets.token_hex(4)}.tmp"
         temporary = os.path.join(os.path.dirname(target), hidden) if folder is None else hidden
         try:

@@ -1,8 +1,7 @@
-"""Which identifiers a piece of code reads and binds.
+"""The identifiers that a piece of code reads and binds.
 
-Computes: the names that are looked up, and those that are bound, anywhere below a node. Gives: `read_names`,
-`bound_names`, `occurrences`. Ignores: scopes; what a nested function binds counts as bound, which is careful enough for the
-question whether code may move.
+Computes: the names that are read and bound anywhere below a node. Gives: `read_names`, `bound_names`, `occurrences`. Ignores: scopes;
+names that a nested function binds count as bound, which is safe for deciding whether code may move.
 """
 
 # ruff: noqa: N802 - LibCST calls a visitor's methods after its node classes
@@ -26,7 +25,7 @@ def bound_names(node: cst.CSTNode) -> frozenset[str]:
 
 
 def occurrences(node: cst.CSTNode, name: str | None = None) -> tuple[cst.Name, ...]:
-    """The `Name` nodes below a node that stand for a variable, in source order; only those of that name if it is given."""
+    """The `Name` nodes below a node that are variables, in source order; only those of that name if it is given."""
     collector = _Names()
     collector.walk(node)
     return tuple(found for found in collector.found if name is None or found.value == name)
@@ -105,7 +104,7 @@ class _Targets(Walker):
 
 
 class _Bound(_Targets):
-    """Adds what is bound without an assignment."""
+    """Adds names that are bound without an assignment."""
 
     def visit_AugAssign(self, node: cst.AugAssign) -> None:
         self._target(node.target)

@@ -1,12 +1,10 @@
-"""How TensorFlow is reached in a module, and where an import goes that is missing.
+"""The expression for TensorFlow in a module, and the place of a missing import.
 
-Computes: the expression that stands for TensorFlow (or for another library name) at a definition. Needs:
-`ModuleNames`, the definition's site. Gives: `Reached`, `Missing` (with the import that has to be added) or
-`Unreachable` with a reason; and the edit that adds imports.
+Computes: the expression for TensorFlow (or for another library name) at a definition. Needs: `ModuleNames`, the definition's site. Gives:
+`Reached`, `Missing` (with the import that has to be added) or `Unreachable` with a reason; and the edit that adds imports.
 
-An import is used only if it has certainly run, and is the only thing that its name can mean there. Where the module
-has none, one is added, unless the module takes care not to import TensorFlow always (in a `try`, under an `if`,
-inside functions): then nothing may change that.
+An import is used only if it has certainly run, and its name has no other meaning there. If the module has none, one is added, unless the
+module imports TensorFlow conditionally on purpose (in a `try`, under an `if`, inside functions), which must not change.
 """
 
 from __future__ import annotations
@@ -28,14 +26,14 @@ RUNTIME = "terra_refactor.runtime"
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """`expression` stands for the wanted name."""
+    """`expression` denotes the wanted name."""
 
     expression: str
 
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """`expression` stands for the wanted name once `statement` is among the module's imports."""
+    """`expression` denotes the wanted name once `statement` is among the module's imports."""
 
     expression: str
     statement: str
@@ -43,7 +41,7 @@ class Missing:
 
 @dataclass(frozen=True, slots=True)
 class Unreachable:
-    """The name cannot be had here without changing what the module does; `reason` says why."""
+    """The name is not available here without changing the behaviour of the module; `reason` says why."""
 
     reason: str
 
@@ -70,7 +68,7 @@ def reach_tensorflow(names: ModuleNames, site: Standpoint) -> Reach:
     for name in _preferred(names, _TENSORFLOW, ("tf", "tensorflow")):
         if _reliable(names, name, site) == _TENSORFLOW:
             return Reached(name)
-    # what the module calls `tf` itself, and gets from a star import above, is what its decorators are written with, too
+    # decorators of the module use its own name `tf`, and names from a star import above, too
     if names.comes_from_star("tf") and names.star_line is not None and names.star_line < site.line:
         return Reached("tf")
     conditional = _conditional_import(names)

@@ -43,7 +43,7 @@ class DefinitionSite:
     indent: str
     """The white space before `def`, without form feeds."""
     placeable: bool
-    """Whether a line can be inserted before `def`: nothing but white space stands before it on its line."""
+    """Whether a line can be inserted before `def`: only white space precedes it on its line."""
     decorators: tuple[DecoratorSite, ...]
     enclosing: tuple[CstScope, ...]
     """The scopes around the definition, outermost (the module) first."""

@@ -1,9 +1,8 @@
-"""The meaning of a module's names, as far as imports decide it.
+"""The meaning of a module's names, as far as imports determine it.
 
-Computes: for each scope of a module the bindings of its names. Needs: the LibCST tree and the line of each node that
-binds. Gives: `ModuleNames`, which resolves the dotted name of a decorator to a qualified name such as
-`tensorflow.function`, in the scope in which it is evaluated. Ignores: what assignments give a name (such a name
-resolves to nothing) and what a star import brings.
+Computes: for each scope of a module the bindings of its names. Needs: the LibCST tree and the line of each node that binds. Gives:
+`ModuleNames`, which resolves the dotted name of a decorator to a qualified name such as `tensorflow.function`, in the scope in which it
+is evaluated. Ignores: assignments (an assigned name resolves to nothing) and star imports.
 """
 
 # ruff: noqa: N802 - LibCST calls a visitor's methods after its node classes
@@ -27,7 +26,7 @@ class BindingKind(Enum):
     IMPORT = "import"
     """An import that has run whenever code after it runs."""
     CONDITIONAL_IMPORT = "conditional import"
-    """An import under a condition, or in a `try` that goes on without it."""
+    """An import under a condition, or in a `try` that continues without it."""
     TYPING_IMPORT = "typing import"
     """An import for the type checker only."""
     OTHER = "other"
@@ -35,8 +34,7 @@ class BindingKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """One place that binds a name. `target` is the qualified name of what is imported, None for every other kind of
-    binding."""
+    """One place that binds a name. `target` is the qualified name of an import, None for every other kind of binding."""
 
     kind: BindingKind
     line: int

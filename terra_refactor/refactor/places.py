@@ -1,7 +1,7 @@
-"""An expression or statement of a module by its place, with what is around it.
+"""An expression or statement of a module by its place, with its ancestors.
 
-Computes: the node that fills a span exactly, and its ancestors. Needs: the tree, the text, and a `Span` that the
-analysis gave. Gives: `NodePlace`, or None where nothing fills the span (the text is another one than was analysed).
+Computes: the node that fills a span exactly, and its ancestors. Needs: the tree, the text, and a `Span` from the analysis. Gives:
+`NodePlace`, or None if no node fills the span (the text differs from the analysed one).
 Ignores: parentheses around an expression, which neither the analysis nor LibCST counts as a part of it.
 """
 

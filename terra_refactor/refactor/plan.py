@@ -38,7 +38,7 @@ _IN_ORDER = (Level.SAFE, Level.SPECULATIVE, Level.COEXEC)
 
 
 def allows(level: Level, needed: Level) -> bool:
-    """Whether `fix` at `level` may do what needs `needed`."""
+    """Whether `fix` at `level` may make changes that need `needed`."""
     return _IN_ORDER.index(needed) <= _IN_ORDER.index(level)
 
 

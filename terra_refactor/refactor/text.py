@@ -1,7 +1,6 @@
 """One module's text and tree, with the offsets of its nodes and lines.
 
-Computes: nothing new; puts what `syntax` knows in the form that edits need. Needs: a `Source` that parses. Gives:
-`ModuleText`.
+Computes: nothing; provides the data of `syntax` in the form that edits need. Needs: a `Source` that parses. Gives: `ModuleText`.
 """
 
 from __future__ import annotations

@@ -95,7 +95,7 @@ def _axes(view: ContextView, call: Call, name: str, rank: int) -> tuple[int, ...
 
 
 def _summed_examples(view: ContextView, call: Call, name: str) -> Iterator[LocalHazard]:
-    """A loss of each element, summed over the examples, of which the mean is taken: the mean of what should be summed."""
+    """A per-element loss that is summed over the examples, then averaged: the mean over an axis that should be summed."""
     data = view.library_argument(call, name, "input_tensor", "x")
     shape = None if data is None else _shape(view, data)
     if data is None or shape is None or len(shape) != _MATRIX or _axes(view, call, name, _MATRIX) != (0,):
@@ -218,7 +218,7 @@ def _only(view: ContextView, number: OpId | None) -> ValueSource | None:
 
 
 def _divided_product(view: ContextView, op: OpId, left: OpId, right: OpId) -> Iterator[LocalHazard]:
-    """A product of a tensor with its own transpose, divided by the size of an axis that is not the one that it adds along."""
+    """A product of a tensor with its own transpose, divided by the size of an axis that is not the contracted one."""
     product = _only(view, left)
     found = None if product is None else _squared(product)
     if product is None or found is None:
@@ -253,7 +253,7 @@ def _squared(product: ValueSource) -> tuple[Dim, Dim] | None:
 
 
 def _root(view: ContextView, number: OpId) -> object:
-    """What two reads of one variable have in common."""
+    """The common part of two reads of one variable."""
     fact = view.made(number)
     if isinstance(fact, NameRead) and fact.is_local:
         return fact.name, tuple(write.op for write in view.code.given_to(fact))
@@ -299,7 +299,7 @@ def _measured(view: ContextView, owner: OpId) -> tuple[Dim, ...] | None:
 
 
 def _misplaced_mask(view: ContextView, op: OpId, mask: OpId, data: OpId) -> Iterator[LocalHazard]:
-    """A mask of ids that is multiplied with what is looked up for the same ids, without an axis for what is looked up."""
+    """A mask of ids that is multiplied with the embeddings of the same ids, without an axis for the embeddings."""
     a, b = _shape(view, mask), _shape(view, data)
     if a is None or b is None or len(a) < _MATRIX or len(b) != len(a) + 1 or a[-1] == 1:
         return

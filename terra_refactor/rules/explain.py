@@ -32,7 +32,8 @@ def kind_in_words(rule: Rule) -> str:
 
 
 def explain(rule_id: str) -> str:
-    """The page of a rule as Markdown: its summary, what happens at run time, what to do, and sample programs.
+    """The page of a rule as Markdown: summary, behaviour at run time, remedy, and sample programs. `rule_id` may be an id in any case
+    (`tr101`) or a name (`host-print-or-log`).
 
     `rule_id` may be an id in any case (`tr101`) or a name (`host-print-or-log`).
 

@@ -1,8 +1,8 @@
-"""Calls of unknown objects that get no tensor, in training steps: as a rule they give the next batch, or a number of the schedule.
+"""Calls of unknown objects without tensor arguments, in training steps: usually they return the next batch, or a number of the schedule.
 
-Computes: which calls before the tape give something that the step uses, and nothing that a trace could make symbolic. Needs: a
-`ContextView`. Gives: `host_sources`, `is_host_source`, `is_unknown_call`. Ignores: what a tape records, since a loss
-may get nothing and read variables; functions of unknown modules, which rather compute than keep; calls whose result nothing uses.
+Computes: the calls before the tape whose result the step uses, and that no trace could make symbolic. Needs: a `ContextView`. Gives:
+`host_sources`, `is_host_source`, `is_unknown_call`. Ignores: what a tape records, since a loss may get nothing and read variables;
+functions of unknown modules, which usually have no state; calls with an unused result.
 
     def learn(self):
         states, rewards = self.memory.sample(64)       # a graph would train with the first batch for ever
@@ -43,7 +43,7 @@ def is_host_source(view: ContextView, fact: Call) -> bool:
 
 
 def is_unknown_call(view: ContextView, number: OpId) -> bool:
-    """Whether nothing is known of what a call calls: no function of the program, nor of a library that anything is known of."""
+    """Whether the callee is unknown: neither a function of the program nor a modelled library function."""
     found = view.calls.get(number)
     if found is None or found.callees:
         return False
@@ -93,7 +93,7 @@ def _is_python(value: Value) -> bool:
 
 
 def _trains(view: ContextView, depth: int) -> bool:
-    """Whether the function computes gradients, itself or through what it calls."""
+    """Whether the function computes gradients, itself or in its callees."""
     if any(True for _ in view.calls_with(Trait.COMPUTES_GRADIENT)):
         return True
     if depth >= _MAX_DEPTH:

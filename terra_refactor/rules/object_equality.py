@@ -1,7 +1,7 @@
 """Attributes that `==` ignores when it compares objects of a class.
 
 Computes: attributes that an equal object may have with another value. Needs: the code of the class. Gives: `ignored_attributes`,
-`is_number_class`, `is_enumeration`. Ignores: what base classes compare.
+`is_number_class`, `is_enumeration`. Ignores: comparisons in base classes.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Arguments of training steps of which nothing tells what they are: as a rule arrays of a buffer or a loader, often of float64.
+"""Arguments of training steps of unknown type: usually arrays of a buffer or a loader, often float64.
 
-Computes: where an operator has such an argument meet a tensor. Eagerly an array is converted to what the tensor is, as any number is; a
-traced function gets it as a tensor of its own dtype. Needs: a `ContextView`. Gives: `OpenMeeting`, `open_meetings`. Ignores: what loops
-over unknown data bring, usually batches of tensors; functions without known callers; those that no tape records.
+Computes: the operators that combine such an argument with a tensor. Eagerly an array is converted to the tensor's dtype, like any number;
+a traced function gets it as a tensor of its own dtype. Needs: a `ContextView`. Gives: `OpenMeeting`, `open_meetings`. Ignores: elements
+of loops over unknown data, usually batches of tensors; functions without known callers; those that no tape records.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ class OpenMeeting:
     Attributes:
         fact: the operator.
         parameter: the argument's.
-        dtypes: of the tensor on the other side; empty where that is what an unknown network gives.
-        network: how that network is written.
+        dtypes: of the tensor on the other side; empty if that is the output of an unknown network. network: the expression of that
+        network.
     """
 
     fact: Operation
@@ -61,7 +61,7 @@ def open_meetings(view: ContextView, symbols: frozenset[str]) -> Iterator[OpenMe
 
 
 def _open_parameters(view: ContextView) -> frozenset[str]:
-    """The parameters that calls bring values for of which nothing is known but that host code makes them."""
+    """The parameters for which calls pass values of which only is known that host code computes them."""
     facts = view.facts.functions.get(view.function.id)
     if facts is None:
         return frozenset()
@@ -76,7 +76,7 @@ def _open_parameters(view: ContextView) -> frozenset[str]:
 
 
 def _is_of_host(view: ContextView, name: str, seen: set[tuple[FunctionId, str]]) -> bool:
-    """Whether some call brings what a buffer or a loader gives, or what an array's own method or index makes."""
+    """Whether some call passes the result of a buffer or a loader, or of an array's own method or index."""
     if (view.function.id, name) in seen:
         return False
     seen.add((view.function.id, name))
@@ -136,7 +136,7 @@ def _is_array(value: Value) -> bool:
 
 
 def _is_open(value: Value) -> bool:
-    """Whether nothing is known of a value but how it is used."""
+    """Whether the value is unknown except for its uses."""
     match value:
         case TensorValue(type=type_, kind=TensorKind.TENSOR | TensorKind.NDARRAY):
             return type_.dtype is None
@@ -165,7 +165,7 @@ _MAX_DEPTH = 4
 
 
 def _network(view: ContextView, number: OpId, depth: int) -> Call | None:
-    """The call under a tape, of a network or what is unknown, whose result a value is, or is computed from by operators."""
+    """The call under a tape, of a network or an unknown function, whose result is the value, or an input of it through operators."""
     made: Fact | None = view.origin(number)
     match made:
         case Call(op=op) as call:

@@ -1,4 +1,6 @@
-"""All rules, and what they find.
+"""All rules, and their findings.
+
+Computes: the places that each rule's check finds in each context. Needs: the facts. Gives: `all_rules`, `families`, `local_hazards`.
 
 Computes: the places that each rule's check finds in each context. Needs: the facts. Gives: `all_rules`, `families`, `local_hazards`.
 """
@@ -72,7 +74,7 @@ def rules_by_failure() -> Mapping[ErrorKind, Rule]:
 
 @cache
 def rules_by_retrace() -> Mapping[str, Rule]:
-    """By what differed between traces, the rule that speaks of it."""
+    """By the difference between traces, the rule that reports it."""
     return {cause: rule for rule in all_rules().values() if rule.retraces for cause in rule.retraces.causes}
 
 

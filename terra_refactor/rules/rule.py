@@ -48,7 +48,7 @@ class Family(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Retraces:
-    """The reasons for traces, as a record of a run tells them, that a rule speaks of, and what helps against them."""
+    """The reasons for traces, as in a record of a run, that a rule reports, with the remedy."""
 
     causes: tuple[str, ...]
     advice: str
@@ -112,7 +112,7 @@ class CureHint:
 
 @dataclass(frozen=True, slots=True)
 class RelatedPlace:
-    """Another place that a finding speaks of: a call on the way to it, the origin of a shape."""
+    """Another place of a finding: a call on the path to it, the origin of a shape."""
 
     path: str
     span: Span
@@ -138,7 +138,7 @@ class Finding:
     function: str = ""
     """Qualified name of the function that it is in or about; empty for a module's own code."""
     fix: tuple[Edit, ...] = ()
-    """Edits of this file that remove what is found, where they do not follow from a decision."""
+    """Edits of this file that remove the finding, if they do not follow from a decision."""
     release: Behaviour | None = None
     """Since which release of a library it is so, as far as that is known; None if it is so in every release."""
 
@@ -153,7 +153,7 @@ class LocalHazard:
     """It is a hazard only if this sentence is wrong (`` `x` is no tensor ``); None if it certainly is one."""
     cure: CureHint | None = None
     parameter: str | None = None
-    """It is one only where this parameter is an argument of the graph itself: what is made during the trace stays what it is."""
+    """It is one only if this parameter is an argument of the graph itself: a value created during the trace does not change."""
     boundary: bool = False
     """It is one only where this very function is traced, not where a graph calls it."""
     tensor: OpId | None = None
@@ -214,7 +214,7 @@ class Rule:
     cure_of_effect: EffectCure | None = None
     """The cure of an effect that happens at an operation."""
     inherited: bool = True
-    """Whether a caller has the hazard, too. False for what only matters at the boundary of the graph, such as what is returned."""
+    """Whether a caller has the hazard, too. False for hazards at the boundary of the graph, such as the kind of a result."""
     wrong_in_graph: bool | None = None
     """Whether a graph that has it is wrong; others only cost or surprise. None: as its family says."""
     since: Behaviour | None = None
@@ -230,7 +230,7 @@ class Rule:
     speaks_of_sizes: bool = False
     """Whether it is about a size that a graph does not know: it does not because of all that the tensor was made from."""
     compares_structures: bool = False
-    """Whether it is about what a variable is on both sides of a branch, or before and after an iteration."""
+    """Whether it is about the value of a variable on both sides of a branch, or before and after an iteration."""
     counts_if_used: bool = False
     """Whether it counts only if the operation's result is used."""
     only_decides: bool = False
@@ -238,7 +238,7 @@ class Rule:
     keeps_tensor: bool = False
     """Whether it is about a tensor that outlives the trace."""
     effect_message: str = "`{done}` runs only while a graph is traced, not on every call"
-    """Its message about an effect: `done` is how that is written, `changed` what it changes there, `target` whose that is."""
+    """Its message about an effect: `done` is its source, `changed` the changed place there, `target` the owner of that."""
     effect_messages: Mapping[EffectKind, str] = field(default_factory=dict, hash=False)
     """Its message about particular kinds of effects."""
     failure: ErrorKind | None = None
@@ -252,7 +252,7 @@ class Rule:
 
     @property
     def raises(self) -> bool:
-        """Whether what it finds ends the program where it runs."""
+        """Whether the reported code ends the program when it runs."""
         return self.family in (Family.GRAPH_FAILURES, Family.SHAPES, Family.MISUSE) and not self.silent
 
     @property

@@ -28,7 +28,7 @@ from terra_refactor.tf_model.registry import is_keras_object
 _STRUCTURES: Final = frozenset(
     {"ExtensionType", "BatchableExtensionType", "NamedTuple", "TypedDict", "CompositeTensor", "tuple", "list", "dict"}
 )
-"""Bases whose instances TensorFlow takes apart, or that are no objects to it."""
+"""Bases whose instances TensorFlow flattens, or that are not objects to it."""
 _TAKEN_APART: Final = frozenset({"__tf_flatten__", "__tf_tensor__", "__array__", "__tensor__"})
 
 

@@ -56,7 +56,7 @@ def sources_of(view: ContextView, number: OpId, *, within: bool = False) -> tupl
 
 
 def _behind(view: ContextView, number: OpId, *, within: bool) -> list[tuple[ContextView, OpId]] | None:
-    """What a result is, in this function or another one; None for what an operation computes."""
+    """The origin of a result, in this function or another one; None if an operation computes it."""
     match view.made(number):
         case NameRead(is_local=True) as read:
             written = [(view, write.value) for write in view.code.given_to(read)]
@@ -93,7 +93,8 @@ def _given_by_callers(view: ContextView, name: str) -> list[tuple[ContextView, O
 
 
 def users_of(view: ContextView, number: OpId) -> Iterator[tuple[ContextView, OpId]]:
-    """The functions that have the result of an operation, each with what gives it there: this one, and callers that get it."""
+    """The functions that have the result of an operation, each with the operation that produces it there: this one, and callers that
+    get it."""
     yield view, number
     if any(is_given_by(view, value, number) for _, value in view.returns()):
         for caller, place in view.calls_of_function():

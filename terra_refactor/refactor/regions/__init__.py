@@ -1,1 +1,1 @@
-"""Extract Function: hot code that is no function of its own becomes one."""
+"""Extract Function: turns hot statements into a function."""

@@ -30,7 +30,7 @@ Path: TypeAlias = tuple[tuple[Statements, int], ...]
 
 @dataclass(eq=False)
 class RegionScope:
-    """A module or function in which candidates are, and where it stands."""
+    """A module or function that contains candidates, and its place."""
 
     node: AstScope
     qualname: str
@@ -116,13 +116,12 @@ class Candidate:
     """A run of statements of one block that could become a function.
 
     Attributes:
-        scope: where it stands.
+        scope: the enclosing module or function.
         path: to the tape's block, from the scope's own block.
         level: which block of the path the run is in.
         start, end: the run, as places in that block.
         stays: the statements, by identity, that must stay outside.
-        deferred: those of them that move behind the run.
-        dropped: the `del` statements of the run: what its function binds ends with it.
+        deferred: those of them that move after the run. dropped: the `del` statements of the run: variables of its function end with it.
     """
 
     scope: RegionScope
@@ -141,7 +140,7 @@ class Candidate:
 
     @property
     def statements(self) -> Statements:
-        """The run, without what moves behind it."""
+        """The run, without the statements that move after it."""
         outside = self.deferred | self.dropped
         left = [statement for statement in self.block[self.start : self.end] if id(statement) not in outside]
         return [self.tape_without(self.deferred) if statement is self.anchor else statement for statement in left]
@@ -183,7 +182,7 @@ class Candidate:
         return found if len(found) < len(body) else ()
 
     def may_be_deferred(self, statement: ast.stmt, before: Statements, behind: Statements) -> bool:
-        """Whether a statement may run after those behind it."""
+        """Whether a statement may run after those that follow it."""
         given = frozenset[str]().union(
             *(_targets_of(block[at]) for block, at in self.path[: self.level] if isinstance(block[at], ast.For))
         )
@@ -214,7 +213,7 @@ class Candidate:
 
     @property
     def core(self) -> Statements:
-        """The tape's block and what follows up to the last use of the tape, or update of variables, in the block of the run."""
+        """The tape's block and the statements up to the last use of the tape, or update of variables, in the block of the run."""
         block, at = self.path[self.level]
         return block[at : _core_end(block, at)]
 
@@ -373,7 +372,8 @@ def _deletes_names(statement: ast.stmt) -> bool:
 
 
 def _last_deletion(block: Statements, start: int, end: int) -> int:
-    """The place after the last `del` behind a run that deletes what the run binds; 0 if there is none that may be left out.
+    """The place after the last `del` behind a run that deletes names which the run binds; 0 if none may be left out. The statements
+    between move after the run unchanged, so they must neither leave the block nor be a step of their own.
 
     The statements between move behind the run unchanged, so they must neither leave the block nor be a step of their own.
     """
@@ -390,7 +390,7 @@ def _last_deletion(block: Statements, start: int, end: int) -> int:
 
 
 def _core_end(block: Statements, at: int) -> int:
-    """The place after the last statement that uses the tapes of `block[at]`, or updates variables with what comes from them."""
+    """The place after the last statement that uses the tapes of `block[at]`, or updates variables with their gradients."""
     given = set(usage_of([block[at]]).binds)
     tapes = tapes_of([block[at]])
     end = at + 1
@@ -426,7 +426,7 @@ UPDATES: Final = frozenset({"apply_gradients", "apply", "minimize", "assign", "a
 
 
 def with_variables(block: Statements) -> frozenset[str]:
-    """The names of what some statements use as networks or optimizers: of each object the first use in a graph makes variables."""
+    """The names that some statements use as networks or optimizers: the first use of each in a graph creates variables."""
     return frozenset(
         node.value.id
         for statement in block
@@ -453,7 +453,7 @@ def variables_among(block: Statements) -> frozenset[str]:
     """The names that some statements bind to variables of models, or to lists of them: `weights = model.trainable_variables`."""
     names: set[str] = set()
     nodes = [node for statement in block for node in ast.walk(statement)]
-    for _ in range(2):  # a name may be bound to what is bound further down, in the iteration before
+    for _ in range(2):  # a name may be bound by a later assignment, in the iteration before
         for node in nodes:
             match node:
                 case (
@@ -600,7 +600,8 @@ def _computes(statement: ast.stmt) -> bool:
 
 
 def _begins_sum(statement: ast.stmt, behind: Statements) -> bool:
-    """Whether a number or an empty list is bound that the statements behind it begin with: outside, it would be an argument.
+    """Whether a number or an empty list is bound that the following statements start from: outside, it would be an argument. `loss =
+    0`, to which they add; `outputs = []`, to which they append.
 
     `loss = 0`, which they add to; `outputs = []`, which they append to.
     """

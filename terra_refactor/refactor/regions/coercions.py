@@ -1,9 +1,8 @@
 """Arguments of unknown type that the call of an extracted function converts, as eager operators do inside of the run.
 
-Computes: whether each use of a name leaves no doubt that it may have the dtype of what it meets: it is an operand there, a
-network or a loss gets it, which convert it themselves, or a function of the module that does nothing else with it. Needs: statements and
-what the text of their module shows. Gives: `Coerced`, `coerced`, `modules_of`. Ignores: which dtype; the decision about the function
-says it.
+Computes: whether every use of a name allows to give it the dtype of the other operand: it is an operand, an argument of a network or a
+loss, which convert it themselves, or of a function of the module that does nothing else with it. Needs: statements and the text of their
+module. Gives: `Coerced`, `coerced`, `modules_of`. Ignores: the dtype, which the decision about the function determines.
 
     target = reward + gamma * value            ->    train_step(states, np.asarray(reward, "float32"))
 """
@@ -117,7 +116,7 @@ _MEETS: Final = Coerced(frozenset(), meets=True)
 def _argument(
     node: ast.expr, call: ast.Call, bound: frozenset[str], host: HostCode, libraries: frozenset[str], depth: int
 ) -> Coerced | None:
-    """What a call does with an argument."""
+    """The use of an argument by a call."""
     found = host.called(call)
     if found is not None:
         function, given = found
@@ -137,13 +136,13 @@ def _argument(
     if not path or (path[0] not in libraries and len(path) == 1 and hasattr(builtins, path[0])):
         return None
     if path[0] in libraries:
-        # of TensorFlow's functions those that take what there is and give it a dtype; Keras's losses cast the labels to the scores
+        # the functions of TensorFlow that accept any value and give it a dtype; Keras's losses cast the labels to the scores
         return _USED if path[-1] == "cast" or "losses" in path[:-1] or path[0] == "losses" else None
     return _USED
 
 
 def _path(node: ast.expr) -> Iterator[str]:
-    """The names of `a.b.c`, and of what a call of such gives, which is called; nothing of anything else."""
+    """The names of `a.b.c`, and of a call's function; nothing for other expressions."""
     match node:
         case ast.Name(id=name):
             yield name
@@ -157,7 +156,7 @@ def _path(node: ast.expr) -> Iterator[str]:
 
 
 def _is_computed(node: ast.expr, bound: frozenset[str]) -> bool:
-    """Whether it is what the run computes, or a call gives, or arithmetic with that."""
+    """Whether the run computes it, or it is the result of a call, or arithmetic with that."""
     match node:
         case ast.Name(id=name):
             return name in bound

@@ -104,6 +104,7 @@ def number_as_operand(
 
 def number_as_tensor(tree: ast.Module, statements: Statements, name: str, returned: frozenset[str]) -> bool:
     """Whether each use of a Python float is the first argument of a function of TensorFlow that converts it to a float32 tensor.
+    Another tensor argument, or a dtype, would determine the result's dtype instead.
 
     Another tensor beside it, or a dtype, would decide what it becomes.
     """
@@ -204,7 +205,8 @@ def _is_negation(parent: ast.AST) -> bool:
 
 
 def _has_result(node: ast.AST, bound: frozenset[str]) -> bool:
-    """Whether an expression has an operand that the run computes: what a call gives that is no Python number's, or a name made of such."""
+    """Whether an expression has an operand that the run computes: the result of a call that does not return a Python number, or a name
+    bound to one."""
     return any(
         (isinstance(each, ast.Call) and not (isinstance(each.func, ast.Name) and each.func.id in _PYTHON))
         or (isinstance(each, ast.Name) and each.id in bound)
@@ -213,7 +215,7 @@ def _has_result(node: ast.AST, bound: frozenset[str]) -> bool:
 
 
 def results_of(statements: Statements, tensors: frozenset[str]) -> frozenset[str]:
-    """Some tensors, and the names that the run binds to what it computes; a sum of Python numbers is none."""
+    """Some tensors, and the names that the run binds to computed values; a sum of Python numbers is none."""
     assigned = [node for each in statements for node in ast.walk(each) if isinstance(node, ast.Assign)]
     found = tensors
     while True:
@@ -244,7 +246,8 @@ def _expression(node: ast.expr, parents: dict[ast.AST, ast.AST]) -> ast.expr:
 
 
 def meets_result(node: ast.expr, parents: Mapping[ast.AST, ast.AST], bound: frozenset[str]) -> bool:
-    """Whether an operand meets what the run computes: a call's result, or what is made of one. Products of others may come first.
+    """Whether the other operand is computed by the run: a call's result, or an expression of one. Products of others may come first. A
+    product of rounded factors is as exact as the rounded product; a difference need not be.
 
     A product of rounded factors is as exact as the rounded product; a difference need not be.
     """

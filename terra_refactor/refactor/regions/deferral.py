@@ -1,8 +1,7 @@
-"""Statements between a tape and the update of variables that may as well run after the update.
+"""Statements between a tape and the update of variables that may run after the update instead.
 
-Computes: whether a statement only shows or keeps results, or gives them to a metric. Needs: a statement, those before and behind it, and
-what the text of its module shows of lists, numbers and functions (`host_code.py`). Gives: `may_be_deferred`, `metrics_of`. Ignores: whether
-it has to move.
+Computes: whether a statement only shows or stores results, or passes them to a metric. Needs: a statement, those before and after it, and
+the lists, numbers and functions of its module (`host_code.py`). Gives: `may_be_deferred`, `metrics_of`. Ignores: whether it has to move.
 """
 
 from __future__ import annotations
@@ -24,18 +23,18 @@ def may_be_deferred(
     given: frozenset[str] = frozenset(),
     host: HostCode = NO_HOST_CODE,
 ) -> bool:
-    """Whether a statement may run after those behind it: it shows or keeps numbers of this iteration, which nothing changes.
+    """Whether a statement may run after those that follow it: it shows or stores numbers of this iteration, which nothing changes.
 
     It reads results of the statements `before`, which are tensors, and names that `numbers` has; no variables, which the update changes.
     Its calls print, write summaries, or convert a result of the statements `before`; tensors do not change, so they show the same later.
     It may add to a list that the others do not use, and call a function that does nothing else. A metric of `metrics` may get
-    results, and what loops around bind (`given`).
+    results, and variables that enclosing loops bind (`given`).
     """
     usage, others = usage_of([statement]), usage_of(behind)
     if (usage.binds.keys() | usage.needs.keys()) & others.binds.keys() or usage.binds.keys() & others.needs.keys():
         return False
     results = _results(before)
-    # of the parts of what a call gives one may be a variable, but not the one that is differentiated
+    # an item of a call's result may be a variable, but not the one that is differentiated
     parts = _unpacked(before, frozenset()) & _differentiated([*before, *behind])
     if _is_metric_update(
         statement, metrics - others.needs.keys(), results | given | _unpacked(before, results | given)
@@ -55,7 +54,7 @@ def _only_shows(
     host: HostCode,
     depth: int = 0,
 ) -> bool:
-    """Whether a statement shows or keeps some results and numbers, and nothing `behind` it could tell when."""
+    """Whether a statement shows or stores some results and numbers, and no statement `behind` it depends on its time."""
     usage, others = usage_of([statement]), usage_of(behind)
     allowed: set[int] = set()
     for node in ast.walk(statement):
@@ -118,7 +117,7 @@ def _only_shows(
 def _is_own_list(
     node: ast.expr, numbers: frozenset[str], behind: Statements, host: HostCode, needed: KeysView[str]
 ) -> bool:
-    """Whether it is a list of the method's object, or an element of a container, which nothing `behind` uses: `self.losses`,
+    """Whether it is a list of the method's object, or an element of a container, which no statement `behind` uses: `self.losses`,
     `history["loss"]`."""
     match node:
         case ast.Subscript(value=value, slice=ast.Constant() | ast.Name() as key):
@@ -144,7 +143,7 @@ def _opens_writer(item: ast.withitem) -> bool:
 def _calls_what_shows(
     call: ast.Call, results: frozenset[str], numbers: frozenset[str], behind: Statements, host: HostCode, depth: int
 ) -> bool:
-    """Whether it calls a function of the module, or method of the same object, whose body only shows what it is given."""
+    """Whether it calls a function of the module, or method of the same object, whose body only shows its arguments."""
     found = host.called(call)
     if found is None or any(not isinstance(each.value, ast.Constant | ast.Name) for each in call.keywords):
         return False
@@ -195,7 +194,8 @@ _SHOWS: Final = frozenset({"print", "float", "int", "str", "round", "repr", "for
 
 
 def _results(block: Statements) -> set[str]:
-    """The names that some statements bind to what operations or calls give: no other names of what is there already.
+    """The names that some statements bind to results of operations or calls: not other names of existing objects. A function without
+    arguments may return part of its object, such as a variable.
 
     A function without arguments may give what its object has, such as a variable.
     """
@@ -229,7 +229,7 @@ def _nodes(block: Statements) -> list[ast.AST]:
 
 
 def _unpacked(block: Statements, known: set[str] | frozenset[str]) -> set[str]:
-    """The names that some statements bind to parts of what a call gives, or of what has a known name: `images, labels = batch`."""
+    """The names that some statements bind to parts of a call's result, or of the value of a known name: `images, labels = batch`."""
     found: set[str] = set()
     for node in _nodes(block):
         match node:

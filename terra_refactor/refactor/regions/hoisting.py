@@ -1,8 +1,8 @@
-"""Host expressions of a run that the call of its function evaluates, and gives as arguments.
+"""Host expressions of a run that the call of its function evaluates, and passes as arguments.
 
-Computes: which reads of attributes, and which calls that give another value each time, may come before the run instead of in it.
-Needs: a candidate, a line and what is said about it. Gives: `Hoisted`, `attribute_behind`, `attributes_of`, `call_behind`,
-`made_of_arrays`, `with_arguments`.
+Computes: the reads of attributes, and the calls with a new value each time, that may come before the run instead of in it. Needs: a
+candidate, a line and its hazard.
+Gives: `Hoisted`, `attribute_behind`, `attributes_of`, `call_behind`, `made_of_arrays`, `with_arguments`.
 Ignores: whether a graph keeps the meaning with the argument; the function that gets it is judged again.
 
     with tf.GradientTape() as tape:                        def train_step(self, x, action, noise):
@@ -11,9 +11,9 @@ Ignores: whether a graph keeps the meaning with the argument; the function that 
 
                                                            self.train_step(x, self.action, np.random.normal(size=n))
 
-A graph keeps the value that `self.action` had when it was traced; as an argument it is that of each call. Nothing in the run may change
-what is read: no statement of it writes an attribute of that name, or binds a name that the expression needs. A callee might;
-then the function writes Python state, and is no graph at all. Calls that draw numbers stay in their order, since they are arguments in it.
+A graph keeps the value that `self.action` had when it was traced; as an argument it has the value of each call. Nothing in the run may
+change the read value: no statement of it writes an attribute of that name, or binds a name that the expression needs. A callee might;
+then the function writes Python state, and is not converted. Calls that draw numbers stay in their order, since they are arguments in it.
 
 NumPy expressions of the run's array arguments need arrays: `np.sqrt(rate) * x`, `table[rows]`, `tf.constant(x)`. If they use nothing
 else, they are evaluated before the run, so that NumPy still computes them.
@@ -52,8 +52,7 @@ class Hoisted:
 
     Attributes:
         name: of the parameter.
-        text: what the call gives for it.
-        nodes: the places of the run where the parameter stands now.
+        text: the argument in the call. nodes: the places of the run that the parameter replaces.
     """
 
     name: str
@@ -114,7 +113,7 @@ def call_behind(candidate: Candidate, line: int, message: str, others: Sequence[
         while whole is not None:
             outer = whole
             inner += [each for part in (*whole.args, *whole.keywords) for each in ast.walk(part)]
-            whole = around.get(id(whole))  # a method of what it gives: `.astype(...)`
+            whole = around.get(id(whole))  # a method of its result: `.astype(...)`
         names = {each.id for each in inner if isinstance(each, ast.Name)}
         attributes = {each.attr for each in inner if isinstance(each, ast.Attribute)}
         if (
@@ -233,7 +232,7 @@ _OF_ARRAYS: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class _Host:
-    """What expressions of host code may be made of.
+    """The permitted parts of host expressions.
 
     Attributes:
         names: arrays, and other arguments of the run that it does not change.
@@ -315,7 +314,7 @@ def _changed_in_place(statements: Statements) -> frozenset[str]:
 
 
 def _parents(statements: Statements) -> dict[int, ast.AST]:
-    """By identity, what holds each node."""
+    """By identity, the parent of each node."""
     return {
         id(child): node
         for statement in statements
@@ -333,7 +332,7 @@ def with_arguments(statements: Statements, hoisted: Sequence[Hoisted]) -> Statem
     found: list[ast.stmt] = []
     for statement in statements:
         if any(id(node) in names for node in ast.walk(statement)):
-            # a copy knows the nodes that it is made of by what they are
+            # a copy identifies its nodes by the original ones
             places = {id(node) for node in ast.walk(statement)} & names.keys()
             memo: dict[int, object] = {
                 place: ast.copy_location(ast.Name(names[place], ast.Load()), node)
@@ -399,7 +398,7 @@ def _on_one_line(node: ast.expr) -> bool:
 
 
 def _free_name(candidate: Candidate, base: str, others: Sequence[Hoisted]) -> str:
-    """A name that means nothing yet where the run stands, nor in its module."""
+    """A name that is unused where the run is, and in its module."""
     used = {each.name for each in others} | candidate.scope.flow.names | usage_of(candidate.statements).needs.keys()
     for outer in (*candidate.scope.outer, candidate.scope.node):
         used |= usage_of(outer.body).binds.keys()

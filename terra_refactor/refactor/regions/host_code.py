@@ -144,7 +144,7 @@ def host_code_of(module: ast.Module, owner: str) -> HostCode:
     }
     return HostCode(
         owner,
-        # what a class defines, too, is a property
+        # a name that a class also defines is a property
         frozenset(name for name, values in stored.items() if all(map(_is_container, values)) and not defined[name]),
         frozenset(name for name, values in stored.items() if all(map(_is_number, values)) and not defined[name]),
         methods,
@@ -186,7 +186,7 @@ def is_untouched(host: HostCode, attribute: str, behind: Statements) -> bool:
 
 
 def _stores(nodes: list[ast.AST]) -> Iterator[tuple[ast.Attribute, ast.expr | None]]:
-    """The attributes that a module sets, each with what they are set to; None if the text does not show that."""
+    """The attributes that a module sets, each with the assigned expressions; None if the text does not determine them."""
     shown: dict[int, ast.expr] = {}
     for node in nodes:
         match node:

@@ -1,7 +1,7 @@
-"""Extract Function: a run of statements becomes a function, and a call of it takes its place.
+"""Extract Function: a run of statements becomes a function, and a call of it replaces them.
 
-Computes: what the function takes and gives back, its name and place, and the edits. Needs: a module's text, a candidate, where the function
-is to stand. Gives: `Outliner`, `Placement`, `Refused`. Ignores: whether the function should be a graph.
+Computes: the parameters and results of the function, its name and place, and the edits. Needs: a module's text, a candidate, the place of
+the function. Gives: `Outliner`, `Placement`, `Refused`. Ignores: whether the function should be a graph.
 
     for images, labels in batches:             def train_step(images, labels):
         with tf.GradientTape() as tape:    ->      with tf.GradientTape() as tape:
@@ -12,8 +12,8 @@ is to stand. Gives: `Outliner`, `Placement`, `Refused`. Ignores: whether the fun
                                                    loss = train_step(images, labels)
                                                    print(loss)
 
-Names that no statement of the loops binds are looked up where they are, in the module or the function around; the others are
-parameters. Variables that are bound and may be read later are returned. The statements' lines, with their comments, are those of the file.
+Names that no statement of the loops binds are captured from the module or the enclosing function; the others are parameters. Variables
+that are bound and may be read later are returned. The statements' lines, with their comments, are those of the file.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Refused:
 
     reason: str
     names: frozenset[str] = frozenset()
-    """Without what reads these at its beginning it may be possible."""
+    """It may be possible without the code that reads these at its beginning."""
 
 
 class Outliner:
@@ -119,7 +119,9 @@ class Outliner:
         converted: Mapping[str, str] = MappingProxyType({}),
         hoisted: Sequence[Hoisted] = (),
     ) -> ExtractedFunction | Refused:
-        """The run as a function at a place; `name` is the one that it had before, if it had one.
+        """The run as a function at a place; `name` is its earlier name, if it had one. It is placed inside the outermost `depth`
+        loops. The names of `passed` are parameters in any case; `converted` gives the conversions by the call; `hoisted`
+        expressions are evaluated by the call.
 
         It goes inside the outermost `depth` loops. The names of `passed` are parameters in any case; `converted` says how
         the call gives those that it converts; what is `hoisted` is evaluated by the call.
@@ -356,7 +358,7 @@ class Outliner:
         return list(found)
 
     def _lines_of_moved(self, candidate: Candidate, first: int) -> dict[int, str]:
-        """The lines of what moves behind the run, with the comments right above each statement, and how they are indented."""
+        """The lines of the statements that move after the run, with the comments right above each, and their indentation."""
         found: dict[int, str] = {}
         for statement in candidate.moved:
             start = statement.lineno

@@ -1,6 +1,6 @@
-"""Names that a run binds under conditions, and that none of its passes has from an earlier one.
+"""Names that a run binds under conditions, and whose value never comes from an earlier iteration.
 
-Computes: which names that flow alone calls unbound at a run's beginning are variables of the run. Needs: a candidate. Gives:
+Computes: the names that are variables of the run although control flow alone may read them at its beginning. Needs: a candidate. Gives:
 `bound_by_each_pass`, `needed_by_each_pass`, `made_by_scope`. Ignores: whether the conditions hold; where none does, the loop raises as
 the function will.
 
@@ -45,7 +45,7 @@ def needed_by_each_pass(candidate: Candidate) -> frozenset[str]:
 
 
 def made_by_scope(scope: RegionScope) -> frozenset[str]:
-    """The names that a function binds to what a call gives: each of its own calls may make another object."""
+    """The names that a function binds to results of calls: each of its own calls may create another object."""
     if isinstance(scope.node, ast.Module):
         return frozenset()
     found: set[str] = set()
@@ -68,7 +68,7 @@ def _read_by_each_pass(block: Statements) -> set[str]:
 
 
 def _always(block: Statements) -> Iterator[ast.stmt]:
-    """The statements that a pass through a block comes through: none of conditions, loops and handlers."""
+    """The statements on every path through a block: not those of conditions, loops and handlers."""
     for statement in block:
         match statement:
             case ast.With(body=body):
@@ -92,7 +92,8 @@ def _is_own(candidate: Candidate, name: str, inside: set[int]) -> bool:
 
 
 def _of_scope(nodes: Sequence[ast.AST]) -> Iterator[ast.AST]:
-    """The nodes of a scope; of functions and classes in it themselves, and what they declare to be of other scopes."""
+    """The nodes of a scope; for nested functions and classes only the node itself, and the names that they declare to be of other
+    scopes."""
     for node in nodes:
         yield node
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
@@ -139,7 +140,7 @@ def _conditions(block: Statements, name: str, around: tuple[ast.expr, ...]) -> I
 
 
 def _is_steady(test: ast.expr, loops: Sequence[ast.stmt]) -> bool:
-    """Whether a condition is the same in all passes of some loops: nothing in them binds what it is made of, or may change that."""
+    """Whether a condition is the same in all iterations of some loops: nothing in them binds its names, or may change their values."""
     if not loops:
         return True  # each call of the function has its own variables
     nodes = list(ast.walk(test))
@@ -157,7 +158,7 @@ def _may_change(node: ast.AST, attributes: set[str], names: set[str]) -> bool:
         case ast.Attribute(attr=attr, ctx=ast.Store() | ast.Del()):
             return attr in attributes
         case ast.Call(func=func, args=arguments, keywords=keywords):
-            # a method of the object, or what is given the object, may set its attributes, or add to it
+            # a method of the object, or a function that gets the object, may set its attributes, or add to it
             given = [*arguments, *(each.value for each in keywords)]
             return any(isinstance(each, ast.Name) and each.id in names for each in given) or _root(func) in names
         case _:

@@ -14,7 +14,7 @@ from terra_refactor.syntax.edit import Edit, apply_edits
 
 @dataclass(frozen=True, slots=True)
 class ExtractedFunction:
-    """A run of statements as a function: the edits, and what it takes and gives."""
+    """A run of statements as a function: the edits, and its parameters and results."""
 
     inside: str
     """The qualified name of the function around the run; `<module>` at the top."""

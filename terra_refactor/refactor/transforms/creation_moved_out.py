@@ -1,4 +1,4 @@
-"""Make a variable, layer, metric or optimizer once: in `__init__`, or in the module.
+"""Creates a variable, layer, metric or optimizer once: in `__init__`, or in the module.
 
     class Model(tf.Module):                    class Model(tf.Module):
         def __init__(self):                        def __init__(self):
@@ -9,8 +9,8 @@
             w = tf.Variable(1.0)                   def run(self, x):
             return x * w                               return x * self.w
 
-Gives: the edits that move one creation whose arguments are known there, too. Ignores: creations that need local variables, or
-stand under a condition; they are refused.
+Gives: the edits that move one creation whose arguments are known there, too. Ignores: creations that need local variables, or are under a
+condition; they are refused.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def creation_moved_out(context: FileContext, place: NodePlace, hint: CureHint) -
 
 
 def _target(place: NodePlace) -> tuple[str, cst.SimpleStatementLine | None]:
-    """The name for what is made, and the assignment that goes; None where it is made within an expression."""
+    """The name for the created object, and the removed assignment; None if it is created within an expression."""
     line = place.statement
     if isinstance(line, cst.SimpleStatementLine):
         match line.body:

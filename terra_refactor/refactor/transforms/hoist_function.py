@@ -1,11 +1,11 @@
-"""Make a `tf.function` before the loop instead of in it.
+"""Creates a `tf.function` before the loop instead of in it.
 
     for x in data:                     step = tf.function(square)
         step = tf.function(square)     for x in data:
         total += step(x)          ->       total += step(x)
 
-Gives: the edits that move an assignment or a decorated `def`, or that give a name to a function that is made and called
-in one expression. Ignores: what the loop changes through calls; that it changes nothing the function reads is an assumption.
+Gives: the edits that move an assignment or a decorated `def`, or that give a name to a function that is created and called in one
+expression. Ignores: changes by the loop through calls; it is an assumption that the loop changes nothing that the function reads.
 """
 
 from __future__ import annotations

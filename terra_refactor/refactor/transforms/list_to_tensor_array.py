@@ -5,8 +5,8 @@
         rows.append(row * 2.0)    ->       rows = rows.write(rows.size(), row * 2.0)
     return tf.stack(rows)              return rows.stack()
 
-Needs: the hint's detail `dtype`, of what is appended. Gives: the edits of the list's every use. Ignores: lists that are used
-in any other way than to be filled in one place and then stacked or concatenated; they are refused.
+Needs: the hint's detail `dtype`, of the appended tensors. Gives: the edits of all uses of the list. Ignores: lists that are used in any
+other way than to be filled in one place and then stacked or concatenated; they are refused.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
-"""Tune the arguments of a `@tf.function` that is there.
+"""Changes the arguments of an existing `@tf.function`.
 
     @tf.function(experimental_relax_shapes=True)       ->      @tf.function(reduce_retracing=True)
 
-Needs: a decision whose proposal is the whole list of arguments as it should be. Gives: edits of single keyword
-arguments: values replaced, arguments inserted after the last one, arguments taken out; what is right already is not
-touched, and neither are comments.
+Needs: a decision whose proposal is the complete new list of arguments. Gives: edits of single keyword arguments: values replaced,
+arguments inserted after the last one, arguments removed; correct arguments and comments are not touched.
 """
 
 from __future__ import annotations
@@ -109,7 +108,7 @@ def _changed_arguments(
     ]
     removed = [site for site in sites if site.keyword not in proposed]
     if new and removed:
-        # the first that goes makes room for what comes
+        # the first removed argument makes room for the new ones
         edits.append(_exchange(context, removed.pop(0), new))
         new = []
     edits.extend(_removals(context, call, removed))
@@ -173,8 +172,8 @@ def _alone_on_its_lines(context: FileContext, start: int, end: int) -> bool:
 
 
 def _removals(context: FileContext, call: cst.Call, removed: Sequence[_KeywordSite]) -> list[Edit]:
-    """The edits that take arguments out: whole lines where they fill them, else each with the comma and the space
-    behind it.
+    """The edits that remove arguments: whole lines if they fill them, else each with the comma and the space after it. The last
+    arguments of a line, without a comma after them, take the comma before them along.
 
     Arguments at the end of a line of others, with no comma behind them, take the comma before them along.
     """

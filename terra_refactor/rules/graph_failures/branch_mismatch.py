@@ -133,7 +133,7 @@ def _branch(view: ContextView, staging: Staging, site: ControlSite) -> Iterator[
             return  # an arm raises
         sides = [staging.alternatives(name, end) for end in site.ends]
         if exact is not None and name != RESULT:
-            # what the analysis knows of both ends at once, conditions and contents of containers among it
+            # the facts about both ends together, including conditions and contents of containers
             pair = exact.get(name)
             if pair is not None:
                 sides = [list(members(each)) for each in pair]
@@ -191,7 +191,7 @@ def _place(view: ContextView, staging: Staging, site: ControlSite, name: str) ->
 
 
 def _disagreement(view: ContextView, firsts: list[Value], seconds: list[Value]) -> tuple[str, bool] | None:
-    """How what two arms give cannot be merged, and whether that is so in every trace; no `seconds`: both give the same."""
+    """The reason why the values of two arms cannot be merged, and whether that is so in every trace; no `seconds`: both have the same."""
     pairs = [(one, other) for one in firsts for other in seconds] or [(one, one) for one in firsts]
     problems = [_pair(view, one, other) for one, other in pairs]
     found = next(filter(None, problems), None)
@@ -289,7 +289,7 @@ def _numbers_made_tensors(view: ContextView, staging: Staging) -> Iterator[Local
             tensors = members(view.value(other))
             made = [graph_dtype(part) for part in numbers if is_symbolic_number(part)]
             beside = {graph_dtype(part) for part in tensors if is_tensorflow_tensor(part)}
-            # beside a tensor whose dtype is not known, an int is what does not fit most
+            # with a tensor of unknown dtype, an int fits least
             wrong = [
                 dtype for dtype in made if dtype == INT32 or (dtype not in beside and None not in {dtype, *beside})
             ]
@@ -307,7 +307,7 @@ def _numbers_made_tensors(view: ContextView, staging: Staging) -> Iterator[Local
 
 
 def _is_merged(view: ContextView, staging: Staging, number: OpId) -> bool | None:
-    """Whether a result is computed from what the graph merges, in every trace; None if in none."""
+    """Whether a result is computed from a value that the graph merges, in every trace; None if in none."""
     match view.made(number):
         case NameRead():
             kinds = [
@@ -323,7 +323,7 @@ def _is_merged(view: ContextView, staging: Staging, number: OpId) -> bool | None
 
 
 def _is_computed_from_merged(view: ContextView, staging: Staging, definition: Definition) -> bool:
-    """Whether a variable is set to what an operator makes of a number that the graph merges."""
+    """Whether a variable is set to the result of an operator on a number that the graph merges."""
     place = None if definition.kind is not DefinitionKind.STORED else staging.flow.nodes[definition.place].op
     write = None if place is None else view.made(place)
     value = view.made(write.value) if isinstance(write, NameWrite) else None
@@ -335,7 +335,7 @@ def _is_computed_from_merged(view: ContextView, staging: Staging, definition: De
 
 
 def _is_assigned_after(view: ContextView, staging: Staging, site: ControlSite, name: str) -> bool:
-    """Whether a method that changes a variable is called on what a branch gave a local variable."""
+    """Whether a method that changes a variable is called on a local variable that a branch sets."""
     merged = Definition(DefinitionKind.MERGED, staging.flow.sites.index(site))
     for method in view.code.of_kind(AttributeRead):
         held = view.made(method.owner)
@@ -370,7 +370,7 @@ def _runs_branches(fact: CallFact) -> bool:
 
 
 def _under_tensor(view: ContextView, number: OpId) -> tuple[bool, str | None]:
-    """Whether a condition on a tensor may leave an operation out, and what has to hold, if anything, for that not to matter to a trace."""
+    """Whether a condition on a tensor may skip an operation, and the requirement, if any, under which that does not matter to a trace."""
     under: bool = False
     doubt: str | None = None
     for outer in view.enclosing(number):

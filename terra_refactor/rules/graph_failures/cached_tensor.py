@@ -46,7 +46,7 @@ def _is_variable(value: Value) -> bool:
 
 
 def _holds_made(view: ContextView, number: OpId) -> bool:
-    """Whether a list or dict that the function has made, wherever it stands, has a tensor in it."""
+    """Whether a list or dict that the function has created, wherever it is, contains a tensor."""
     return isinstance(view.origin(number), Display) and all(map(_has_tensor, members(view.context.returns)))
 
 

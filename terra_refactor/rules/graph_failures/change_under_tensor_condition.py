@@ -60,7 +60,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
 
 
 def _is_stage(region: Region, number: OpId) -> bool:
-    """Whether a statement has what is done there in a part of the graph of its own."""
+    """Whether the body of a statement is a separate part of the graph."""
     return region.kind in _STATEMENTS and not (region.kind is RegionKind.FOR and region.holds(number, Arm.ELSE))
 
 
@@ -94,7 +94,7 @@ def _sets_constant(view: ContextView, effect: Effect) -> bool:
 
 
 def _is_carried(view: ContextView, name: str, number: OpId, around: Region | None) -> bool:
-    """Whether a local variable has its value from before a statement, and is looked at behind it or in its next iteration."""
+    """Whether a local variable has its value from before a statement, and is read after it or in its next iteration."""
     start = number if around is None else around.op
     writes = [write.op for write in view.code.writes.get(name, ())]
     if not writes or min(writes) > start or (around is not None and any(map(around.holds, writes))):

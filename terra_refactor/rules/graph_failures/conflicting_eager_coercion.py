@@ -26,7 +26,7 @@ OF_ARRAYS: Final = frozenset(["+", "-", "*", "/", "//", "%", "**", "@", "<", "<=
 """Operators of two arrays, or of an array and a number, that a graph refuses, or computes otherwise, where the dtypes differ."""
 
 BY_NUMPY: Final = "by NumPy's rules"
-"""In messages about what NumPy computes before a tensor is met."""
+"""Placeholder in messages for intermediate results of NumPy before they meet a tensor."""
 
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
@@ -120,7 +120,8 @@ def _listed(dtypes: frozenset[DType | None]) -> str:
 
 
 def _not_known(view: ContextView, fact: Fact, name: str, what: str) -> LocalHazard:
-    """The dtype of an array argument is unknown: the array may be one of another dtype, as NumPy's float64 usually is.
+    """The dtype of an array argument is unknown: the array may have another one, as NumPy's float64 usually is. Arrays that the
+    program itself passes rarely have the tensor's dtype by chance; an annotation is weaker evidence.
 
     Arrays that the program itself passes are rarely of the dtype of what they meet by chance; an annotation says less.
     """
@@ -160,7 +161,7 @@ def _meetings(view: ContextView, fact: Fact) -> Iterator[tuple[OpId, OpId]]:
 
 
 def _own_dtypes(view: ContextView, array: OpId, name: str) -> frozenset[DType | None]:
-    """The dtypes of what an array argument is, or is computed from: one of floats keeps its dtype in the arithmetic of a graph."""
+    """The dtypes of an array argument, or of its inputs: a float array keeps its dtype in the arithmetic of a graph."""
     found = _dtypes(view.value(array))
     if None in found:
         given = _dtypes(view.context.parameters.get(name, BOTTOM))

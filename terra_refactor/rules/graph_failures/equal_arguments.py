@@ -43,7 +43,7 @@ _MAX_DEPTH: Final = 4
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
     if view.context.in_graph and view.function_facts.hybrid is None:
-        return  # an argument inside of a graph stays what it is
+        return  # an argument inside of a graph does not change
     own = 1 if view.function.kind is FunctionKind.METHOD else 0
     for position, parameter in enumerate(view.function_facts.parameters):
         given = tuple(member for value in parameter.values for member in members(value))
@@ -65,7 +65,7 @@ def _numbers(view: ContextView, name: str, given: tuple[Value, ...]) -> Iterator
             kinds = NUMBERS
         elif kinds != {PythonType.INT}:
             return
-    # of ints alone, members of enumerations may be equal: here they are the numbers that they stand for
+    # among ints, members of enumerations may be equal: here they are their numbers
     asked = next(uses_of(view, name, lambda inner, parameter: _asks_for_type(inner, parameter, kinds), _is_part), None)
     if pair is not None:
         place = asked if asked is not None else _differs(view, name, pair)
@@ -193,7 +193,7 @@ def _in_words(value: Value) -> str:
             return f"a structure with {', '.join(sorted({kind.value for kind in _kinds(value, 0)}))}"
 
 
-# --- code that tells types apart ------------------------------------------------------------------------------------------------------
+# --- code that distinguishes types ----------------------------------------------------------------------------------------------------
 
 
 def _asks_for_type(view: ContextView, name: str, kinds: frozenset[PythonType]) -> Iterator[OpId]:
@@ -314,7 +314,7 @@ def _is_another(left: Constant, right: Constant) -> bool:
 
 
 def _objects(view: ContextView, name: str, given: tuple[Value, ...]) -> Iterator[LocalHazard]:
-    """Objects that their class calls equal although they differ in what the function reads."""
+    """Objects that their class compares as equal although they differ in attributes that the function reads."""
     objects = list(dict.fromkeys(each for value in given for each in _instances(value, 0)))
     objects = [each for each in objects if view.facts.objects[each.object].kind is ObjectKind.INSTANCE]
     if not objects or (len(objects) == 1 and _is_only_one(view, objects[0])):

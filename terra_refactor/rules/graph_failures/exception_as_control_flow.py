@@ -61,7 +61,7 @@ def _exchanged_classes(view: ContextView) -> Iterator[LocalHazard]:
 
 
 def _never_run(view: ContextView) -> Iterator[LocalHazard]:
-    """Operations that check something by failing: a graph leaves out what it does not need."""
+    """Operations that check something by failing: a graph prunes them if their results are unused."""
     found = dict(pruned(view))
     is_caught = bool(found) and any(catch.is_for_operations for catch in caught_by_callers(view, through_graphs=True))
     for number, written in found.items():
@@ -94,7 +94,7 @@ def _unordered(view: ContextView) -> Iterator[LocalHazard]:
 
 
 def _asserts(view: ContextView, number: OpId) -> bool:
-    """Whether a call asserts something of tensors, itself or in what it calls, and nothing waits for that."""
+    """Whether a call asserts something about tensors, itself or in its callees, and nothing waits for that."""
     fact, call = view.calls[number], view.made(number)
     if any(has_trait(name, Trait.DROPPED_BY_XLA) for name in fact.library):
         is_waited_for = bool(view.code.readers(number, results=True))
@@ -167,7 +167,7 @@ def _ends_of_data(view: ContextView) -> Iterator[LocalHazard]:
 
 
 def _reads_to_the_end(view: ContextView) -> Iterator[OpId]:
-    """The calls that ask an iterator of TensorFlow, here or in what they call, for an element that may not be there."""
+    """The calls that request the next element of a TensorFlow iterator, here or in their callees, which may not exist."""
     for number, fact in view.calls.items():
         if any(
             name == NEXT and len(call.positional) == 1 and _may_end(inner, call)

@@ -123,13 +123,13 @@ def _parts(fact: Fact) -> Iterable[OpId]:
 
 
 def _chooses_variables(view: ContextView, around: Region | None, depth: int = 0) -> bool:
-    """Whether a tensor decides in some code, or in what it calls, which variables are used; None: in all of the function."""
+    """Whether a condition on a tensor determines, in some code or its callees, which variables are used; None: in all of the function."""
     for region in view.code.of_kind(Region):
         if (around is None or around.holds(region.op)) and next(
             view.staged_around(region.parts[0].start), None
         ) == region:
             arms = [_used(view, region, arm, depth) for arm in (Arm.FIRST, Arm.ELSE)]
-            # of a branch that returns, what follows is the other side
+            # after a branch that returns, the following code is the other side
             rest = (
                 _used_behind(view, region, depth)
                 if region.kind is RegionKind.IF and not region.has_else
@@ -158,7 +158,7 @@ def _used(view: ContextView, region: Region, arm: Arm, depth: int) -> frozenset[
 
 
 def _used_behind(view: ContextView, region: Region, depth: int) -> frozenset[str]:
-    """The variables used behind a branch in whose first arm the function returns; none if it does not."""
+    """The variables used after a branch in whose first arm the function returns; none if it does not."""
     fact = view.branches.get(region.op)
     if fact is None or fact.falls_through[0]:
         return frozenset()
@@ -167,7 +167,7 @@ def _used_behind(view: ContextView, region: Region, depth: int) -> frozenset[str
 
 
 def _variables_in(view: ContextView, holds: Holds, depth: int) -> frozenset[str]:
-    """The variables that some operations use, by how they are written there, or in what they call."""
+    """The variables that some operations use, by their expressions there, or in their callees."""
     found: set[str] = set()
     for read in (*view.reached(NameRead), *view.reached(AttributeRead)):
         if holds(read.op) and view.is_variable(read.op):
@@ -243,7 +243,7 @@ def _tapes_of_callers(view: ContextView) -> Iterator[LocalHazard]:
 
 
 def _hidden_connection(view: ContextView, made: Call) -> OpId | None:
-    """A gradient of what is computed from one result of a call with respect to another result of the same call."""
+    """A gradient of a value computed from one result of a call with respect to another result of the same call."""
     for call in view.reached(Call):
         if call.method != _GRADIENT or call.owner is None or not view.is_tape(call.owner):
             continue

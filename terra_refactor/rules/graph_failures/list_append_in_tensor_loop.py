@@ -44,7 +44,7 @@ def _longer_lists(view: ContextView) -> Iterator[LocalHazard]:
 
 
 def _cure(view: ContextView, call: Call, name: str) -> CureHint | None:
-    """A `TensorArray` takes its place if what is appended are tensors of one known dtype."""
+    """A `TensorArray` can replace it if the appended values are tensors of one known dtype."""
     if name != APPEND or len(call.arguments) != 1:
         return None
     dtypes = {

@@ -161,7 +161,7 @@ def _variant(
                 None if certain or all(problems) else f"{shown} keeps its type and shape in the loop",
             )
             return
-    # what is possible by definitions has not been through `set_shape`: only its eager view is compared
+    # the possible values by definitions have not passed through `set_shape`: only their eager view is compared
     possible = [(without_marks(start), without_marks(end)) for start, end in pairs]
     if any(_may_grow(start, end) for start, end in (*first, *possible)):
         yield LocalHazard(
@@ -223,7 +223,7 @@ def _may_grow(before: Value, after: Value) -> bool:
 
 
 def _loses_dtype(before: Value, after: Value) -> bool:
-    """Whether the dtype is known before an iteration, and behind it is one of several."""
+    """Whether the dtype is known before an iteration, and is one of several after it."""
     return graph_dtype(before) is not None and (
         isinstance(after, TensorValue) and after.kind is TensorKind.TENSOR and after.type.dtype is None
     )

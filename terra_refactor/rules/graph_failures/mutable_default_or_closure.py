@@ -13,7 +13,7 @@ from terra_refactor.rules.rule import Rule, RuleKind, Samples, Severity
 
 
 def keeps_state(view: ContextView, number: OpId) -> bool:
-    """Whether what is written is a captured variable that the function reads as well, or a mutable default."""
+    """Whether the written object is a captured variable that the function also reads, or a mutable default."""
     match view.made(number):
         case NameWrite(name=name) as write:
             return write.is_captured and bool(view.code.reads_of(name))

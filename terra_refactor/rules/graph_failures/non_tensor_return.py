@@ -44,7 +44,7 @@ _DATASET: Final = "a dataset"
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
     if any(decoration(name)[0] is Decoration.GIVES_GRADIENT for name in view.function_facts.wrappers):
-        return  # its callers get the first of what it returns
+        return  # its callers get the first item of its result
     places = [(place.op, place.value) for place in view.code.of_kind(Return) if place.value is not None]
     alternatives = _without_start_values(members(view.context.returns))
     problems = [found for member in alternatives if (found := _problem(view, member, 0)) is not None]
@@ -57,7 +57,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
         each_problem = [_problem(view, member, 0) for member in alternatives]
         problems = [problem for problem in each_problem if problem is not None and not problem[1]]
     for place, number in places:
-        # a function's result as a whole no longer tells a set from a list
+        # the joined result of a function no longer distinguishes a set from a list
         if isinstance(value := view.value(number), Reference) and view.object_kind(value) is ObjectKind.SET:
             yield LocalHazard(place, "it returns a set: a traced function can only return tensors and None")
             return
@@ -143,7 +143,7 @@ def _raises(view: ContextView, number: OpId) -> bool:
 
 
 def _is_iterator(view: ContextView, number: OpId) -> bool:
-    """Whether the result is a generator, or what `map`, `zip` and the like make."""
+    """Whether the result is a generator, or an iterator of `map`, `zip` and similar functions."""
     made = view.origin(number)
     if isinstance(made, Display):
         return made.kind is Container.GENERATOR
@@ -184,7 +184,7 @@ def _variables(view: ContextView, place: OpId, alternatives: tuple[Value, ...]) 
 
 
 def _parts(value: Value) -> tuple[Value, ...]:
-    """The parts of a structure; () of what is none."""
+    """The parts of a structure; () for other values."""
     match value:
         case TupleValue(elements):
             return elements
@@ -215,7 +215,8 @@ def _is_read(view: ContextView) -> bool:
 
 
 def _without_start_values(alternatives: tuple[Value, ...]) -> tuple[Value, ...]:
-    """The alternatives without numbers that stand beside tensors.
+    """The alternatives without numbers among which there are tensors. `total = 0.0` before a loop that adds tensors: callers expect a
+    tensor already, and AutoGraph converts the number to one.
 
     `total = 0.0` before a loop that adds tensors: callers take a tensor already, and AutoGraph makes one of the number.
     """
@@ -331,7 +332,7 @@ step(tf.ones([3]))
     cure="Return the tensors and make the object outside of the function.",
     check=check,
     inherited=False,
-    wrong_in_graph=False,  # callers of a graph take what it returns for a tensor: without it they would get something else
+    wrong_in_graph=False,  # callers of a graph get a tensor: without the decorator they would get another value
     needs_tensors=True,
     silent=True,
 )

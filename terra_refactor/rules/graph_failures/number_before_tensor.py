@@ -63,7 +63,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
 
 
 def _dtype_of_number(view: ContextView, number: OpId) -> DType | None:
-    """The dtype that what certainly is no tensor gets in a graph; None for anything else."""
+    """The dtype in a graph of a value that is certainly not a tensor; None for other values."""
     display = view.origin(number)
     if isinstance(display, Display) and display.is_sequence and display.items:
         found = {_dtype_of_number(view, item.value) for item in display.items if not item.starred}
@@ -84,7 +84,7 @@ def _made_of(value: Value) -> DType | None:
 
 
 def _dtype_of_tensor(view: ContextView, number: OpId) -> DType | None:
-    """The dtype of what certainly is a tensor of TensorFlow."""
+    """The dtype of a value that is certainly a TensorFlow tensor."""
     if not view.all_of(number, is_tensorflow_tensor):
         return None
     found = {member.type.dtype for member in members(view.value(number)) if isinstance(member, TensorValue)}
@@ -111,7 +111,7 @@ def _chosen_dtype(view: ContextView, number: OpId) -> OpId | None:
 
 
 def _is_open_dtype(value: Value) -> bool:
-    """Whether it is a dtype of which nothing is known; what a parameter is taken for because it is given to `tf.cast` is one."""
+    """Whether a dtype is unknown; that of a parameter which is only assumed because it is passed to `tf.cast` is."""
     match value:
         case DTypeValue(dtype=None) | UnknownValue() | TensorValue():
             return True

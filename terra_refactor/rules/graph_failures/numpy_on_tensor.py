@@ -38,7 +38,7 @@ _ARRAY_ATTRIBUTES: Final = frozenset(
 ARRAY_IS_CONVERTED: Final = (
     "is not a NumPy array of another dtype: a graph gets it as a tensor, which it does not convert"
 )
-"""Ends an assumption that is never made: code converts what may be an array because it is called with arrays."""
+"""Last word of an assumption that is never made: the code converts the value because callers do pass arrays."""
 _IN_ITS_PLACE: Final = "a traced function gets a tensor in its place"
 
 
@@ -169,7 +169,8 @@ def _arrays_given(view: ContextView, number: OpId) -> str | None:
 
 
 def _unknown_contents(view: ContextView, number: OpId) -> str | None:
-    """The parameter that brings lists of what nothing tells: of arrays a graph gets tensors, of numbers each is another trace."""
+    """The parameter that receives lists of unknown content: if they contain arrays, a graph gets tensors; if numbers, each list is a
+    new trace."""
     made = view.origin(number)
     if isinstance(made, Display) and made.is_comprehension:
         parts = (view.parameter_around(item.value) for item in made.items if view.all_of(item.value, _is_unknown))
@@ -222,7 +223,7 @@ def _conversion(view: ContextView, call: Call, name: str) -> Iterator[LocalHazar
         message += ": the tensor that a traced function gets in its place cannot be"
         yield LocalHazard(call.op, message, parameter=parameter)
     if after and view.any_of(given, _is_of_unknown_dtype):
-        # nothing shows what it is; an array of another dtype works eagerly only
+        # its dtype is unknown; an array of another dtype works eagerly only
         part = view.parameter_around(given)
         if part is not None:
             message = (

@@ -251,7 +251,8 @@ def _made_of_float(view: ContextView, number: OpId) -> DType | None:
 
 
 def _behind_name(view: ContextView, number: OpId) -> OpId:
-    """The operation that gives a result, as `ContextView.behind_name`, where handlers of exceptions may set the variable, too.
+    """The operation that produces a result, like `ContextView.behind_name`, if handlers of exceptions may set the variable, too. A
+    graph only casts in `int(tensor)`, so it never raises and the handlers never run there.
 
     What `int(tensor)` raises eagerly, a graph, which only casts, does not raise: the handlers never run there.
     """
@@ -370,7 +371,7 @@ def _check_index(view: ContextView, at: OpId, container: OpId, index: OpId) -> I
     by_array = view.all_of(symbolic, _is_array_with_axes)
     if view.all_of(
         container,
-        # what an array can index is an array, whatever else is unknown of it
+        # the result of indexing with an array is an array, whatever else is unknown
         lambda member: _is_indexed_by_python(view, member) or (by_array and isinstance(member, UnknownValue)),
     ):
         yield LocalHazard(

@@ -1,4 +1,4 @@
-"""TR328: structures that a traced function takes apart, and cannot put together again as they were."""
+"""TR328: structures that a traced function flattens and cannot rebuild unchanged."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _LOOKS_AT_FIELDS: Final = frozenset({"converter", "convert", "validator"})
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
     if view.context.in_graph and view.facts.functions[view.function.id].hybrid is None:
-        return  # an argument inside of a graph stays what it is
+        return  # an argument inside of a graph does not change
     own = 1 if view.function.kind is FunctionKind.METHOD else 0
     for parameter in view.facts.functions[view.function.id].parameters[own:]:
         reads = [read.op for read in view.code.reads_of(parameter.name)]

@@ -32,7 +32,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
 
 
 def _is_of_itself(view: ContextView, number: OpId) -> bool:
-    """Whether an operation calls the function that it stands in: a context that calls itself with what it was given has no other callee."""
+    """Whether an operation calls its own function: a context that calls itself with its own arguments has no other callee."""
     call = view.made(number)
     return isinstance(call, Call) and view.any_of(call.function, lambda value: _function_of(value) == view.function.id)
 
@@ -43,7 +43,8 @@ def _function_of(value: Value) -> FunctionId | None:
 
 
 def _only_tensors_decide(view: ContextView, circle: Collection[ContextId]) -> bool:
-    """Whether nothing but tensors decides if the recursion goes on: Python values would end it during the trace.
+    """Whether only tensors decide if the recursion continues: Python values would end it during the trace. Without any condition it
+    ends at another callee (a method of another class), which the trace follows as well.
 
     Without any condition it ends by what the calls lead to (a method of another class), which the trace follows as well.
     """

@@ -1,4 +1,4 @@
-"""TR323: the size of a tensor that only its content tells."""
+"""TR323: a data-dependent size of a tensor."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ def _has_no_shape(view: ContextView, layer: Fact | None) -> bool:
 
 
 def _touches(view: ContextView, call: Call, model: Reference) -> bool:
-    """Whether a call may build the model: it is called, one of its methods is, or it is handed on."""
+    """Whether a call may build the model: it is called, one of its methods is, or it is passed on."""
     given = [call.function if call.owner is None else call.owner, *(argument.value for argument in call.arguments)]
     return any(model in members(view.value(number)) for number in given) or bool(view.calls[call.op].callees)
 

@@ -1,4 +1,4 @@
-"""TR320: what `TensorArray.write` gives back is not used."""
+"""TR320: the result of `TensorArray.write` is not used."""
 
 from __future__ import annotations
 

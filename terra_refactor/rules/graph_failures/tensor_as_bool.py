@@ -120,7 +120,7 @@ def _compared(view: ContextView, call: Call, name: str) -> str | None:
 
 
 def _is_compared(view: ContextView, number: OpId) -> bool:
-    """Whether it is a tensor, or a tuple of which a tensor is the first member: what comparisons look at first."""
+    """Whether it is a tensor, or a tuple whose first item is a tensor, which comparisons compare first."""
     made = view.made(number)
     if isinstance(made, Display) and made.is_sequence and made.kind is not Container.SET and made.items:
         return _is_compared(view, made.items[0].value)
@@ -128,7 +128,7 @@ def _is_compared(view: ContextView, number: OpId) -> bool:
 
 
 def _numbers_that_decide(view: ContextView) -> Iterator[LocalHazard]:
-    """Conditions on tensors that are no bools: eagerly what is not zero is true, but a graph takes bools only."""
+    """Conditions on tensors that are not bools: eagerly a nonzero value is true, but a graph accepts bools only."""
     for number in range(len(view.code.facts)):
         region, made = view.code.regions.get(number), view.code.facts[number]
         if region is not None and region.is_assert:

@@ -37,7 +37,7 @@ def _becomes_tensor(view: ContextView, number: OpId) -> tuple[bool, str | None]:
 
 
 def _iterations(view: ContextView) -> Iterator[tuple[OpId, OpId, str, str]]:
-    """Where Python itself iterates over something: the operation, what it iterates over, and what is said before and after that."""
+    """A place where Python itself iterates over a value: the operation, the value, and the texts of the message before and after it."""
     for display in view.reached(Display):
         if display.iterable is not None:
             yield display.op, display.iterable, "a comprehension iterates over ", ""

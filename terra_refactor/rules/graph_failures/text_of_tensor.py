@@ -36,11 +36,11 @@ class _Use(IntEnum):
     """The use of a string; the greatest of several counts."""
 
     SHOWN = 0
-    """It is printed or logged (which is a hazard of its own), or says what is wrong."""
+    """The text is printed or logged (a separate hazard), or is an error message."""
     ELSEWHERE = 1
     """It goes where this check does not look."""
     NEEDED = 2
-    """The program goes on with it."""
+    """The program uses the text."""
 
 
 def check(view: ContextView) -> Iterator[LocalHazard]:

@@ -1,4 +1,4 @@
-"""TR305: code that AutoGraph cannot convert, because of what it is or because its source is ambiguous."""
+"""TR305: code that AutoGraph cannot convert, because of its kind or because its source is ambiguous."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
 
 
 def _has_double(view: ContextView) -> bool:
-    """Whether another lambda of the same parameters stands on the same line."""
+    """Whether another lambda with the same parameters is on the same line."""
     own = view.function
     parameters = [(parameter.name, parameter.kind) for parameter in own.parameters]
     return any(

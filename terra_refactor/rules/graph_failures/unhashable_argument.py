@@ -1,4 +1,4 @@
-"""TR324: objects by which a traced function cannot tell its graphs apart."""
+"""TR324: objects that cannot be keys of a traced function's graphs."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
 
 
 def _done(view: ContextView, region: Region) -> set[OpId]:
-    """The operations of a region that change TensorFlow's state which outlives the call, or show something, also in what they call."""
+    """The operations of a region that change TensorFlow state that outlives the call, or produce output, also in their callees."""
     changing = (
         (effect.via[0] if effect.via else effect.site).op
         for effect in view.context.effects

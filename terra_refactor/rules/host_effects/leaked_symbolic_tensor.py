@@ -15,7 +15,7 @@ _ADDING: Final = frozenset({"append", "appendleft", "add", "insert", "extend", "
 
 
 def stores_tensor(view: ContextView, number: OpId) -> bool:
-    """Whether what is written is a tensor of the trace, or a display that holds one."""
+    """Whether the written value is a tensor of the trace, or a display that contains one."""
     if view.is_within(number, Trait.LEAVES_GRAPH):
         return False
     if any(effect.keeps_tensor and not effect.via and effect.site.op == number for effect in view.context.effects):
@@ -30,7 +30,7 @@ def stores_tensor(view: ContextView, number: OpId) -> bool:
 
 
 def _is_kept(view: ContextView, number: OpId) -> bool:
-    # a variable is no tensor of the trace
+    # a variable is not a tensor of the trace
     return view.holds_symbolic(number) and not view.is_variable(number)
 
 

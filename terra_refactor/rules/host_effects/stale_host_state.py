@@ -115,13 +115,13 @@ def _asks_whether_frozen(view: ContextView, call: Call) -> bool:
     training, fact = call.keyword("training"), view.calls.get(call.op)
     if training is None or fact is None or view.all_of(training, lambda value: value == FALSE):
         return False
-    # of a model whose layers are known, the layers tell
+    # for a model with known layers, the layers determine it
     layers = [name for name in fact.library if called_layer(name)]
     return any(has_trait(name, Trait.NORMALISES_BY_BATCH) for name in layers or fact.library)
 
 
 def _layers_set(view: ContextView, context: ContextFacts) -> Iterator[AttributeWrite]:
-    """The assignments to `trainable` of what may be a layer."""
+    """The assignments to `trainable` of an object that may be a layer."""
     for write in view.codes.of(context.function).of_kind(AttributeWrite):
         if write.name == "trainable" and not view.of(context.id).all_of(write.owner, is_tensorflow_tensor):
             yield write
@@ -135,7 +135,7 @@ def _freezes(view: ContextView, context: ContextFacts) -> bool:
 def _freezes_between_calls(
     view: ContextView, around: ContextFacts, freezing: set[ContextId], running: set[ContextId]
 ) -> bool:
-    """Whether a function or module body sets some `trainable`, or calls what does, between two calls that run the view's function."""
+    """Whether a function or module body sets some `trainable`, itself or in a callee, between two calls that run the view's function."""
     code = view.codes.of(around.function)
     calls = {call.op for call in around.calls if not running.isdisjoint(call.callees)}
     sets: dict[str, list[OpId]] = {}
@@ -194,14 +194,14 @@ def _objects_of_unknown_classes(view: ContextView) -> Iterator[LocalHazard]:
                 yield LocalHazard(
                     number,
                     f"a graph keeps the value that `{written}` had when it was traced; code between the calls sets it",
-                    # an existing graph is assumed to be right: its author knows what the object reads
+                    # an existing graph is assumed to be right: its author knows the attributes that the object reads
                     f"`{written}` does not change between calls" if _is_graph(view) else None,
                 )
                 break
 
 
 def _of_unknown_objects(view: ContextView) -> Iterator[LocalHazard]:
-    """Attributes and items of objects that are not known, which other functions assign under the same name: `self.config.rate = ...`."""
+    """Attributes and items of unknown objects that other functions assign under the same name: `self.config.rate = ...`."""
     told: set[tuple[str, str]] = set()
     reads: list[AttributeRead | ItemRead] = [*view.reached(AttributeRead), *view.reached(ItemRead)]
     for read in reads:
@@ -228,7 +228,7 @@ def _is_unknown_object(value: Value) -> bool:
 
 
 def _is_changed_by_method(view: ContextView, holder: str, attribute: str) -> bool:
-    """Whether other code calls, of what is held under that name, a method that some class defines to set the attribute of its object."""
+    """Whether other code calls, on an object stored under that name, a method with which some class sets the attribute."""
     for setter in view.codes.writers_of(attribute):
         code = view.codes.of(setter)
         own = code.function.parameters[0].name if code.function.takes_self else None
@@ -251,7 +251,8 @@ def _is_changed_by_method(view: ContextView, holder: str, attribute: str) -> boo
 def _may_change(
     view: ContextView, read: AttributeRead | ItemRead, holder: str, name: str, function: FunctionId
 ) -> bool:
-    """Whether a function may assign an attribute or item of what a variable or attribute `holder` holds, between calls of the view's."""
+    """Whether a function may assign an attribute or item of the content of variable or attribute `holder`, between calls of the
+    view's."""
     code = view.codes.of(function)
     if function == view.function.id or code.function.name in _MAKERS:
         return False
@@ -275,7 +276,7 @@ def _may_change(
     }
     callers = view.facts.functions[function].callers
     if calls:
-        # it calls the view's function itself: in a run that comes to it once, what it assigns before is what all of its calls see
+        # it calls the view's function itself: if a run reaches it once, all its calls see the assignments before them
         is_once = len(callers) == 1 and view.facts.contexts[callers[0].context].entry is EntryKind.MODULE
         return _comes_between(code, writes, calls) or not (is_once or code.function.kind is FunctionKind.MODULE)
     if code.function.kind in (FunctionKind.MODULE, FunctionKind.CLASS_BODY):
@@ -290,7 +291,7 @@ def _may_change(
 def _call_comes_between(
     view: ContextView, around: ContextFacts, changing: set[ContextId], running: set[ContextId]
 ) -> bool:
-    """Whether a function or module body calls what changes something between two calls that run the view's function."""
+    """Whether a function or module body calls a function that changes something between two calls that run the view's function."""
     calls = {call.op for call in around.calls if not running.isdisjoint(call.callees)}
     others = [call.op for call in around.calls if call.op not in calls and not changing.isdisjoint(call.callees)]
     return bool(calls) and _comes_between(view.codes.of(around.function), others, calls)
@@ -305,7 +306,7 @@ def _assigns(code: CodeFacts, write: _Assignment, holder: str, name: str) -> boo
         case AttributeRead(name=held):
             return held == holder
         case NameRead(name=held) as read:
-            # what a local variable holds may be new in each call
+            # the content of a local variable may be new in each call
             return held == holder and (not read.is_own or code.has_parameter(held))
         case _:
             return False

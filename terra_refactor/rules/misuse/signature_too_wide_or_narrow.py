@@ -1,4 +1,4 @@
-"""TR602: an `input_signature` that says less, or more, than what the calls bring."""
+"""TR602: an `input_signature` that is wider or narrower than the types of the calls."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ def _is_traced_function(value: Value) -> bool:
 
 
 def _is_called_in(view: ContextView, made: Call, loop: Region) -> bool:
-    """Whether the loop calls what the call made; a list of functions that are made in a loop is fine."""
+    """Whether the loop calls the created function; a list of functions created in a loop is fine."""
     names = {write.name for write in view.code.of_kind(NameWrite) if write.value == made.op and loop.holds(write.op)}
     return any(
         loop.holds(call.op) and (call.function == made.op or call.called_name in names)

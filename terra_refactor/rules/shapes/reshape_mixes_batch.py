@@ -1,9 +1,9 @@
-"""TR405: a reshape to rows that are no rows, so that the number of examples changes, and one that moves axes as only a transpose can.
+"""TR405: a reshape to rows of another size than an example, so that the number of examples changes, and one that moves axes as only a
+transpose can.
 
-An axis is moved if all sizes are known and are those of the tensor in another order, or if a size is read of the tensor's own shape
-(`tf.shape(x)[1]`) and stands behind one more size than before. Sizes of 1 may be anywhere.
-
-Ignores: axes that are merged or split where they end: `(batch, time, d)` to `(-1, d)` and back is how layers are applied to every step.
+An axis is moved if all sizes are known and are those of the tensor in another order, or if a size is read from the tensor's own shape
+(`tf.shape(x)[1]`) and follows one more size than before. Sizes of 1 may be anywhere. Ignores: merged or split neighbouring axes: `(batch,
+time, d)` to `(-1, d)` and back applies a layer to every step.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def _mixed(value: Value, target: tuple[int, ...]) -> str | None:
 
 
 def _moved(view: ContextView, op: OpId, data: OpId, wanted: OpId) -> str | None:
-    """A message about a reshape that moves an axis of the tensor behind one that it preceded; None if the order may be meant."""
+    """A message about a reshape that moves an axis of the tensor after one that it preceded; None if the order may be intended."""
     written = view.made(wanted)
     found = members(view.value(data))
     if not isinstance(written, Display) or not written.is_sequence or any(item.starred for item in written.items):
@@ -124,7 +124,8 @@ def _moved(view: ContextView, op: OpId, data: OpId, wanted: OpId) -> str | None:
 
 
 def _passed_over(axes: Sequence[int | None], shape: Shape) -> int | None:
-    """The axis of more than 1 that is left out between the sizes of two axes of the tensor that follow each other in the new shape.
+    """The axis larger than 1 that is missing between the sizes of two axes of the tensor that are adjacent in the new shape.
+    `(shape[0], shape[2], width)`: axis 1 would have to be merged with the axes after axis 2, which needs a transpose first.
 
     `(shape[0], shape[2], width)`: axis 1 would have to be merged with what follows axis 2, which only a transpose can prepare.
     """
@@ -140,7 +141,8 @@ def _passed_over(axes: Sequence[int | None], shape: Shape) -> int | None:
 
 
 def _turns_batch(view: ContextView, data: OpId, op: OpId) -> bool:
-    """Whether a reshape exchanges the first two of several axes, of a tensor that a stack of parts or a caller gives.
+    """Whether a reshape exchanges the first two of several axes, of a tensor from a stack of parts or from a caller. A tensor created
+    there may be an example of reshaping.
 
     Of a tensor that is made there it may be an example of what a reshape is.
     """
@@ -156,7 +158,8 @@ def _turns_batch(view: ContextView, data: OpId, op: OpId) -> bool:
 
 
 def _merged(view: ContextView, op: OpId, data: OpId) -> str | None:
-    """A message about a reshape that merges axes which do not stand side by side; None if the order may be meant.
+    """A message about a reshape that merges axes which are not adjacent; None if the order may be intended. Numbers may be products by
+    chance: an axis that moves has a name, or the tensor is the result of another reshape.
 
     Numbers may be products by chance: an axis that moves has a name, or the tensor is the result of another reshape.
     """
@@ -187,7 +190,7 @@ def _merged(view: ContextView, op: OpId, data: OpId) -> str | None:
 
 
 def _sizes_of(value: Value) -> tuple[Dim, ...] | None:
-    """The sizes of a tensor, without those of 1 behind the first; None if one is unknown."""
+    """The sizes of a tensor, without those of 1 after the first; None if one is unknown."""
     found = members(value)
     if len(found) != 1 or not isinstance(found[0], TensorValue) or found[0].kind is not TensorKind.TENSOR:
         return None
@@ -209,7 +212,7 @@ def _is_product(sizes: Sequence[Dim], wanted: Dim) -> bool:
 
 
 def _is_in_order(shape: tuple[Dim, ...], wanted: tuple[Dim, ...]) -> bool:
-    """Whether each size is the product of axes that stand side by side, in order."""
+    """Whether each size is the product of adjacent axes, in order."""
     if not wanted:
         return not shape
     return any(

@@ -1,1 +1,1 @@
-"""TR7xx: what XLA cannot compile, or compiles to something else."""
+"""TR7xx: code that XLA cannot compile, or compiles to something else."""

@@ -1,4 +1,4 @@
-"""TR702: what `jit_compile=True` leaves out without a word."""
+"""TR702: operations that `jit_compile=True` silently drops."""
 
 from __future__ import annotations
 
