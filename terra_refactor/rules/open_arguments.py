@@ -27,7 +27,8 @@ class OpenMeeting:
     Attributes:
         fact: the operator.
         parameter: the argument's.
-        dtypes: of the tensor on the other side; empty if that is the output of an unknown network. network: the expression of that
+        dtypes: of the tensor on the other side; empty if that is the output of an unknown network.
+        network: the expression of that
         network.
     """
 

@@ -121,7 +121,8 @@ class Candidate:
         level: which block of the path the run is in.
         start, end: the run, as places in that block.
         stays: the statements, by identity, that must stay outside.
-        deferred: those of them that move after the run. dropped: the `del` statements of the run: variables of its function end with it.
+        deferred: those of them that move after the run.
+        dropped: the `del` statements of the run: variables of its function end with it.
     """
 
     scope: RegionScope

@@ -52,7 +52,8 @@ class Hoisted:
 
     Attributes:
         name: of the parameter.
-        text: the argument in the call. nodes: the places of the run that the parameter replaces.
+        text: the argument in the call.
+        nodes: the places of the run that the parameter replaces.
     """
 
     name: str
