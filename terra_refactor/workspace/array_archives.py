@@ -22,7 +22,7 @@ _COMMENT_BYTES: Final = 65_535
 
 
 def headers_in_archive(stream: IO[bytes], size: int) -> bytes | None:
-    """The beginnings of the arrays by name, as a JSON object of texts in base 64; None for what is no such archive, or is too large."""
+    """The beginnings of the arrays by name, as a JSON object of base64 strings; None if it is not such an archive, or too large."""
     try:
         if not _has_small_directory(stream, size):
             return None

@@ -1,11 +1,11 @@
 """Findings in the release of the libraries that a file is written for, and in cells that are known to have run.
 
-Computes: the findings that remain, and how severe they are. Needs: findings, the sources, and what the files ask for. Gives:
+Computes: the findings that remain, and how severe they are. Needs: findings, the sources, and the requirements of the files. Gives:
 `at_releases`.
 
-The tool knows what its releases refuse. Where a file asks for others, an error of which it is known that they do not have it is none; one
-of which only the known releases are certain is a warning; and one that every release has, such as a product of (2, 3) and (4, 5), stays
-what it is. A cell of a notebook whose output is kept, and is no error, has run to its end: what would have ended it is a warning.
+The rules model the errors of certain releases. If a file requires other releases, an error that these are known not to raise is dropped;
+one that is certain only for the modelled releases is a warning; and one of every release, such as a product of (2, 3) and (4, 5), is
+unchanged. A notebook cell with an output that is not an error has run to its end, so an error in it is only a warning.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""Baselines: findings that are known already, so that only new ones are reported.
+"""Baselines: known findings, so that only new ones are reported.
 
-Computes: which findings a baseline knows, and which of its findings are gone. Needs: findings, sources, a baseline file. Gives:
-`read_baseline`, `compare_with_baseline`, `save_baseline`.
+Computes: the findings that a baseline contains, and those of its findings that are gone. Needs: findings, sources, a baseline file.
+Gives: `read_baseline`, `compare_with_baseline`, `save_baseline`.
 
 A finding is recognised by its fingerprint (rule, function and text of the line), else by its rule and message; never by its line, so
-lines may move. Each entry stands for one finding. The file is JSON, sorted, with paths relative to its own folder, so that it can be
-committed and merged. A report written with `--format json` is taken as a baseline, too.
+lines may move. Each entry matches one finding. The file is JSON, sorted, with paths relative to its own folder, so that it can be
+committed and merged. A report written with `--format json` is accepted as a baseline, too.
 """
 
 from __future__ import annotations
@@ -110,7 +110,8 @@ def known_findings(findings: Sequence[Finding], sources: Mapping[str, Source]) -
 def compare_with_baseline(
     findings: Sequence[Finding], sources: Mapping[str, Source], baseline: Baseline, name: str
 ) -> tuple[tuple[Finding, ...], Comparison]:
-    """The findings that the baseline does not know, and what it does.
+    """The findings that the baseline does not contain, and those that it contains. Entries about files that were not analysed and
+    still exist are neither known nor gone.
 
     Entries about files that were not analysed and still exist are neither known nor gone.
     """
@@ -150,7 +151,8 @@ def totals_of(report: WorkspaceReport, findings: int) -> dict[str, int]:
 
 
 def save_baseline(file: Path, report: WorkspaceReport, *, shrink: bool) -> tuple[int, int]:
-    """Write what the run found; with `shrink` only what the baseline knew already. Gives how many findings it holds now and held before.
+    """Writes the findings of the run; with `shrink` only those that the baseline already contains. Returns the numbers of its findings
+    now and before.
 
     Findings of files that were not analysed, and still exist, are kept. The file is replaced in one step.
 

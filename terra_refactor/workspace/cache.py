@@ -1,17 +1,15 @@
 """The on-disk cache: lowered modules, and the results of files that were analysed together.
 
-Computes: keys. Needs: a module's content digest, its name and its path; for results a text that tells all that they depend on. Gives:
-`LoweringCache`, which finds and keeps `ModuleIR`s, `ResultCache`, `cache_info` and `clean_cache`. Ignores: everything that goes wrong: a
-cache that cannot be read, is corrupt, or was written by another version is as good as an empty one, and one that cannot be written is
-not written.
+Computes: keys. Needs: a module's content digest, its name and its path; for results a text with all their dependencies. Gives:
+`LoweringCache`, which finds and keeps `ModuleIR`s, `ResultCache`, `cache_info` and `clean_cache`. Ignores: all errors: a cache that
+cannot be read, is corrupt, or was written by another version counts as empty, and one that cannot be written is not written.
 
-Entries are pickles, and unpickling runs code. So an entry is unpickled only if it is signed, together with its key, with the
-user's own secret (`cache_key.py`). Other files in the folder are never unpickled, whatever their origin.
+Entries are pickles, and unpickling runs code. So an entry is unpickled only if it is signed, together with its key, with the user's own
+secret (`cache_key.py`). Other files in the folder are never unpickled, whatever their origin.
 
-An entry is found by what it depends on: for a module the digest of the file's bytes, the module's name and path, and the code of
-the rooms that make it (with the version of Python, whose pickles they are); for results everything that was read and the whole code of
-this tool, its tables included. So nothing is ever out of date; what is not asked for any more is only garbage, which `clean_cache`
-removes.
+An entry is found by its dependencies: for a module the digest of the file's bytes, the module's name and path, and the code of the rooms
+that create it (with the version of Python, for the pickles); for results everything that was read and the whole code of this tool, with
+its tables. So an entry is never out of date; unused entries are garbage, which `clean_cache` removes.
 """
 
 from __future__ import annotations
@@ -108,7 +106,7 @@ def result_generation() -> str:
 
 
 class LoweringCache:
-    """Lowered modules by what they were made of."""
+    """Lowered modules by their inputs."""
 
     def __init__(self, folder: Path | None = None) -> None:
         self._entries = _Entries(folder, generation, _MODULE)
@@ -124,7 +122,7 @@ class LoweringCache:
 
 
 class ResultCache:
-    """Results of files that were analysed together, by a text that tells all that they depend on."""
+    """Results of files that were analysed together, by a text with all their dependencies."""
 
     def __init__(self, folder: Path | None = None) -> None:
         self._entries = _Entries(folder, result_generation, _RESULT)
@@ -149,7 +147,7 @@ class ResultCache:
         return self._analyses.read_bytes(place)
 
     def keep_analysis(self, place: str, data: bytes) -> None:
-        """Keep what an analysis leaves in place of that of the last one; failing to is no error."""
+        """Replaces the state that the last analysis kept; failing to is not an error."""
         self._analyses.write_bytes(place, data)
 
     def find_regions(self, key: str) -> object:
@@ -229,7 +227,7 @@ class _Entries:
                 raise
 
     def _signature(self, secret: bytes, key: str, payload: bytes | memoryview) -> bytes:
-        """Of the entry under what it is found by, so that one entry cannot stand for another."""
+        """Of the entry with its key, so that one entry cannot replace another."""
         code = blake2b(key=secret, digest_size=_SIGNATURE_SIZE)
         name = f"{self._generation()}\0{self._suffix}\0{key}".encode("utf-8", "surrogatepass")
         code.update(len(name).to_bytes(8, "big") + name)
@@ -238,7 +236,7 @@ class _Entries:
 
     def _file(self, key: str) -> Path:
         name = blake2b(key.encode("utf-8", "surrogatepass"), digest_size=_DIGEST_SIZE).hexdigest()
-        # told only now: a run that finds all results need not know the identity of what lowers modules
+        # computed only now: a run that finds all results does not need the digest of the lowering code
         return self._outer / self._generation() / name[:2] / f"{name[2:]}{self._suffix}"
 
 
@@ -304,7 +302,7 @@ def _files(folder: Path) -> list[Path]:
 
 
 def clean_cache(folder: Path | None = None) -> CacheInfo:
-    """Remove every entry, and the folders that are empty then. Gives what was there. Raises OSError where an entry cannot be removed."""
+    """Removes every entry, and folders that are empty then. Returns the removed entries. Raises OSError if an entry cannot be removed."""
     folder = folder if folder is not None else cache_folder()
     info = cache_info(folder)
     files = _files(folder)

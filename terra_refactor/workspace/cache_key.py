@@ -38,7 +38,7 @@ def cache_key() -> bytes | None:
 def _key_in(folder: Path) -> bytes | None:
     """Asked for once by a process: a key that is exchanged later is the next one's."""
     if not folder.is_absolute():
-        return None  # it would be in the folder where the command is started, which may be what is analysed
+        return None  # it would be in the current folder, which may be the analysed one
     with contextlib.suppress(OSError):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not is_private(os.lstat(folder), writable_only=True):

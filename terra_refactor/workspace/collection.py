@@ -18,7 +18,7 @@ MANY_FILES: Final = 500
 
 @contextlib.contextmanager
 def without_collection() -> Iterator[None]:
-    """Switches the search off inside, and back on behind if it was on."""
+    """Disables garbage collection inside, and enables it again afterwards if it was enabled."""
     enabled = gc.isenabled()
     gc.disable()
     try:

@@ -21,7 +21,7 @@ class ComponentResult:
     findings: tuple[Finding, ...]
     """Before any selection; cures are confirmed."""
     judged: tuple[Finding, ...]
-    """The first of them as the judge gave them, before the text was asked whether it allows their cures."""
+    """The findings of the judge, before their fixes were checked against the text."""
     errors: tuple[FileError, ...]
     files: tuple[str, ...]
     """The paths of those that could be lowered."""
@@ -29,8 +29,8 @@ class ComponentResult:
     cached_files: int
     """Of how many nothing had to be parsed."""
     passed_over: int = 0
-    """How many were not looked into."""
+    """The number of skipped files."""
     unparsed: int = 0
     """Of how many it is not even known whether they parse."""
     regions: tuple[FoundRegion, ...] = ()
-    """Hot code that is no function of its own."""
+    """Hot statements outside of a function of their own."""

@@ -58,7 +58,7 @@ _PARSED_AT_MOST: Final = 10_000
 
 
 class AnalysedFiles(Enum):
-    """Which files a run looks into."""
+    """The files that a run analyses."""
 
     EVERY = "every"
     """All of them: for reports that list every function."""
@@ -188,7 +188,7 @@ def _has_tensors(project: ReadProject, path: str) -> bool:
 
 
 def _parses(text: str) -> bool:
-    """Whether Python's own parser takes the text; much faster than the one that keeps everything, and only a no is looked into."""
+    """Whether Python's own parser accepts the text; it is much faster than LibCST, and only rejected files are examined further."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -273,14 +273,14 @@ def _fresh_judge() -> RepeatedJudge:
 
 @dataclass(frozen=True, slots=True)
 class _Keeper:
-    """Where what an analysis of a component leaves for the next one is kept."""
+    """Where the state of a component's analysis is kept for the next one."""
 
     modules: LoweringCache
     results: ResultCache
     place: str
 
     def judge_of(self, program: Program, config: Config) -> RepeatedJudge:
-        """A judge that knows what the last run found out, if there is anything."""
+        """A judge with the state of the last run, if there is one."""
         from terra_refactor.workspace.kept_analysis import resumed_judge  # noqa: PLC0415 - what is in the cache needs none
 
         return resumed_judge(self.results, self.modules, self.place, program, config) or _fresh_judge()
@@ -298,7 +298,7 @@ class _Keeper:
         keep_regions(self.results, self.place, program, regions)
 
     def keep(self, judge: RepeatedJudge, program: Program) -> bool:
-        """Keeps what it knows now, unless what was kept last serves the next run nearly as well; whether it is kept."""
+        """Keeps the present state, unless the kept one is nearly as good for the next run; whether it is kept."""
         if not judge.has_much_that_is_new:
             return False
         from terra_refactor.workspace.kept_analysis import keep_analysis  # noqa: PLC0415 - what is in the cache needs none
@@ -374,13 +374,13 @@ def _key(
     imports: Mapping[str, frozenset[str]],
     evidence: RunEvidence,
 ) -> str:
-    """A text that tells everything that the result of a component depends on."""
+    """A text with all dependencies of the result of a component."""
     digests = "\n".join(project.tasks[path].source.digest for path in group)
     return "\n".join((_place(project, config, group, imports), evidence.key(group), digests))
 
 
 def _place(project: ReadProject, config: Config, group: Sequence[str], imports: Mapping[str, frozenset[str]]) -> str:
-    """A text that tells what the result of a component depends on beside the texts of its files and the records of runs."""
+    """A text with the dependencies of the result of a component other than the texts of its files and the records of runs."""
     parts = ["component", repr(judged_by(config)), repr(sorted(project.stubs.items()))]
     for path in group:
         task = project.tasks[path]

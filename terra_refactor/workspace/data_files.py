@@ -1,8 +1,8 @@
-"""Data files that lie among the given paths and that the program's texts name.
+"""Data files in the given paths whose names occur in the program.
 
-Computes: the contents of the files whose names stand in a text of the program, with their size limited. Needs: the files that
-`discover_files` has found, the texts. Gives: `read_data_files`, `data_of`, `may_be_data`, `digests_of`, and `KnownData` for an editor. A
-link is not followed, a file that cannot be read or is too large says nothing; nothing of them is parsed here, and nothing is run.
+Computes: the contents of the files whose names occur in a string of the program, with limited size. Needs: the files that
+`discover_files` has found, the texts. Gives: `read_data_files`, `data_of`, `may_be_data`, `digests_of`, and `KnownData` for an editor.
+Links are not followed, and a file that cannot be read or is too large is unknown; nothing is parsed here, and nothing is run.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _ENDINGS: Final = (
 _ARRAY: Final = ".npy"
 _ARCHIVE: Final = ".npz"
 MAX_BYTES: Final = 1_000_000
-"""Of a file that is read; a larger one says nothing."""
+"""Maximum size of a file that is read; a larger one is unknown."""
 _ARRAY_BYTES: Final = 8_192
 """Of an array: its header, and no more."""
 MAX_DATA_FILES: Final = 200
@@ -39,7 +39,7 @@ def may_be_data(name: str) -> bool:
 
 
 def names_in(text: str) -> frozenset[str]:
-    """The names of data files that stand in a text."""
+    """The names of data files that occur in a text."""
     found: set[str] = set()
     for match in _ENDING.finditer(text):
         # from the ending back: a search from the front would look at a long word once for each of its letters
@@ -133,11 +133,11 @@ class KnownData:
         return known
 
     def is_named(self, file: str) -> bool:
-        """Whether a text names a data file of that name, by what was asked so far."""
+        """Whether a text names a data file of that name, by the queries so far."""
         return os.path.basename(file) in self._named
 
     def has_changed(self) -> bool:
-        """Whether a file is not what it was when it was read."""
+        """Whether a file has changed since it was read."""
         return any(_stamp(file) != stamp for file, stamp, _ in self._read.values())
 
 

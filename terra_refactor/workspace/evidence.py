@@ -38,12 +38,12 @@ class RunEvidence:
     """Notices for the user: records that do not speak of these files, or of older texts."""
 
     def key(self, paths: Iterable[str]) -> str:
-        """A text that tells all that is known of the functions of some files."""
+        """A text with all recorded facts about the functions of some files."""
         wanted = frozenset(paths)
         return repr(sorted((key, repr(seen)) for key, seen in self.functions.items() if key[0] in wanted))
 
     def given_to(self, program: Program) -> Program:
-        """The program with what is known of its functions."""
+        """The program with the recorded facts about its functions."""
         if not self.functions:
             return program
         found: dict[FunctionId, FunctionSeen] = {}

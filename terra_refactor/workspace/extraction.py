@@ -1,7 +1,7 @@
 """Fixing files in which regions become functions: the text with the functions is analysed and refactored as any other text.
 
-Computes: the files after that, told as changes of the texts as they were. Needs: the report of those, the regions, how to analyse other
-texts and how to refactor what is found there. Gives: `extract_and_refactor`. Ignores: which regions should become functions.
+Computes: the files after that, as changes of the original texts. Needs: the report of those, the regions, functions that analyse other
+texts and refactor the results. Gives: `extract_and_refactor`. Ignores: the choice of regions.
 """
 
 from __future__ import annotations

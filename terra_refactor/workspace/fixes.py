@@ -101,7 +101,7 @@ def fix_findings(report: WorkspaceReport, findings: Sequence[Finding], level: Le
 
 
 def followed_by(files: Mapping[str, FileRefactoring], more: Iterable[FileRefactoring]) -> dict[str, FileRefactoring]:
-    """The files by path, with what was done later, to their new texts; of what was not done, what still is not."""
+    """The files by path, with the later changes, to their new texts; a change that was not made before is attempted again."""
     latest = {file.source.path: file for file in more}
     result: dict[str, FileRefactoring] = {}
     for path in files.keys() | latest.keys():
@@ -154,7 +154,8 @@ def _together(
 
 
 def edits_of_file(source: Source, edits: Sequence[Edit]) -> tuple[tuple[Span, str], ...]:
-    """Edits of the module text as edits of the file: the stretch that is replaced, and by what.
+    """Edits of the module text as edits of the file: the replaced range, and the replacement. For a notebook they are edits of its
+    JSON document.
 
     For a notebook they are edits of its JSON document.
     """

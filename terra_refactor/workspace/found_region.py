@@ -1,7 +1,7 @@
-"""Regions as results: what is decided about each, the finding that tells it, and the text in which it is a function.
+"""Regions as results: the decision about each, its finding, and the text in which it is a function.
 
-Gives: `FoundRegion`, `may_have_regions`, `chosen_regions`, `without_shim`, `region_findings`, `rewritten`. A run that finds every
-result in the cache needs no more than this.
+Gives: `FoundRegion`, `may_have_regions`, `chosen_regions`, `without_shim`, `region_findings`, `rewritten`. A run that finds every result
+in the cache needs no more than this.
 """
 
 from __future__ import annotations

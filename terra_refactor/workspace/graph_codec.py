@@ -1,11 +1,11 @@
-"""Objects that refer to each other, as bytes that hold data and nothing that runs.
+"""Serialises objects that refer to each other as bytes without code.
 
-Computes: a text of bytes for what is reached from one object, and equal objects from these bytes. Needs: the classes that may occur, and
-names for what is not data (functions of this tool, code that is kept elsewhere). Gives: `encode`, `decode`, `Names`.
+Computes: bytes for everything reachable from one object, and equal objects from these bytes. Needs: the classes that may occur, and names
+for objects that are not data (functions of this tool, code that is kept elsewhere). Gives: `encode`, `decode`, `Names`.
 
-The objects are numbered, those first that others refer to, and written in columns: for each class, for each of its fields, the numbers of
-what is in it. So an object costs a few bytes, and its class is looked at once for thousands of objects. Equal immutable objects are
-written once. Nothing is imported and nothing called that is not in the list of classes.
+The objects are numbered, referenced ones first, and written in columns: for each class, for each of its fields, the numbers of the
+values. So an object costs a few bytes, and its class is processed once for thousands of objects. Equal immutable objects are written
+once. Only the listed classes are called, and nothing is imported.
 
 Python's `marshal` writes the columns: numbers, strings and tuples of these.
 """
@@ -46,7 +46,7 @@ class Names:
     name_of_class: Callable[[type], str]
     """Raises CodecError for a class that is no data."""
     class_named: Callable[[str], type]
-    """Raises CodecError where there is no class of data of that name."""
+    """Raises CodecError if there is no data class of that name."""
 
 
 def _nothing_to_check() -> None:
@@ -54,7 +54,8 @@ def _nothing_to_check() -> None:
 
 
 def encode(root: object, names: Names, check: Callable[[], None] = _nothing_to_check) -> bytes:
-    """The bytes of an object. Raises CodecError for what is neither data of these classes nor has a name.
+    """The bytes of an object. Raises CodecError for objects that are neither data of these classes nor have a name. `check` is called
+    regularly, and may raise to cancel.
 
     `check` is called now and then, and may raise to end it.
     """
@@ -62,7 +63,7 @@ def encode(root: object, names: Names, check: Callable[[], None] = _nothing_to_c
 
 
 def decode(data: bytes | memoryview, names: Names) -> object:
-    """The object of these bytes. Raises CodecError, or what `marshal` raises, for others."""
+    """The object of these bytes. Raises CodecError, or an exception of `marshal`, for others."""
     try:
         kinds, batches, root = marshal.loads(data)
     except (EOFError, ValueError, TypeError) as error:
@@ -150,7 +151,7 @@ class _Encoder:
             dict: (_parts_of_dict, True),
             **{cls: (partial(_named, name), False) for cls, name in names.name_of.items()},
         }
-        """How to take objects of a class apart, and whether they can change."""
+        """How to split objects of a class into fields, and whether they are mutable."""
 
     def encoded(self, root: object) -> bytes:
         top = self.number(root)

@@ -1,7 +1,7 @@
-"""Suppression comments for findings that are to stay: what `lint --add-ignores` writes.
+"""Suppression comments for accepted findings, for `lint --add-ignores`.
 
-Computes: the text of each file with a comment for each finding. Needs: findings and sources. Gives: `add_ignores`. Ignores: findings that a
-comment cannot reach, or not without changing the program (their line is part of a string, say), and those about such comments
+Computes: the text of each file with a comment for each finding. Needs: findings and sources. Gives: `add_ignores`. Ignores: findings that
+a comment cannot reach, or not without changing the program (their line is part of a string, say), and those about such comments
 themselves: they are listed.
 
     print(x)           ->  print(x)  # terra: ignore[TR101] until the logger works
@@ -60,7 +60,7 @@ def _commented(source: Source, findings: list[Finding], reason: str, *, careful:
     """The text with the comments, and the findings without one. `careful` looks after each comment whether the program is the same."""
     text = source.text
     left: list[Finding] = []
-    # from the bottom up: a comment on a line of its own moves only what is done already
+    # from the bottom up, because a comment on a line of its own moves the lines below it
     for finding in sorted(findings, key=lambda finding: (finding.span, finding.rule), reverse=True):
         span = finding.span
         if read_suppressions(text).find(finding.rule, span.line, span.end_line, finding.name) is not None:

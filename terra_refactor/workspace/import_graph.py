@@ -130,7 +130,8 @@ def components(imports: Mapping[str, frozenset[str]]) -> tuple[tuple[str, ...], 
 def nearest_files(
     path: str, imports: Mapping[str, Iterable[str]], lines: Mapping[str, int], most: int
 ) -> tuple[str, ...]:
-    """A file, and what it imports, the nearest and of these the shortest first, as far as `most` lines reach; sorted.
+    """A file and its imports, the nearest first and of these the shortest first, up to `most` lines; sorted. Only files that have an
+    entry in `lines`.
 
     Only files that have an entry in `lines`.
     """
@@ -144,7 +145,7 @@ def nearest_files(
 
 
 def loaded_with(paths: Iterable[str], imports: Mapping[str, frozenset[str]]) -> frozenset[str]:
-    """The files of the programs that load one of these: what imports them, however indirectly, and all that any of those imports."""
+    """The files of the programs that load one of these: its direct and indirect importers, and all their imports."""
     importers: dict[str, list[str]] = {}
     for importer, reached in imports.items():
         for file in reached:

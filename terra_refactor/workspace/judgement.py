@@ -24,10 +24,9 @@ from terra_refactor.syntax.deep_stack import call_with_deep_stack
 from terra_refactor.workspace.usual_run import with_usual_run
 
 _NEARLY_ALL: Final = 1.5
-"""Ratio of contexts to reused contexts up to which there are hardly more."""
+"""Ratio of contexts to reused contexts up to which few contexts are new."""
 _LITTLE: Final = 0.25
-"""The part of a budget that two runs may use together, so that no part of one of them ends for want of steps: each entry has half of what
-is left."""
+"""The part of a budget that two runs may use together, so that neither exceeds it: each entry has half of the remaining steps."""
 
 
 def analyze_and_judge(
@@ -66,7 +65,8 @@ def _decision_options(config: Config) -> DecisionOptions:
 
 
 class RepeatedJudge:
-    """Analyses and judges the states of one program one after the other: of each, what the last one did not have.
+    """Analyses and judges the states of one program one after the other, reusing the results of the last one. Its results are those of
+    `judge_program`.
 
     Its results are those of `judge_program`.
     """
@@ -79,11 +79,11 @@ class RepeatedJudge:
         self.is_restored = False
         """Its state comes from another process."""
         self.restored_from: str | None = None
-        """A text that tells the program that it judged there."""
+        """A text that identifies the last judged program."""
         self.seen: Seen | None = None
-        """What the decisions of `decided_about` were made from, where that is to be noted."""
+        """The dependencies of the decisions about `decided_about`, if they are to be recorded."""
         self.expected: Seen | None = None
-        """What it is to look for in the next program that it judges: whether that is the same there."""
+        """The dependencies to compare in the next judged program."""
         self.is_as_expected = False
         """Whether all of this is the same in the program that it judged last."""
 
@@ -104,7 +104,7 @@ class RepeatedJudge:
 
     @staticmethod
     def restored(kept: tuple[Any, ...], program: Program, config: Config) -> RepeatedJudge:
-        """A judge that knows what was kept of one that judged this program last, with this configuration."""
+        """A judge with the kept state of the last judgement of this program, with this configuration."""
         store, hazards = kept
         judge = RepeatedJudge()
         options = _options(config)

@@ -129,7 +129,7 @@ def _question_named(name: tuple[str, str]) -> Question[Any, Any, Any]:
 def place_of_analysis(
     config: Config, stubs: Mapping[str, str], data: Mapping[str, bytes], files: Iterable[tuple[str, str, bool]]
 ) -> str:
-    """A text that tells all that an analysis depends on beside the texts: each file by its path, its module's name, and whether it is a
+    """A text with all dependencies of an analysis other than the texts: the path of each file, its module's name, and whether it is a
     package."""
     return repr(("analysis", judged_by(config), sorted(stubs.items()), digests_of(data), sorted(files)))
 
@@ -137,7 +137,8 @@ def place_of_analysis(
 def keep_analysis(
     results: ResultCache, place: str, judge: RepeatedJudge, program: Program, check: Callable[[], None] = lambda: None
 ) -> None:
-    """Keep what a judge knows of the program that it judged last, for the next judgement of this component.
+    """Keeps the state of a judge for the next judgement of this component. `check` is called regularly, and may raise to cancel: then
+    nothing is kept.
 
     `check` is called now and then, and may raise to end it: then nothing is kept.
     """
@@ -164,14 +165,14 @@ def regions_known_to(results: ResultCache, judge: RepeatedJudge) -> KeptRegions 
 
 
 def _state(place: str, program: Program) -> str:
-    """A text that tells a component and its texts."""
+    """A text that identifies a component and its texts."""
     return "\n".join((place, *sorted(f"{module.path} {module.digest}" for module in program.modules.values())))
 
 
 def resumed_judge(
     results: ResultCache, lowered: LoweringCache, place: str, program: Program, config: Config
 ) -> RepeatedJudge | None:
-    """A judge that knows what the last run found out about this component; None if there is nothing that can be used."""
+    """A judge with the results of the last run on this component; None if there are no usable ones."""
     data = results.find_analysis(place)
     if data is None:
         return None
@@ -193,7 +194,7 @@ def resumed_judge(
 
 
 def _earlier_program(modules: Any, lowered: LoweringCache, program: Program) -> Program | None:
-    """The program as it was, with the modules of now where they are the same; None if one that changed is not kept."""
+    """The earlier program, with the present modules if they are unchanged; None if a changed one is not kept."""
     found: dict[str, ModuleIR] = {}
     for name, path, is_package, digest in modules:
         now = program.modules.get(name)

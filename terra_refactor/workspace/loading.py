@@ -1,10 +1,10 @@
 """From paths to a program.
 
-Computes: the sources under some paths, their module names, and their lowered form. Needs: a configuration. Gives:
-`read_project`, `load_programs`. Ignores: modules of the repository that do not lie under the paths: what they hold is unknown.
+Computes: the sources under some paths, their module names, and their lowered form. Needs: a configuration. Gives: `read_project`,
+`load_programs`. Ignores: modules of the repository outside of the paths, whose content is unknown.
 
-Two files may have one module name (scripts in different folders): the preferred one has it, the others are called
-`name@path`, and an import leads to the file that Python would find first from where it stands.
+Two files may have one module name (scripts in different folders): the preferred one has it, the others are called `name@path`, and an
+import leads to the file that Python would find first from the importing file.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class ReadProject:
     """By path, sorted."""
     index: ModuleIndex
     errors: tuple[FileError, ...]
-    """Of what could not be read."""
+    """The errors of files that could not be read."""
     stubs: Mapping[str, str] = field(default_factory=dict)
     """The texts of the `.pyi` files among the paths, by module name."""
     skipped_links: tuple[str, ...] = ()
@@ -94,7 +94,7 @@ def read_project(
     follow_links: bool = False,
     texts: Mapping[str, str] | None = None,
 ) -> ReadProject:
-    """Read what lies under the paths; `texts` are those that some of the files are to have, by path.
+    """Reads the files under the paths; `texts` replace the texts of some files, by path.
 
     Raises:
         UsageError: a path does not exist, or an exclusion is no glob.
@@ -138,7 +138,7 @@ def read_project(
 
 
 def _read_stubs(found: DiscoveredFiles, sources: Mapping[str, Source]) -> dict[str, str]:
-    """The texts of stubs by the names of their modules. One that cannot be read tells nothing."""
+    """The texts of stubs by the names of their modules, without unreadable ones."""
     stubs: dict[str, Source] = {}
     for path in found.stubs:
         try:
@@ -198,7 +198,7 @@ def index_sources(sources: Mapping[str, Source], markers: Sequence[str], bases: 
         try:
             text = read_source(marker).text
         except SourceError:
-            continue  # a build configuration that cannot be read says nothing about packages
+            continue  # a build configuration that cannot be read is no evidence about packages
         folder = posixpath.dirname(display_path(marker))
         package_dirs.extend(read_package_dirs(posixpath.basename(marker), text, folder))
     files = [path for path in sources if path != STDIN_NAME]

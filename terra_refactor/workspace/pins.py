@@ -1,9 +1,10 @@
-"""For which releases of TensorFlow, Keras and NumPy the files of a run are written.
+"""The releases of TensorFlow, Keras and NumPy for which the files of a run are written.
 
-Computes: of each file the releases that its project asks for, and where it does. Needs: the sources, and the folders that were asked for.
+Computes: for each file the releases that its project requires, and the place of the requirement. Needs: the sources, and the given
+folders.
 Gives: `read_pins`, `PinReader`, `assumed_releases`, `for_releases`, `Pins`, `Pin`, `AssumedRelease`. Installations in a notebook's own
-cells come first; then the nearest folder, from the file's own upwards, whose files ask for a release of the library. Nothing is read
-outside of the given folders, and no link is followed. Ignores: what is installed.
+cells come first; then the nearest folder, from the file's own upwards, whose files require a release of the library. Nothing is read
+outside of the given folders, and no link is followed. Ignores: installed packages.
 """
 
 from __future__ import annotations
@@ -91,7 +92,7 @@ def read_pins(sources: Mapping[str, Source], folders: Iterable[str], config: Con
 
 
 def assumed_releases(paths: Iterable[str], pins: Mapping[str, Pins]) -> tuple[AssumedRelease, ...]:
-    """Assumed releases of the files of a run: first what they ask for, then the release that is taken where nothing is asked for."""
+    """Assumed releases of the files of a run: first the required ones, then the default for files without a requirement."""
     counts: Counter[Pin] = Counter()
     others = 0
     for path in paths:
@@ -125,7 +126,7 @@ def for_releases(config: Config, pins: Iterable[Pins | None]) -> Config:
 
 
 def _combined(asked: Mapping[str, tuple[Pin, ...]]) -> Pins:
-    """The combination of several lines about a library: releases that all of them admit. Lines that contradict each other say nothing."""
+    """The combination of several lines about a library: releases that all of them admit. Contradicting lines are ignored."""
     admitted = {}
     for library, pins in asked.items():
         sets = [admitted_by(library, pin.specifier) for pin in pins]
@@ -145,7 +146,8 @@ class PinReader:
         self._read: dict[str, tuple[Pin, ...]] = {}
 
     def pins_of(self, sources: Mapping[str, Source], config: Config) -> dict[str, Pins]:
-        """The requirements for each file, by its path as in reports; files of which nothing is known are left out.
+        """The requirements for each file, by its path as in reports, without files that have none. The release of the configuration
+        replaces the requirements for TensorFlow.
 
         The release that the configuration names takes the place of what is read of TensorFlow.
         """

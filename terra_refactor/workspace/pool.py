@@ -38,7 +38,7 @@ _MOST_WORKERS = 8
 
 @dataclass(frozen=True, slots=True)
 class LoweringTask:
-    """One file and what it is called."""
+    """One file with its module name."""
 
     source: Source
     name: str
@@ -64,7 +64,7 @@ Advance: TypeAlias = Callable[[int], None]
 Lower: TypeAlias = Callable[["LoweringTask", LoweringCache | None], "Attempt"]
 
 PATIENCE = 120.0
-"""Seconds of the clock in which a process must give a result, ten times what the largest file takes that is parsed at all."""
+"""Seconds of wall time after which a process is killed: ten times the time of the largest file that is parsed at all."""
 
 
 _MOMENT = 0.05
@@ -165,7 +165,7 @@ def _in_workers(
     patience: float = PATIENCE,
     advance: Advance = lambda _: None,
 ) -> Iterator[tuple[int, Attempt]]:
-    """Results as they come. Largest files first, so that no worker is left alone with one at the end."""
+    """Results as they arrive. Largest files first, so that no worker is alone with one at the end."""
     waiting = sorted(indices, key=lambda index: -_size(tasks[index]))
     left = set(waiting)
     executor = ProcessPoolExecutor(workers, mp_context=start_method(), initializer=_start_worker)
@@ -193,7 +193,7 @@ def _in_workers(
 def _first_done(
     pending: set[Future[Attempt]], patience: float, advance: Advance
 ) -> tuple[set[Future[Attempt]], set[Future[Attempt]]]:
-    """What is done first, and the rest; nothing is if it takes too long. Processes need seconds to start, on a busy machine."""
+    """The first results, and the rest; no rest if the start takes too long. Processes need seconds to start on a busy machine."""
     until = time.monotonic() + patience
     while True:
         done, rest = wait(pending, timeout=min(patience, _MOMENT), return_when=FIRST_COMPLETED)

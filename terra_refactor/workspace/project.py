@@ -1,11 +1,10 @@
 """The files of a run.
 
-Computes: which Python files and notebooks lie under the paths that were asked for. Needs: paths and the configuration's excludes.
+Computes: the Python files and notebooks under the given paths. Needs: paths and the configuration's excludes.
 Gives: `discover_files`, whose answer is sorted and holds every file once.
-Ignores: what is in the files. A folder that cannot be read, or a link to nothing, is listed as an error and costs only itself.
-
-A path that the user gives is meant, even if it is a link. The content below is untrusted: a link that leads out of all given paths is
-listed and not followed, unless the run asks for it.
+Ignores: the contents of files. A folder that cannot be read, or a broken link, is listed as an error and affects nothing else. A path
+that the user gives is followed, even if it is a link. The content below is untrusted: a link that leads out of all given paths is listed
+and not followed, unless the run asks for it.
 """
 
 from __future__ import annotations
@@ -163,7 +162,8 @@ class _Walk:
         self._real[shown] = os.path.realpath(path)
 
     def add_folder(self, path: str) -> None:
-        """Take what lies below a folder. Links to folders come last, so that a file is shown by its own path rather than through a link."""
+        """Collects the files below a folder. Links to folders come last, so that a file is shown by its own path rather than through a
+        link."""
         shown = relative_path(path)
         absolute = os.path.abspath(path)
         self._bases.add(shown)
@@ -173,7 +173,7 @@ class _Walk:
             ignores = ()  # an ignored folder that is given by name is read
         pending = [(absolute, shown, ignores)]
         linked: list[tuple[str, str, tuple[_Ignore, ...]]] = []
-        reals = {absolute: os.path.realpath(absolute)}  # of the folders that are still to be looked into
+        reals = {absolute: os.path.realpath(absolute)}  # of the folders that are still to be visited
         while pending or linked:
             if not pending:
                 linked.sort(reverse=True)
@@ -280,7 +280,7 @@ class _Walk:
         return _is_ignored_by(ignores, path, is_folder=is_folder)
 
     def _ignores_above(self, folder: str) -> tuple[_Ignore, ...]:
-        """The rules of git that hold in a folder and stand above it, from the repository's root down."""
+        """The rules of git that apply in a folder and are defined above it, from the repository's root down."""
         if not self._respect_gitignore:
             return ()
         above: list[str] = []

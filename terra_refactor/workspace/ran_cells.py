@@ -36,7 +36,8 @@ class RanCells:
         return RanCells(notebook, {place: _has_run(cell) for place, cell in _code_cells(document)})
 
     def shows_success(self, finding: Finding) -> str | None:
-        """Why the outputs show that what is found has run without failing, as the end of a sentence; None if they do not."""
+        """The reason why the outputs show that the reported code has run without failing, as the end of a sentence; None if they do
+        not."""
         lines = [finding.span.line]
         # the calls that lead there, the outermost too
         lines += [place.span.line for place in finding.related if place.path == finding.path]

@@ -1,7 +1,7 @@
-"""One candidate on its way to a decision, and what its function should be given instead of computing it.
+"""One candidate during its judgement, and the arguments that its function should get instead of computing them.
 
-Gives: `Trial`, `coercible`, `convertible`, `made_tensors`, `conflicts`, `tensors`, `hoistable`, `line_in_file`, `holds`, `doubts` and
-what is unknown. Needs: the decision about the function that was made last. Ignores: what follows from it (`regions.py`).
+Gives: `Trial`, `coercible`, `convertible`, `made_tensors`, `conflicts`, `tensors`, `hoistable`, `line_in_file`, `holds`, `doubts` and the
+unknown inputs. Needs: the last decision about the function. Ignores: its consequences (`regions.py`).
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class Trial:
 
     @property
     def statements(self) -> Statements:
-        """Those of the function, with its parameters for what is hoisted."""
+        """Those of the function, with its parameters for hoisted expressions."""
         return with_arguments(self.candidate.statements, self.hoisted)
 
     def given(self, name: str) -> str:
@@ -108,7 +108,7 @@ def hoistable(trial: Trial, decision: Decision, hazard: Hazard, found: Sequence[
         hazard.rule == CONFLICTING_COERCION.id and BY_NUMPY in hazard.message
     ):
         kinds = (ParameterValueKind.NDARRAY, ParameterValueKind.PRIMITIVE, ParameterValueKind.CONTAINER)
-        # of what nothing shows but one call that brings an array, the hazard says so
+        # if the only evidence is one call that passes an array, the hazard says so
         arrays = frozenset(_ARRAY.findall(hazard.message))
         given = frozenset(
             each.name
@@ -171,7 +171,9 @@ def convertible(trial: Trial, decision: Decision) -> dict[str, str]:
 
 
 def coercible(trial: Trial, decision: Decision) -> dict[str, str]:
-    """The arrays, and arguments of unknown type, that meet tensors in the run, and that the call can make arrays of their dtype.
+    """The arrays, and arguments of unknown type, that are combined with tensors in the run, and that the call can convert to arrays of
+    their dtype. The output of an unknown network is assumed to be float32, as of Keras's networks, if the module does not mention
+    float64.
 
     What an unknown network gives is assumed to be float32, as Keras's networks do, where the module has no word of float64.
     """
@@ -253,13 +255,13 @@ def line_in_file(region: ExtractedFunction, decision: Decision, line: int) -> in
 
 
 def unknown_arguments(decision: Decision) -> frozenset[str]:
-    """The parameters of which nothing tells what they bring, or what is in what they bring."""
+    """The parameters whose values, or whose contents, are unknown."""
     unknown = {each.name for each in decision.parameters if each.kind is ParameterValueKind.UNKNOWN}
     return frozenset(unknown) | unknown_structures(decision)
 
 
 def unknown_structures(decision: Decision) -> frozenset[str]:
-    """The parameters that bring containers of which nothing tells what they hold: another structure is another trace."""
+    """The parameters that receive containers of unknown content: a different structure is a new trace."""
     return frozenset(
         each.name for each in decision.parameters if each.kind is ParameterValueKind.CONTAINER and not each.types
     )
@@ -271,7 +273,7 @@ def doubts(decision: Decision) -> tuple[int, int]:
 
 
 def with_assumptions(trial: Trial, decision: Decision) -> Decision:
-    """The decision with an assumption for each conversion, and each argument whose containers hold what nothing tells."""
+    """The decision with an assumption for each conversion, and for each argument with containers of unknown content."""
     decision = with_assumed_structures(decision)
     found = tuple(each for each in trial.assumed if each not in decision.assumptions)
     if not found:
@@ -293,7 +295,7 @@ _HELD: Final = re.compile(r"; safe if( (one assumption holds|\d+ assumptions hol
 
 
 def with_assumed_structures(decision: Decision) -> Decision:
-    """The decision with an assumption for each argument that brings containers of which nothing tells what they hold."""
+    """The decision with an assumption for each argument that receives containers of unknown content."""
     found = sorted(unknown_structures(decision))
     if not found:
         return decision

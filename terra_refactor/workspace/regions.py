@@ -1,11 +1,11 @@
-"""Decisions about hot code that is no function of its own: it is made one in memory, and that function is judged as any other.
+"""Decisions about hot statements: they are extracted into a function in memory, which is judged like any other.
 
 Computes: for each candidate of `refactor.regions` the longest run of statements around its tape that becomes a function which should be a
 graph. Needs: a program, the sources of its files, the decisions about its functions, and the judge that made them. Gives:
 `judge_regions`.
 
-The next attempt leaves out of the function what the decision objected to: statements with hazards (a print, a log, a number taken out of
-a tensor), and those that use a Python number that differs from call to call. So the rules define what host code is.
+The next attempt leaves out the statements to which the decision objected: those with hazards (a print, a log, a number taken from a
+tensor), and those that use a Python number that differs between calls. So the rules define what host code is.
 """
 
 from __future__ import annotations
@@ -171,7 +171,8 @@ def _outline(trial: Trial) -> None:
 
 
 def _without_readers(candidate: Candidate, names: frozenset[str]) -> Candidate | None:
-    """The run without the statements above the tape's that read some names, else without what reads or binds them outside of its core."""
+    """The run without the statements before the tape that read some names, else without all that read or bind them outside of its
+    core."""
     block, at = candidate.path[candidate.level]
     core = {id(statement) for statement in candidate.core}
     above = frozenset(id(each) for each in block[candidate.start : at] if names & usage_of([each]).needs.keys())
@@ -182,7 +183,7 @@ def _without_readers(candidate: Candidate, names: frozenset[str]) -> Candidate |
     )
     if users - candidate.stays:
         return candidate.without(users)
-    # the branch that holds the tape may have all that it needs
+    # the branch that contains the tape may have everything that it needs
     return None if block[at] is candidate.anchor else candidate.without(frozenset({id(block[at])}))
 
 
@@ -262,7 +263,8 @@ def _advance(trial: Trial, decision: Decision | None) -> None:
 
 
 def _above_the_tape(trial: Trial, decision: Decision) -> frozenset[int]:
-    """The statements above the tape's whose hazards come from unknown values, whatever else is held against the run.
+    """The statements before the tape whose hazards come from unknown values, whatever other hazards the run has; also those that
+    unpack lists whose contents are passed to NumPy.
 
     So have those that take lists apart of which NumPy gets the contents.
     """
@@ -298,7 +300,8 @@ def _hoist(trial: Trial, decision: Decision) -> bool:
 
 
 def _try_numbers(trial: Trial, decision: Decision, asked: Callable[[ParameterDecision], bool]) -> bool:
-    """Try again with operands of tensors that each call may bring another number of; False if there are none.
+    """Tries again with operands of tensors that may have another number in each call; False if there are none. A float64 conflicts
+    with a tensor that is known to be a float32, so the decision shows the dtype of the other operand.
 
     A float64 conflicts with a tensor that is known to be a float32: so the decision tells what the number meets.
     """
@@ -326,7 +329,8 @@ def _is_number(parameter: ParameterDecision) -> bool:
 
 
 def _may_be_number(parameter: ParameterDecision) -> bool:
-    """Whether nothing that brings it shows what it is: what an environment of another library gives is a number as a rule.
+    """Whether its type is unknown to all callers: the result of an environment of another library is usually a number. Arrays of such
+    numbers may be float64, which eager operations convert and a graph does not.
 
     Arrays of such numbers may be of float64, which eager operations convert and a graph does not.
     """
@@ -362,7 +366,7 @@ def _other_objects(trial: Trial, decision: Decision) -> frozenset[str]:
     found = used & trial.outliner.changing(trial.candidate) if trial.candidate.loops else set[str]()
     found |= _made_each_call(trial, decision)
     if trial.placements[0] in (Placement.BESIDE, Placement.TOP):
-        # nothing tells whether each call of the function around makes its own
+        # it is unknown whether each call of the enclosing function creates its own
         opaque = {each.name for each in decision.parameters if each.kind is ParameterValueKind.FUNCTION} | objects
         around = trial.candidate.scope.flow.names | {each.name for each in trial.hoisted}
         found |= (opaque | unknown_structures(decision)) - around
@@ -451,7 +455,7 @@ def _with_hazards(trial: Trial, decision: Decision, *, assumed: bool) -> frozens
 
 
 def _statements_down_to_tape(candidate: Candidate) -> Iterable[ast.stmt]:
-    """The statements of the run; of the one that holds the tape's block, also those of the blocks on the way to that."""
+    """The statements of the run; of the one that contains the tape's block, also those of the blocks in between."""
     yield from candidate.statements
     for block, _ in candidate.path[candidate.level + 1 :]:
         yield from block
@@ -464,7 +468,7 @@ def _cut(trial: Trial, stays: frozenset[int]) -> bool:
         return False
     inside = {id(trial.candidate.anchor), *map(id, trial.candidate.anchor.body)}
     if new - inside:
-        # what may move out of the tape's block depends on what is left behind it
+        # which statements may move out of the tape's block depends on the remaining ones after it
         stays = stays - inside
     shorter = trial.candidate.without(stays)
     if shorter is None:
@@ -490,7 +494,7 @@ def _settle(trial: Trial) -> None:
 
 
 def _confirm(trials: Sequence[Trial], judged: _Judged) -> None:
-    """Judge what is to be made as a set, at each level; what is not right in the set is not made."""
+    """Judges the functions as a set, at each level; those that are not right in the set are not extracted."""
     left = list(trials)
     while left:
         found = judged.with_functions(left)

@@ -1,9 +1,9 @@
 """The result of a component in which only comments, docstrings or layout changed: the kept one, with its places moved.
 
-Computes: whether the files of a component are the ones that were judged last in all that counts, and the result for the texts as they are.
-Needs: the texts of now, the kept results. Gives: `keep_texts`, `relaid_result`.
+Computes: whether the files of a component equal the last judged ones except for such changes, and the result for the present texts.
+Needs: the present texts, the kept results. Gives: `keep_texts`, `relaid_result`.
 
-The last texts of each component are kept beside its result. A result is moved only if every place in it can be: where one cannot, or a
+The last texts of each component are kept with its result. A result is moved only if every position in it can be moved: otherwise, or if a
 message names a line, the component is analysed again. A run reports the same either way.
 """
 
@@ -41,7 +41,7 @@ class KeptTexts:
 
 
 def keep_texts(results: ResultCache, place: str, key: str, sources: Mapping[str, Source]) -> None:
-    """Keep for which texts the result under a key was made. `place` tells everything else that the result depends on."""
+    """Records the texts for which the result of a key was computed. `place` identifies all other dependencies of the result."""
     digests = {path: source.digest for path, source in sources.items()}
     texts = {
         path: zlib.compress(source.text.encode("utf-8", "surrogatepass"), 1)
@@ -52,7 +52,7 @@ def keep_texts(results: ResultCache, place: str, key: str, sources: Mapping[str,
 
 
 def relaid_result(results: ResultCache, place: str, sources: Mapping[str, Source]) -> ComponentResult | None:
-    """The result for the texts of now; None if they differ from the last ones in more than comments, docstrings and layout."""
+    """The result for the present texts; None if they differ from the last ones in more than comments, docstrings and layout."""
     kept = results.find_texts(place)
     if not isinstance(kept, KeptTexts) or kept.digests.keys() != sources.keys():
         return None

@@ -31,7 +31,7 @@ class Requirement:
     Attributes:
         library: as `tf_model.releases` names it.
         specifier: of versions, as packaging tools write them (`>=2.3,<2.5`).
-        line: where it stands, counted from 1; 0 where that is not known.
+        line: its line number, counted from 1; 0 if unknown.
         conditional: whether it holds under a condition on the machine or the Python only.
     """
 

@@ -55,7 +55,7 @@ class Stats:
     """Files of which nothing had to be parsed: their lowered form, or all their results, came from the cache."""
     seconds: float
     passed_over: int = 0
-    """Files that no program loads together with tensors, and that were not looked into."""
+    """Skipped files, which no program loads together with tensors."""
     unparsed: int = 0
     """Of how many of these it was not even seen whether they parse, because there are very many."""
 
@@ -114,7 +114,7 @@ class WorkspaceReport:
     evidence_notices: tuple[str, ...] = ()
     """Notices about the records of runs: which of them speak of older texts."""
     regions: tuple[FoundRegion, ...] = ()
-    """Hot code that is no function of its own, by path and line."""
+    """Hot statements outside of a function of their own, by path and line."""
 
 
 @dataclass(frozen=True, slots=True)

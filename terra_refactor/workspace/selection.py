@@ -31,10 +31,10 @@ _EVERY_RULE = "ALL"
 
 
 def check_selection(config: Config) -> None:
-    """Whether every code in the configuration stands for a rule.
+    """Checks that every code in the configuration matches a rule.
 
     Raises:
-        UsageError: one does not; the message names the nearest that does. Or a glob is none.
+        UsageError: one does not; the message names the nearest that does. Or a glob is invalid.
     """
     codes = [("select", code) for code in config.select] + [("ignore", code) for code in config.ignore]
     codes += [("extend-select", code) for code in config.extend_select]
@@ -90,7 +90,7 @@ def select_findings(
 
 
 def without_known(selection: Selection, config: Config, sources: Mapping[str, Source]) -> Selection:
-    """The selection without what the baseline of the configuration knows, if it names one.
+    """The selection without the findings of the configuration's baseline, if there is one.
 
     Raises:
         UsageError: the baseline cannot be read.
@@ -102,7 +102,7 @@ def without_known(selection: Selection, config: Config, sources: Mapping[str, So
 
 
 def compared(selection: Selection, sources: Mapping[str, Source], baseline: Baseline, name: str) -> Selection:
-    """The selection without what the baseline knows."""
+    """The selection without the findings of the baseline."""
     new, comparison = compare_with_baseline(selection.findings, sources, baseline, name)
     return replace(selection, findings=new, comparison=comparison)
 

@@ -1,9 +1,9 @@
-"""Suppression comments at work: what they silence, and which are of no use.
+"""Applies suppression comments, and finds useless ones.
 
-Computes: findings without those that a comment switches off; findings TR901 (of no use) and TR902 (not understood) about the comments
-themselves. Needs: all findings (whatever is selected), decisions, sources. Gives: `suppress`. Ignores: which rules are selected.
+Computes: the findings that no comment suppresses; findings TR901 (useless) and TR902 (not understood) about the comments themselves.
+Needs: all findings (whatever is selected), decisions, sources. Gives: `suppress`. Ignores: which rules are selected.
 
-A comment is of use if it covers a finding, or a hazard of a function: an eager function's hazard is not reported, but a comment at it was
+A comment is useful if it covers a finding, or a hazard of a function: an eager function's hazard is not reported, but a comment at it was
 written for it.
 """
 
@@ -42,7 +42,7 @@ class Suppressed:
 
 
 def suppress(findings: Iterable[Finding], decisions: Iterable[Decision], sources: Mapping[str, Source]) -> Suppressed:
-    """Take away what comments in the sources switch off."""
+    """Removes the findings that comments in the sources suppress."""
     comments = {
         path: found
         for path, source in sorted(sources.items())
@@ -75,7 +75,7 @@ def suppress(findings: Iterable[Finding], decisions: Iterable[Decision], sources
 
 
 def _covering(here: Suppressions, rule: str, name: str, span: Span) -> Iterator[tuple[Suppression, str]]:
-    """Each entry that covers the place, with each of its codes that stands for the rule."""
+    """Each entry that covers the place, with each of its codes that matches the rule."""
     for entry in here.entries:
         if entry.first_line <= span.end_line and span.line <= entry.last_line:
             for code in entry.codes or ("",):

@@ -1,11 +1,11 @@
-"""Shapes in the one run of a program in which no option is given and files and environment are as they stand.
+"""Shapes in the default run of a program: without options, with the present files and environment.
 
-Computes: the findings of the shape rules of a second analysis, in which options, files beside the program and variables of the environment
-have their values of that run (`Program.usual`): branches on them are decided, loops over their lists have a known length, and
-arithmetic with them gives numbers. Needs: the program, and what the first analysis has found. Gives: `with_usual_run`.
+Computes: the findings of the shape rules of a second analysis, in which options, data files and environment variables have their values
+of that run (`Program.usual`): branches on them are decided, loops over their lists have a known length, and arithmetic with them has
+known results. Needs: the program, and the findings of the first analysis. Gives: `with_usual_run`.
 
-A finding that only this analysis has is a warning, and its message names the run. Decisions come from the first analysis, and hold in
-all runs. Ignores: programs that take no numbers from outside, and large ones, whose analysis would take twice as long.
+A finding that only this analysis has is a warning, and its message names the run. Decisions come from the first analysis, and hold in all
+runs. Ignores: programs that take no numbers from outside, and large ones, whose analysis would take twice as long.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""The last net: ends an analysis that no budget sees, so that it costs its own files and no others.
+"""The last safeguard: ends an analysis that escapes all budgets, so that it affects only its own files.
 
-Computes: the result of a function, unless that takes more processor time or memory than it may. Needs: limits that no sound program
-comes near, since what exceeds them depends on the machine. Gives: `watched`, `ProcessLimits`, `OverLimitError`.
+Computes: the result of a function, unless that takes more processor time or memory than it may. Needs: limits that no sound program comes
+near, since what exceeds them depends on the machine. Gives: `watched`, `ProcessLimits`, `OverLimitError`.
 Ignores: native code that never returns to Python (the parser: `pool.py` gives it processes that can be killed).
 
 A second thread looks at the clock and the memory, and raises an exception in the thread that works. It is not derived from `Exception`,
-so that no handler on the way takes it for a fault of one function.
+so that no handler mistakes it for a fault of one function.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from terra_refactor.syntax.deep_stack import working_thread
 _T = TypeVar("_T")
 
 _SECONDS, _SECONDS_OF_A_LINE = 30.0, 0.02
-"""Limits of an analysis: twenty times what it takes as a rule, and some more."""
+"""Limits of an analysis: twenty times its usual amount, plus a constant."""
 _MEMORY_SHARE: Final = 0.6
 _LOOK_EVERY: Final = 0.25
 _AGAIN_AFTER: Final = 2.0
@@ -114,7 +114,8 @@ def _raise_in(thread: int, error: type[BaseException]) -> None:
 
 
 def _take_in() -> None:
-    """Takes in what is still on its way to this thread, or was on its way to one that has ended.
+    """Receives an exception that is still pending for this thread, or for one that has ended. Cancelling it would make the interpreter
+    look for it forever: every frame would be slower, and in CPython 3.11 a traced or profiled one would never begin.
 
     It could be called off, but the interpreter would look for it forever: every frame would be slower, and in CPython 3.11 one that is
     traced or profiled would never begin.
@@ -128,7 +129,7 @@ def _take_in() -> None:
 
 
 def resident_bytes() -> int:
-    """The memory of the process; 0 where the system does not tell."""
+    """The memory of the process; 0 if the system does not report it."""
     if sys.platform != "linux":
         return 0
     try:

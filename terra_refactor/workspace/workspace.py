@@ -58,13 +58,13 @@ class Options:
 
     Attributes:
         config: the configuration, the command line's options included.
-        exclude: globs of the command line, which count from the current folder.
-        stdin: what came on standard input, where a path is `-`.
-        use_cache: whether lowered modules and results are looked for and kept on disk.
-        coverage: which files are looked into; about the functions of the others there are no decisions.
-        diff_base: a revision of git; only what was not found there is reported. A baseline of the configuration is not read then.
-        follow_links: whether links are followed that lead out of the given paths. What they lead to is read, never written.
-        progress: told how far a run is.
+        exclude: globs of the command line, relative to the current folder.
+        stdin: the text of standard input, for the path `-`.
+        use_cache: whether lowered modules and results are read from and written to the cache.
+        coverage: the files to analyse; there are no decisions about functions of others.
+        diff_base: a revision of git; only findings that are new since then are reported, and no baseline is read.
+        follow_links: whether links that lead out of the given paths are followed. Their targets are read, never written.
+        progress: receives the progress of a run.
         judge: the analysis and the decision.
     """
 
@@ -80,7 +80,7 @@ class Options:
 
 
 def analyze(paths: Sequence[str], options: Options) -> WorkspaceReport:
-    """Classify every function under the paths, and find what is wrong.
+    """Classifies every function under the paths, and finds hazards and errors.
 
     Raises:
         UsageError: a path does not exist, a rule is unknown, or the baseline cannot be read.
@@ -98,9 +98,10 @@ def fix(
 ) -> FixReport:
     """The result of `analyze`, and the text of every file after the refactorings that the configuration's level allows.
 
-    `only` names the functions to change, by qualified name; () for all. With `of_findings`, what is done is what removes the findings that
-    the configuration selects, instead of all refactorings: their decisions' changes, their cures, their own edits. Such a change may bring
-    a finding (a new decorator one about its calls), so this is repeated until nothing changes, at most `rounds` times. Nothing is written.
+    `only` names the functions to change, by qualified name; () for all. With `of_findings`, only the changes that remove the
+    selected findings are made: their decisions' changes, their cures, their own edits. Such a change may bring
+    a finding (a new decorator one about its calls), so this is repeated until nothing changes, at most `rounds` times. Nothing is
+    written.
 
     Raises:
         UsageError: as `analyze`; also if a function of `only` does not exist.
@@ -132,7 +133,7 @@ def _fix_findings(
 
 
 def verify(paths: Sequence[str], options: Options, setting: Setting, only: Sequence[str] = ()) -> VerifyReport:
-    """Run what `fix` would change before and after, and compare. No file under the paths is changed.
+    """Runs the functions that `fix` would change before and after, and compares. No file under the paths is changed.
 
     Raises:
         UsageError: as `fix`; also if nothing can be run: no TensorFlow, no such script.
@@ -199,7 +200,7 @@ def _change(
         return _refactor(report, options, only, left_out)
 
     level = Level(options.config.level)
-    # at that level the shim keeps all of a step, and what is around it
+    # at that level the shim keeps all of a step and the code around it
     kept_whole = {
         (each.path, each.qualname)
         for each in report.decisions

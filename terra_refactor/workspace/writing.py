@@ -1,6 +1,6 @@
-"""Writing a file as a whole: a reader sees the old text or the new one, and a full disk costs nothing that was there.
+"""Writes a file as a whole: a reader sees the old text or the new one, and a full disk destroys nothing.
 
-Gives: `write_whole`, for reports, baselines and what else is ours. Sources of users go through `refactor.apply`, which keeps more.
+Gives: `write_whole`, for reports, baselines and other files of this tool. Sources of users go through `refactor.apply`, which keeps more.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 
 
 def write_whole(file: Path, text: str) -> None:
-    """Write a text as UTF-8, with its own line endings, in place of what the file held.
+    """Writes a text as UTF-8, with its own line endings, and replaces the content of the file.
 
     Raises:
         OSError: the folder does not exist or cannot be written to, the disk is full, ...
