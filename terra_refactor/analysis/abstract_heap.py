@@ -45,10 +45,8 @@ class AbstractHeap:
         return number
 
     def make_room_again(self, frame: Frame, op: OpId) -> None:
-        """Ages the objects that an operation created earlier on this path, before it runs again and looks at its operands, which may
-        lead to such an object.
-
-        Before it looks at its operands: one may lead to what it made, or be it.
+        """Ages the objects that an operation created earlier on this path, before it runs again and looks at its operands, which may lead
+        to such an object.
         """
         iteration = frame.iteration
         for number, at in tuple(frame.makers[op].items()):
@@ -56,10 +54,9 @@ class AbstractHeap:
                 self.make_room(frame, number)
 
     def make_room(self, frame: Frame, number: ObjectId) -> None:
-        """Renames an existing object on this path whose number is about to be given to a new object. Not if a module is run again: a
-        program runs it once, so this run creates the same objects as the earlier one.
+        """Renames an existing object on this path whose number is about to be given to a new object.
 
-        Except where a module is run again: a program runs it once, so what this run makes is what the earlier one has made.
+        Not if a module is run again: a program runs it once, so this run creates the same objects as the earlier one.
         """
         state = frame.state
         if not is_there(state.get((number, EXISTS))) or (frame.root is self.world and number not in frame.allocated):

@@ -62,10 +62,9 @@ _GENERIC_SEQUENCES: Final = frozenset(
 
 
 def annotated_value(engine: Engine, annotation: Value | None, module: str = "") -> Value | None:
-    """The value that an annotation declares; None if it is not understood. `module` is that of the annotated function: strings inside
-    of an annotation are looked up there, as `typing` does.
+    """The value that an annotation declares; None if it is not understood.
 
-    `module` is that of the function that is annotated: texts inside of an annotation are looked up there, as `typing` does.
+    `module` is that of the annotated function: strings inside of an annotation are looked up there, as `typing` does.
     """
     if annotation is None:
         return None

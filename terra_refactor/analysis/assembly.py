@@ -389,10 +389,9 @@ def _live_summaries(engine: Engine) -> tuple[list[Summary], frozenset[int]]:
 
 
 def _unresolved_names(engine: Code, summary: Summary) -> frozenset[str]:
-    """The names of called methods and functions that could not be resolved: `take` for `x.take(...)`. If the callee is an object of
-    too many classes, also its possible methods.
+    """The names of called methods and functions that could not be resolved: `take` for `x.take(...)`.
 
-    Where an object of too many classes to tell apart is called, also what runs then.
+    If the callee is an object of too many classes, also its possible methods.
     """
     names: set[str] = set()
     for number, record in summary.calls.items():

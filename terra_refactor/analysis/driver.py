@@ -88,11 +88,10 @@ def analyze_program(
     progress: Callable[[int, int], None] | None = None,
     store: SummaryStore | None = None,
 ) -> ProgramFacts:
-    """The facts of a program. `progress` receives the number of finished functions and of all functions in the present round. With a
-    `store`, valid results of the last run are reused; the facts are the same, except for the numbers of objects.
+    """The facts of a program.
 
-    With a `store`, what the last run with it found out is used again where it still holds; the facts are the same, save for
-    the numbers of objects.
+    `progress` receives the number of finished functions and of all functions in the present round. With a `store`, valid results of the
+    last run are reused; the facts are the same, except for the numbers of objects.
     """
     return call_with_deep_stack(lambda: _Analysis(program, options, progress, store).run(), at_once=True)
 

@@ -229,10 +229,9 @@ class Engine(Heap, Code, Calls, Recorder, ProgramSettings, Protocol):
 
 
 class Site:
-    """The operation of a context that a transfer function evaluates. It is valid only during that operation, since it then moves to
-    the next one of its block: do not store it.
+    """The operation of a context that a transfer function evaluates.
 
-    Holds while that operation runs, and moves to the next one of its block then: nothing may keep it.
+    It is valid only during that operation, since it then moves to the next one of its block: do not store it.
     """
 
     __slots__ = ("engine", "frame", "op")

@@ -156,8 +156,7 @@ def _specified(spec: Value) -> Value | None:
 def as_evidence_says(
     engine: Engine, code: Function, function: FunctionValue, bound: Mapping[str, Value]
 ) -> Mapping[str, Value]:
-    """The arguments of a call; for an unknown one, the value by the annotation or the body of the callee. An unknown argument of
-    another call does not weaken the known facts about the function.
+    """The arguments of a call; for an unknown one, the value by the annotation or the body of the callee.
 
     An unknown argument of another call does not weaken the known facts about the function.
     """

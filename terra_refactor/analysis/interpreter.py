@@ -648,12 +648,10 @@ class Interpreter(AbstractHeap, Notes):
             frame.returns.append((UnknownValue(reason=frame.problem), frame.state.flattened(frame.root)))
 
     def _run_module(self, frame: Frame) -> bool:
-        """Runs a module to its last line, even if something stops it earlier. A script may stop on purpose (`raise SystemExit`,
-        `assert False, "work in progress"`); the code after that is still the user's program, and must not be missing from the
-        report.
+        """Runs a module to its last line, even if something stops it earlier.
 
-        A script may stop on purpose (`raise SystemExit`, `assert False, "work in progress"`): what stands behind that is still the user's
-        program, and would be missing from every report without a word.
+        A script may stop on purpose (`raise SystemExit`, `assert False, "work in progress"`); the code after that is still the user's
+        program, and must not be missing from the report.
         """
         for op in frame.function.body:
             if not self.run_block(frame, (op,)) and frame.problem is None:

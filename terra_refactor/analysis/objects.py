@@ -95,10 +95,9 @@ class ObjectTable:
         tag: Hashable = None,
         known_by: Hashable = None,
     ) -> ObjectId:
-        """The object that operation `op` of `function` creates; `tag` distinguishes several created there (an iteration, a field). A
-        class is `known_by` its body, not by the operation, so that code added before it does not rename it.
+        """The object that operation `op` of `function` creates; `tag` distinguishes several created there (an iteration, a field).
 
-        A class is `known_by` its body and not by the operation: code that is added in front of it leaves it the same.
+        A class is `known_by` its body, not by the operation, so that code added before it does not rename it.
         """
         place = (function, op) if known_by is None else known_by
         number = self._intern(("site", kind, place, tag), kind, name, function, op, 0)

@@ -45,9 +45,8 @@ _OF_CLASSES = (ObjectKind.INSTANCE, ObjectKind.CLASS)
 
 def live_reads(frame: Frame) -> dict[HeapKey, tuple[EffectSite, tuple[EffectSite, ...]]]:
     """The reads of state that may see values from before the call: all except those that the call's own writes precede on all paths.
-    On a path without a write, the merge of paths reads the earlier value, so the boundary records it.
 
-    A way on which it does not write looks at what was there when the ways are merged, and so the boundary knows of it.
+    On a path without a write, the merge of paths reads the earlier value, so the boundary records it.
     """
     before, written = frame.root.reads or {}, frame.root.heap
     return {key: place for key, place in frame.state_reads.items() if key in before or key not in written}
@@ -119,12 +118,10 @@ def _reached(start: _Node, following: Mapping[_Node, Iterable[_Node]]) -> set[_N
 
 
 def reads_before_writes(engine: Engine, frame: Frame) -> frozenset[StaleRead]:
-    """The reads of callees after which this function, or another callee, writes the same state: the next call sees another value. A
-    function is called again, so its last write may come before its first read; a module runs once, and an object that a call
-    creates is written and read in that call alone.
+    """The reads of callees after which this function, or another callee, writes the same state: the next call sees another value.
 
-    A function is called again, so its last write may come before its first read; a module runs once, and what a call makes is
-    written and read in that call alone.
+    A function is called again, so its last write may come before its first read; a module runs once, and an object that a call creates
+    is written and read in that call alone.
     """
     found: set[StaleRead] = set()
     module = frame.function.kind is FunctionKind.MODULE
@@ -324,11 +321,10 @@ def _given(engine: Heap, summary: Summary) -> frozenset[ObjectId]:
 
 
 def _constructing(engine: Calls, live: Sequence[Summary], real: Set[int]) -> frozenset[FunctionId]:
-    """Constructors and the functions that only constructors call. In a library, without public functions that store their arguments,
-    since other code may call these. `real` are the contexts that a run reaches.
+    """Constructors and the functions that only constructors call.
 
-    Of a library, without public ones that set what they are given: other code may call these. `real` are the contexts that a run
-    comes to.
+    In a library, without public functions that store their arguments, since other code may call these. `real` are the contexts that a
+    run reaches.
     """
     callers: dict[FunctionId, set[FunctionId]] = {}
     names: dict[FunctionId, str] = {}

@@ -59,11 +59,9 @@ class Seen:
 
 def is_alike(before: HazardMap, now: HazardMap, edited: Edited, seen: Seen) -> bool:
     """Whether all dependencies, in a program derived from an earlier state, are the same in one derived from the present state.
+
     Outside of the edited functions, the analysis of the present state has the same results as the earlier one. `seen` are among the
     `others` of the present state. Answers have to be compared when they are computed (`HazardMap.answers_are_steady`).
-
-    The analysis of the present state gave everything outside of the edited functions the same as that of the earlier one. `seen` are
-    among the `others` of the present state. What its answers are has to be asked when they are found (`HazardMap.answers_are_steady`).
     """
     changed, moved = now.changed, now.moved
     if changed is None or moved is None or not seen.is_complete:

@@ -61,10 +61,9 @@ _UNDERSTOOD = frozenset(
 
 
 def _holds_instance(facts: ProgramFacts, parameter: ParameterFacts) -> bool:
-    """Whether objects are passed whose identity selects the graph, and which may differ between calls. Datasets and shapes are
-    distinguished by their content.
+    """Whether objects are passed whose identity selects the graph, and which may differ between calls.
 
-    Datasets and shapes are distinguished by what they are.
+    Datasets and shapes are distinguished by their content.
     """
     objects = [
         facts.objects[member.object]
@@ -79,10 +78,9 @@ def _holds_instance(facts: ProgramFacts, parameter: ParameterFacts) -> bool:
 
 
 def _converted(codes: Codes, facts: ProgramFacts, found: FunctionFacts) -> dict[str, bool]:
-    """The parameters that the function converts to tensors of a dtype: so it accepts other values, and calls may pass any. With each,
-    whether the dtype is certain: `dtype=dtype` may be None, and then the dtype is not converted.
+    """The parameters that the function converts to tensors of a dtype: so it accepts other values, and calls may pass any.
 
-    With each, whether the dtype is one for sure: `dtype=dtype` may be None, and then nothing is converted.
+    With each, whether the dtype is certain: `dtype=dtype` may be None, and then the dtype is not converted.
     """
     open_ones = {each.name for each in found.parameters if each.evidence is not Evidence.DATAFLOW}
     names: dict[str, bool] = {}
@@ -171,12 +169,10 @@ def _changes_weight(code: CodeFacts, parameter: ParameterFacts) -> bool:
 
 
 def _is_rebuilt(codes: Codes, facts: ProgramFacts, parameter: ParameterFacts, *, made: bool) -> bool:
-    """Whether objects are passed that a traced function flattens and rebuilds without the additions of their class. TensorFlow
-    Probability's deferred tensors are composite tensors; an instance of a subclass is rebuilt as one of the library's class. With
-    `made`, only objects count that a known call creates; others may occur only because an annotation allows them.
+    """Whether objects are passed that a traced function flattens and rebuilds without the additions of their class.
 
-    TensorFlow Probability's deferred tensors are composite tensors; an instance of a subclass comes out as one of the library's class.
-    With `made`, only objects count that a call is seen to make; any other may be there because an annotation allows it.
+    TensorFlow Probability's deferred tensors are composite tensors; an instance of a subclass is rebuilt as one of the library's class.
+    With `made`, only objects count that a known call creates; others may occur only because an annotation allows them.
     """
     names = {
         instance.name
@@ -216,10 +212,9 @@ _NAMED: Final = re.compile(r"`((?:self\.)?\w+)")
 
 
 def are_too_many(sentences: Sequence[str], *, is_step: bool) -> bool:
-    """Whether a change has more assumptions than a person would check. A training step gets a network and an optimizer: all
-    assumptions about each, and about calls of it and its methods, count once.
+    """Whether a change has more assumptions than a person would check.
 
-    A training step is given a network and an optimizer: what is assumed of each, and of calling it and its methods, counts once.
+    A training step gets a network and an optimizer: all assumptions about each, and about calls of it and its methods, count once.
     """
     named = (_NAMED.match(sentence) for sentence in sentences)
     things = {sentence if name is None else name[1] for sentence, name in zip(sentences, named, strict=True)}

@@ -81,10 +81,10 @@ class CallCount:
     def of(
         self, identity: FunctionId, is_graph: Callable[[FunctionId], bool], *, seen_only: bool = False
     ) -> int | None:
-        """Maximum number of calls from outside of graphs; None if unknown. `is_graph`: the caller is, or becomes, one. `seen_only`: a
-        call at the top of a module is not taken as an example of other calls.
+        """Maximum number of calls from outside of graphs; None if unknown.
 
-        `seen_only`: what the top of a module calls is no example of what others call, too.
+        `is_graph`: the caller is, or becomes, one. `seen_only`: a call at the top of a module is not taken as an example of other
+        calls.
         """
         return self._of(identity, is_graph, {}, seen_only)
 
@@ -149,8 +149,7 @@ class CallCount:
         return None if None in times else max(each for each in times if each is not None)
 
     def definitions(self, identity: FunctionId) -> int | None:
-        """Maximum number of times a `def` in a function or loop is executed, which creates a function each time; None if unknown. A
-        call at the top of a module counts as one: it runs once, even if the callee has other callers.
+        """Maximum number of times a `def` in a function or loop is executed, which creates a function each time; None if unknown.
 
         A call at the top of a module counts as one: it runs once, even if the callee has other callers.
         """

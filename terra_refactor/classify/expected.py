@@ -49,13 +49,10 @@ class Expected:
         self._left_out: dict[FunctionId, bool] = {}
 
     def holds(self, context: ContextFacts, number: OpId, *, in_graph: bool = False) -> bool:
-        """Whether a failure of the operation leaves its function, and nothing before it in the function ends the program. A module is
-        analysed to its end, because an early exit may be temporary (`is_behind_end`). `in_graph`: it fails because a graph is
-        traced, with exceptions that eager code does not raise.
+        """Whether a failure of the operation leaves its function, and nothing before it in the function ends the program.
 
-        A module is read to its end: what ends it may be there for today only (`is_behind_end`).
-
-        `in_graph`: it fails because a graph is traced, with exceptions that eager code does not raise.
+        A module is analysed to its end, because an early exit may be temporary (`is_behind_end`). `in_graph`: it fails because a graph
+        is traced, with exceptions that eager code does not raise.
         """
         is_module = self.hazards.index(context.function).function.kind is FunctionKind.MODULE
         return not self.is_expected(context, number, in_graph=in_graph) and (

@@ -57,10 +57,9 @@ def written_through_call(effect: Effect) -> tuple[OpId, str] | None:
 def runs_first_time(
     code: CodeFacts, number: OpId, written_through_calls: Callable[[], AbstractSet[tuple[OpId, str]]]
 ) -> bool:
-    """Whether the operation runs only while some state is missing that is set there, too. `written_through_calls` maps the effects of
-    the function by `written_through_call`: a write in a callee counts at its call.
+    """Whether the operation runs only while some state is missing that is set there, too.
 
-    `written_through_calls` has what `written_through_call` gives for the effects of the function: what a call writes is set where it is.
+    `written_through_calls` maps the effects of the function by `written_through_call`: a write in a callee counts at its call.
     """
     for holder in code.around(number):
         if holder.kind not in (RegionKind.IF, RegionKind.CHOICE, RegionKind.CONNECTIVE) or holder.subject is None:

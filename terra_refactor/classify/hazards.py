@@ -75,13 +75,10 @@ class ReachedHazard:
 
 
 class HazardMap:
-    """The hazards of every context, computed on demand. One that `remembers` can be the `earlier` one of another state of the program,
-    which reuses its valid answers. `program`, `facts` and `codes` are the inputs of answers: if it remembers, they record looks.
+    """The hazards of every context, computed on demand.
 
-    One that `remembers` can be the `earlier` one of another state of the program, which takes its answers over and keeps those that
-    would be found again.
-
-    `program`, `facts` and `codes` are what answers are made from: where it remembers, they note what is looked at.
+    One that `remembers` can be the `earlier` one of another state of the program, which reuses its valid answers. `program`, `facts`
+    and `codes` are the inputs of answers: if it remembers, they record looks.
     """
 
     def __init__(

@@ -24,11 +24,9 @@ def made_for_each(
     views: Callable[[ContextFacts], ContextView],
     chain: Sequence[EffectSite],
 ) -> str | None:
-    """The parameter of the outermost function for each of whose values an object under a test, at the end of a chain of calls, is
-    created. Empty: calls pass several keys, to each function on the path. A parameter: other code calls it, and may pass several.
-    None: neither.
+    """The parameter of the outermost function for each of whose values an object under a test, at the end of a chain of calls, is created.
 
-    Empty: calls bring several, to each function on the way. A parameter: other code calls it, and may bring several. None: neither.
+    Empty: calls pass several keys, to each function on the path. A parameter: other code calls it, and may pass several. None: neither.
     """
     *_, (code, names) = steps = list(_steps(facts, codes, views, chain))
     if all(_are_several(facts, inner.function, read) for inner, read in steps):

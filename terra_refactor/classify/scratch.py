@@ -33,12 +33,10 @@ def readers_outside(
     by_name: bool = False,
     reads: Callable[[FunctionId], bool] = lambda reader: True,
 ) -> bool:
-    """Whether some function of the program may read the value that a call of this one leaves in the attribute. With `by_name`, only
-    one that names it, or enumerates the attributes of its own object; not one that does so with any argument. `reads`: the readers
-    that count.
+    """Whether some function of the program may read the value that a call of this one leaves in the attribute.
 
-    With `by_name`, one that names it, or goes through the attributes of its own object; not one that does so with whatever it is given.
-    `reads`: which readers count.
+    With `by_name`, only one that names it, or enumerates the attributes of its own object; not one that does so with any argument.
+    `reads`: the readers that count.
     """
     around = _around(facts, identity)
     return any(

@@ -130,10 +130,10 @@ def proposal_for(
     relax: bool,
     recorded: tuple[str | None, str] | None = None,
 ) -> ProposedArguments | None:
-    """The proposed arguments of the decorator; None if the present ones are right. `relax` if axes may become unknown. `recorded` is a
-    parameter for which a run has traced each shape separately, with the recorded shapes.
+    """The proposed arguments of the decorator; None if the present ones are right.
 
-    `recorded` is a parameter whose shapes a run has traced one by one, and what was seen of that.
+    `relax` if axes may become unknown. `recorded` is a parameter for which a run has traced each shape separately, with the recorded
+    shapes.
     """
     kept = [(name, _source(value)) for name, value in options.items()]
     former = [name for name in options if name in _RENAMED]

@@ -26,10 +26,9 @@ from terra_refactor.ir.ids import OpId
 
 
 def sets_up_new_object(code: Function, effect: Effect) -> bool:
-    """Whether a traced `__init__` writes something, usually to its own object. `tf.function` keeps traces separately for each object,
-    and `__init__` runs once for each, so every call is a trace.
+    """Whether a traced `__init__` writes something, usually to its own object.
 
-    `tf.function` keeps traces for each object apart, and `__init__` runs once for each: every call is a trace.
+    `tf.function` keeps traces separately for each object, and `__init__` runs once for each, so every call is a trace.
     """
     return code.kind is FunctionKind.METHOD and code.name == "__init__" and effect.kind is EffectKind.STATE_WRITE
 

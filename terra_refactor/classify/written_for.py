@@ -91,11 +91,10 @@ def _is_asked_for(around: Iterable[Region]) -> bool:
 
 
 def in_releases(finding: Finding, releases: Releases, why: str) -> Finding | None:
-    """The finding as it applies if these releases run the code; None if it occurs in none of them. `why` names the evidence for these
-    releases. A failure that is certain only in the newest release is an error if that is one of them.
+    """The finding as it applies if these releases run the code; None if it occurs in none of them.
 
-    `why` says what shows which releases these are. A failure that is certain in the newest release only is an error if that is one
-    of them.
+    `why` names the evidence for these releases. A failure that is certain only in the newest release is an error if that is one of
+    them.
     """
     behaviour = finding.release
     if behaviour is None:

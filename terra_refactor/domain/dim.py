@@ -145,10 +145,9 @@ def chosen(name: str, default: int | None = None) -> SymbolicDim:
 
 
 def loaded(source: str, name: str, least: int = 1, default: int | None = None, file: str = "") -> SymbolicDim:
-    """A loaded number, shown as `name`; `source` is its place and file. It is `least` (1 or 2) or more. `default` is its value without
-    an environment variable, or in the present `file`.
+    """A loaded number, shown as `name`; `source` is its place and file.
 
-    `default` is what it is where nothing else is said: without an environment variable, or in `file` as it stands.
+    It is `least` (1 or 2) or more. `default` is its value without an environment variable, or in the present `file`.
     """
     usual = "" if default is None else f"{_BY_DEFAULT}{default}" + (f"{_IN_FILE}{file}" if file else "")
     if not name.isprintable():

@@ -420,9 +420,8 @@ def forget_since(marks: list[tuple[State, int, int]]) -> None:
 
 def still_absent(state: State, absent: Set[HeapKey]) -> bool:
     """Whether none of the objects of which `absent` has the `EXISTS` exists in `state`; the dependencies of that are recorded as read.
-    They are objects that keep their names in every call, so no name is translated on return.
 
-    They are objects that keep their names in every call, so no name is translated on the way out.
+    They are objects that keep their names in every call, so no name is translated on return.
     """
     crossed: list[tuple[State, Set[HeapKey]]] = []
     outermost = state

@@ -228,11 +228,9 @@ def with_content_open(value: Value, roots: int, of_known: int | None = None) -> 
 
 
 def as_given(parameters: Mapping[str, Value]) -> dict[str, Value]:
-    """Arguments as the function sees them: a graph that begins there has placeholders in their place. Unknown contents are open for
-    the same graphs in all of them, and marks two calls further out become marks of all graphs: otherwise there would be a context
-    for each combination.
+    """Arguments as the function sees them: a graph that begins there has placeholders in their place.
 
-    Contents that are not known are open for the same graphs in all of them, and what is open two calls further out is open to all: else
+    Unknown contents are open for the same graphs in all of them, and marks two calls further out become marks of all graphs: otherwise
     there would be a context for each combination.
     """
     roots = HERE

@@ -310,10 +310,9 @@ class DTypeValue:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """The origin of an unknown value: the root of its access path, for effects on it. `root` is `parameter`, `global`, `library`, or
-    `call`; `name` is the name of that.
+    """The origin of an unknown value: the root of its access path, for effects on it.
 
-    `root` is `parameter`, `global`, `library`, or `call`; `name` what is called so there.
+    `root` is `parameter`, `global`, `library`, or `call`; `name` is the name of that.
     """
 
     root: str

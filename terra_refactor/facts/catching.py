@@ -78,10 +78,9 @@ def caught_around(view: ContextView, number: OpId) -> Iterator[tuple[Region, Cat
 
 
 def caught_by_callers(view: ContextView, *, through_graphs: bool = False) -> Iterator[Catch]:
-    """The handlers of exceptions that leave the function, around its calls by eager code and by the callers of that code. With
-    `through_graphs` also those around the calls of graphs that call it.
+    """The handlers of exceptions that leave the function, around its calls by eager code and by the callers of that code.
 
-    With `through_graphs` also what is around the calls of graphs that call it.
+    With `through_graphs` also those around the calls of graphs that call it.
     """
     pending, seen = [view], {view.context.function}
     while pending:

@@ -105,10 +105,9 @@ class Staging:
                 yield site
 
     def missing(self, site: ControlSite) -> Iterator[tuple[str, bool]]:
-        """The names that a branch or loop of the graph reads before it sets them; and whether that is so in every trace. An iteration,
-        or a side of a branch, is a function of its own: a variable that it sets and does not return is local to it.
+        """The names that a branch or loop of the graph reads before it sets them; and whether that is so in every trace.
 
-        An iteration, or a side of a branch, is a function of its own: what it sets itself, and does not hand on, is its local variable.
+        An iteration, or a side of a branch, is a function of its own: a variable that it sets and does not return is local to it.
         """
         for number, arm in self.flow.nodes[site.before].sites:
             outer = self.flow.sites[number]

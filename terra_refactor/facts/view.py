@@ -326,9 +326,8 @@ class ContextView:
 
     def parameter_around(self, number: OpId) -> str | None:
         """The parameter that a result may be a part of: through items, loops, views and copies of containers; None if there is none.
-        Unlike `parameter_behind` it ignores the kind of the container: for uses that are assumptions.
 
-        Unlike `parameter_behind` it does not look at the kind of the container: for what rests on an assumption.
+        Unlike `parameter_behind` it ignores the kind of the container: for uses that are assumptions.
         """
 
         def parts(fact: Fact) -> Iterable[OpId]:
@@ -499,10 +498,9 @@ class ContextView:
         return isinstance(fact, Operation) and fact.is_comparison
 
     def is_symbolic(self, number: OpId) -> bool:
-        """Whether the operation's result is certainly a tensor that a trace would make symbolic. A tensor that is read from an
-        attribute, a global or a closure was created before the trace and does not change.
+        """Whether the operation's result is certainly a tensor that a trace would make symbolic.
 
-        A tensor that is read from an attribute, a global or a closure was made before the trace and stays what it is.
+        A tensor that is read from an attribute, a global or a closure was created before the trace and does not change.
         """
         alternatives = members(self.value(number))
         if not alternatives or not all(_becomes_symbolic(member) for member in alternatives):

@@ -274,10 +274,9 @@ class _Codes(Codes):
 def changed_looks(
     before: Codes, facts_before: ProgramFacts, now: Codes, facts_now: ProgramFacts, looks: Iterable[Look]
 ) -> frozenset[Look] | None:
-    """The looks that see something else in one state of a program than in an earlier one; None if they cannot be compared. For the
-    kinds in `SELECTIVE` only the given looks are compared.
+    """The looks that see something else in one state of a program than in an earlier one; None if they cannot be compared.
 
-    Of the kinds in `SELECTIVE` it says only for those that are given.
+    For the kinds in `SELECTIVE` only the given looks are compared.
     """
     if tuple(before.program.modules) != tuple(now.program.modules):
         return None

@@ -32,8 +32,7 @@ def kind_in_words(rule: Rule) -> str:
 
 
 def explain(rule_id: str) -> str:
-    """The page of a rule as Markdown: summary, behaviour at run time, remedy, and sample programs. `rule_id` may be an id in any case
-    (`tr101`) or a name (`host-print-or-log`).
+    """The page of a rule as Markdown: summary, behaviour at run time, remedy, and sample programs.
 
     `rule_id` may be an id in any case (`tr101`) or a name (`host-print-or-log`).
 

@@ -1,8 +1,6 @@
 """All rules, and their findings.
 
 Computes: the places that each rule's check finds in each context. Needs: the facts. Gives: `all_rules`, `families`, `local_hazards`.
-
-Computes: the places that each rule's check finds in each context. Needs: the facts. Gives: `all_rules`, `families`, `local_hazards`.
 """
 
 from __future__ import annotations

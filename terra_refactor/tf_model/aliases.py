@@ -1,7 +1,7 @@
-"""Names of earlier TensorFlow, Keras and NumPy releases that no supported version has, and what they are called now.
+"""Names of earlier TensorFlow, Keras and NumPy releases that no supported version has, and their present names.
 
-Computes: nothing. Gives: `FORMER_NAMES`, from a canonical owner's former member to today's name, and `FORMER_MODULES`
-for whole modules. The names of TensorFlow 1 that `tf.compat.v1` still has need no row: the registry finds them there.
+Computes: nothing. Gives: `FORMER_NAMES`, from a canonical owner's former member to today's name, and `FORMER_MODULES` for whole modules.
+The names of TensorFlow 1 that `tf.compat.v1` still has need no row: the registry finds them there.
 Source: TensorFlow's release notes and `tf_upgrade_v2`.
 """
 

@@ -1,7 +1,7 @@
 """Functions that compute element by element, and functions that choose along an axis.
 
-Computes: nothing. Gives: `operator_of`, `choice_of`, `normalising_of`, `wants_classes`, `class_loss_of`, `is_softmax`, and a few more for
-what axes mean.
+Computes: nothing. Gives: `operator_of`, `choice_of`, `normalising_of`, `wants_classes`, `class_loss_of`, `is_softmax`, and further
+queries about the meaning of axes.
 
 Source: the documentation of each in TensorFlow 2.21 and Keras 3.15.
 """
@@ -103,7 +103,7 @@ class Normalising:
 _WEIGHTS: Final = Normalising("softmax", weights=True, outcome="the weights of a sum do not sum to 1")
 _LENGTH: Final = Normalising("l2_normalize", weights=False, outcome="the products are no cosines")
 ROWS_OF_LENGTH_ONE: Final = Normalising("divided by the norm", weights=False, outcome=_LENGTH.outcome)
-"""What a division by the norm makes."""
+"""The operations of a division by the norm."""
 _NORMALISING: Final[Mapping[str, Normalising]] = {
     "tensorflow.nn.softmax": _WEIGHTS,
     "tensorflow.compat.v1.math.softmax": _WEIGHTS,
@@ -142,7 +142,7 @@ _LOOKUPS: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """A function that goes along an axis and uses what came before."""
+    """A function that accumulates along an axis."""
 
     parameter: str
     """The parameter for the data."""
@@ -191,7 +191,7 @@ def is_log_softmax(name: str) -> bool:
 
 
 def is_validity_mask(name: str) -> bool:
-    """Whether a function gives a mask of what is no padding."""
+    """Whether a function returns a mask of padding."""
     return name == "tensorflow.sequence_mask"
 
 
@@ -206,7 +206,7 @@ def is_elementwise_loss(name: str) -> bool:
 
 
 def keeps_values(name: str) -> bool:
-    """Whether a function gives each element again, if of another type, or its negation."""
+    """Whether a function returns its elements unchanged, except for their dtype or sign."""
     return name in _KEEP_VALUES
 
 

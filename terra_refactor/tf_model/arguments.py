@@ -47,7 +47,7 @@ def is_none(value: Value | None) -> bool:
 
 
 def may_be_none(value: Value | None) -> bool:
-    """True if the value may be Python's None, or nothing is known of it."""
+    """True if the value may be Python's None, or is unknown."""
     if value is None:
         return True
     return any(isinstance(member, UnknownValue) or member == NONE for member in members(value))
@@ -338,7 +338,7 @@ def map_structure(function: Callable[[Value], Value], value: Value) -> Value:
 
 
 def is_structure(value: Value) -> bool:
-    """Whether `tf.nest` takes the value apart."""
+    """Whether `tf.nest` flattens the value."""
     return isinstance(value, TupleValue | FrozenList | FrozenDict)
 
 

@@ -1,11 +1,8 @@
-"""Attributes that are read from instances of TensorFlow's, Keras's and Python's classes, where their value follows
-from the receiver's type.
+"""Attributes that are read from instances of TensorFlow's, Keras's and Python's classes, whose value follows from the receiver's type.
 
-Computes: the abstract value of an attribute from the receiver alone. Gives: `ATTRIBUTES` (those of layers, optimizers
-and metrics are in `keras`, of arrays in `numpy_api`, of shapes, dtypes and specs in `ops.creation`), and
-`SETTING_ATTRIBUTES`: attributes that are what the constructor was given.
-
-Source: the documentation of `tf.Tensor`, `tf.Variable`, `tf.Module`, and what eager tensors answer.
+Computes: the abstract value of an attribute from the receiver alone. Gives: `ATTRIBUTES` (those of layers, optimizers and metrics are in
+`keras`, of arrays in `numpy_api`, of shapes, dtypes and specs in `ops.creation`), and `SETTING_ATTRIBUTES`: attributes that return a
+constructor argument. Source: the documentation of `tf.Tensor`, `tf.Variable`, `tf.Module`, and the behaviour of eager tensors.
 """
 
 from __future__ import annotations

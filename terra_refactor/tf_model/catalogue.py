@@ -1,9 +1,9 @@
-"""The generated catalogue of public names: reading it, and nothing else.
+"""Reads the generated catalogue of public names.
 
 Computes: one merged view of the files in `catalogue_data/`, later files of `versions.CATALOGUE_FILES` hiding earlier ones name by name.
-Gives: `catalogued_members` of a module or class, `entry` of a name, and the decoders of an entry's parts. Ignores: what the names mean.
+Gives: `catalogued_members` of a module or class, `entry` of a name, and the decoders of an entry's parts. Ignores: the meaning of names.
 
-An entry is a short text, its first letter says what it is:
+An entry is a short text whose first letter is its kind:
 
 - `=keras.layers.Dense`: another name of that;
 - `M`: a module;
@@ -12,8 +12,8 @@ An entry is a short text, its first letter says what it is:
 - `p`: a property or other attribute of instances;
 - `v1.5`: a constant by its literal, or by `dtype:float32`; `v` alone: a constant of unknown value.
 
-A signature is the text of a Python parameter list; `_` stands for a default that is no plain constant.
-Written by tools/make_catalogue.py, which documents how the names are found.
+A signature is the text of a Python parameter list; `_` is a default that is not a plain constant. Written by tools/make_catalogue.py,
+which documents the search for names.
 """
 
 from __future__ import annotations

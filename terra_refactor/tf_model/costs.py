@@ -1,9 +1,9 @@
-"""How many eager operations a call executes: what the cost model multiplies.
+"""The number of eager operations of a call, for the cost model.
 
-Computes: nothing. Gives: `OPERATIONS`, and `STEPPING` for what loops over time. Measured with TensorFlow 2.21 and
-Keras 3.15 on small arguments, by counting the operations that the runtime executes in the second call (layers are built
-then, and called with `training=True` where that matters). Optimizers were given four variables, recurrent layers six time steps.
-A function that runs operations and has no row here executes about one. tests/conformance/test_catalogue.py measures a sample again.
+Computes: nothing. Gives: `OPERATIONS`, and `STEPPING` for functions that loop over time. Measured with TensorFlow 2.21 and Keras 3.15 on
+small arguments, by counting the operations that the runtime executes in the second call (layers are built then, and called with
+`training=True` where that matters). Optimizers were given four variables, recurrent layers six time steps. A function that runs
+operations and has no row here executes about one. tests/conformance/test_catalogue.py measures a sample again.
 """
 
 from __future__ import annotations

@@ -47,7 +47,7 @@ class Decoration(Enum):
     DATACLASS = "dataclass"
     """A class that gets `__init__` and others from its annotated fields."""
     TRANSPARENT_CLASS = "transparent class"
-    """A class that stays what it is."""
+    """A class that does not change."""
     DISPATCHES = "dispatches"
     """One of several functions under a name, chosen by the arguments' types."""
     OVERLOAD = "overload"
@@ -168,7 +168,7 @@ _ROWS: Final[Mapping[tuple[Decoration, Form], str]] = {
     "click.command click.group",
     (Decoration.OBJECT, Form.BARE): "jax.custom_jvp jax.custom_vjp",
 }
-"""Decorators by what they do and how they are written; `name.*` stands for everything below a name."""
+"""Decorators by effect and spelling; `name.*` matches everything below a name."""
 
 
 @cache
@@ -177,7 +177,7 @@ def _decorators() -> Mapping[str, tuple[Decoration, Form]]:
 
 
 def decoration(name: str) -> tuple[Decoration, Form]:
-    """The effect and the spelling of the decorator of that name (canonical or not); `UNKNOWN` for what is not known."""
+    """The effect and the spelling of the decorator of that name (canonical or not); `UNKNOWN` for unknown decorators."""
     table = _decorators()
     canonical = canonical_name(name)
     if canonical in table:

@@ -76,7 +76,7 @@ def python_value_fits(converted: DType | None, wanted: DType | None) -> bool:
 
 
 def quotient_dtype(dtype: DType | None) -> DType | None:
-    """The dtype of a true division: that of the operands, or the float type that stands for an integer type."""
+    """The dtype of a true division: that of the operands, or the float type that replaces an integer type."""
     if dtype in (INT8, UINT8, INT16, UINT16):
         return FLOAT32
     if dtype in INTEGER:

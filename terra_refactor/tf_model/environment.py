@@ -1,6 +1,6 @@
 """Constants of libraries that differ between the machines and releases that a program runs on.
 
-Computes: what is known of such a constant: its Python type, or that of its parts, and whether it tells a release. Needs: canonical names.
+Computes: the Python type of such a constant, or that of its parts, and whether it depends on a release. Needs: canonical names.
 Gives: `constant_of`, `known_truth`, `for_release`. Ignores: the machine and the releases that the analysis itself runs on.
 """
 

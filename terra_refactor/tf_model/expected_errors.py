@@ -63,7 +63,7 @@ Those of TensorFlow's operations keep theirs, and a program's classes that deriv
 
 
 def expects(name: str) -> bool:
-    """Whether a function of that name (without its owner) expects an exception of what it calls, or of the body of its `with`.
+    """Whether a function of that name (without its owner) expects an exception of its callee, or of the body of its `with`.
 
     `pytest.raises`, and all of `assertRaises...` of unittest, absl and TensorFlow.
     """
@@ -71,7 +71,7 @@ def expects(name: str) -> bool:
 
 
 def suppresses(name: str) -> bool:
-    """Whether a function of that name makes context managers after which control goes on although the body raised."""
+    """Whether a function of that name creates context managers that may suppress an exception of the body."""
     return name in IGNORING or expects(name)
 
 

@@ -1,7 +1,7 @@
-"""Traits of library functions for rules and decisions: how Python, a trace, a session and XLA each treat what they do.
+"""Traits of library functions for rules and decisions: their behaviour in Python, a trace, a session and XLA.
 
-Computes: nothing. Gives: `GRAPH_TRAITS`, rows of `spec.Trait` that `traits.py` adds to its table, and a few questions about families of
-names. Each row names what was seen in TensorFlow 2.21 or what Python's manual says; the proofs are those of the rules that ask.
+Computes: nothing. Gives: `GRAPH_TRAITS`, rows of `spec.Trait` that `traits.py` adds to its table, and a few queries about families of
+names. Each row describes the behaviour of TensorFlow 2.21 or of Python's manual; the proofs are those of the rules that use it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _ASSERTIONS: Final = within(
     "assert_rank_at_least assert_rank_in assert_same_float_dtype assert_scalar assert_shapes assert_type "
     "assert_proper_iterable",
 )
-"""Those of `tensorflow.compat.v1` go by these names, too: see `name_table`."""
+"""Those of `tensorflow.compat.v1` also match these names: see `name_table`."""
 _DECIDED_BY_SHAPE: Final = " ".join(
     f"!tensorflow.debugging.assert_{name}" for name in ["shapes", "rank", "rank_at_least", "rank_in", "scalar", "type"]
 )
@@ -304,7 +304,7 @@ def turns_eager_on(name: str) -> bool:
 
 
 def is_of_strategies(name: str) -> bool:
-    """Whether it is of `tf.distribute`: strategies and what they give."""
+    """Whether it is of `tf.distribute`: strategies and their results."""
     return name.startswith("tensorflow.distribute.")
 
 

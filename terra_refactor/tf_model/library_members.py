@@ -1,6 +1,6 @@
 """Members of library modules and classes as values.
 
-Computes: what `module.name` is for a library module or class. Needs: the registry. Gives: `library_member`.
+Computes: the value of `module.name` for a library module or class. Needs: the registry. Gives: `library_member`.
 """
 
 from __future__ import annotations

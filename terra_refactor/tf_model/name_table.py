@@ -1,10 +1,10 @@
-"""Tables that say the same about many names.
+"""Tables with one entry for many names.
 
-Computes: the union of what a table's rows say about a name. Gives: `NameTable`. A row's pattern is a name, or
-`name.*` for everything below a module or class, `name.?` for its direct members only, or a name with a leading `!`:
-that name gets nothing from the patterns above it. Rows are matched against every name an entity goes by: its own, and
-for a member of a class the same member of each base class (`keras.metrics.Mean.update_state` is matched by
-`keras.metrics.Metric.update_state`), and for `tensorflow.compat.v1.X` also `tensorflow.X`.
+Computes: the union of a table's rows for a name. Gives: `NameTable`. A row's pattern is a name, or `name.*` for everything below a module
+or class, `name.?` for its direct members only, or a name with a leading `!`: that name gets nothing from the patterns above it. Rows are
+matched against every name of an entity: its own, and for a member of a class the same member of each base class
+(`keras.metrics.Mean.update_state` is matched by `keras.metrics.Metric.update_state`), and for `tensorflow.compat.v1.X` also
+`tensorflow.X`.
 """
 
 from __future__ import annotations

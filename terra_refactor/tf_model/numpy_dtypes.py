@@ -112,10 +112,11 @@ class NumpyOperand:
 def numpy_common(
     operands: Sequence[NumpyOperand], result: Callable[[DType | None], DType | None] | None = None
 ) -> DType | None:
-    """The dtype in which NumPy works on operands, or that of the result; None where it is unknown, or NumPy 1 and 2 choose differently.
+    """The dtype in which NumPy operates on operands, or that of the result; None if it is unknown, or NumPy 1 and 2 choose differently.
 
-    NumPy 2 looks at types only, and Python numbers take the type beside them. NumPy 1 looks at the values of numbers and of what has
-    rank 0, where arrays stand beside them, and takes Python numbers for 64 bits where none does. Raises what `result` raises for both.
+    NumPy 2 uses types only, and Python numbers take the type of the other operand. NumPy 1 uses the values of numbers and of arrays of
+    rank 0 if they are combined with other arrays, and treats Python numbers as 64 bits otherwise. Raises an exception that `result`
+    raises for both.
     """
     answers: list[DType | None] = []
     failure: OperationError | None = None
@@ -196,7 +197,7 @@ def _with_value(common: DType | None, item: NumpyOperand) -> DType | None:
         widest = numpy_promotion(common, item.dtype)
         return widest if widest == numpy_promotion(common, smallest) else None
     if item.number is None:
-        # numbers of which nothing is known are taken to be small
+        # unknown numbers are assumed to be small
         if item.dtype in INTEGER and common not in (INT32, INT64, FLOAT32, FLOAT64, *COMPLEX):
             return None
         return numpy_promotion(common, COMPLEX64) if item.dtype in COMPLEX else common

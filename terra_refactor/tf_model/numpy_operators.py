@@ -1,9 +1,8 @@
-"""Python's operators where NumPy decides: arrays and NumPy scalars with each other, with Python numbers, and with lists.
+"""Python's operators with NumPy's semantics: arrays and NumPy scalars with each other, with Python numbers, and with lists.
 
 Computes: dtype and shape of `left <op> right`, of comparisons, and of `array <op>= right`. Gives: `numpy_operand`, `numpy_operator`,
-`numpy_comparison`, `numpy_in_place`, `numpy_unary`. Operands are values that no tensor of TensorFlow stands beside.
-
-Source: NumPy 1.26 and 2. What they answer differently is not said.
+`numpy_comparison`, `numpy_in_place`, `numpy_unary`. None of the operands is a TensorFlow tensor. Source: NumPy 1.26 and 2. Results that
+differ between the two are unknown.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Well-known packages that are not catalogued name by name: what calls into them do.
+"""Well-known packages that are not catalogued name by name, with the effects of calls into them.
 
-Computes: nothing. Gives: `PACKAGES` (which packages are known at all, so that any name below them is a library
-entity), `PACKAGE_EFFECTS`, `PACKAGE_TRAITS` and `may_only_compute`. A name of a known package without a row in `PACKAGE_EFFECTS` is
-taken to change nothing outside the objects it is given. Ignores: signatures and results.
+Computes: nothing. Gives: `PACKAGES` (the known packages: any name below them is a library entity), `PACKAGE_EFFECTS`, `PACKAGE_TRAITS`
+and `may_only_compute`. A name of a known package without a row in `PACKAGE_EFFECTS` is assumed to change only its arguments. Ignores:
+signatures and results.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ TENSOR_PACKAGES: Final = words(
     "tensorflow_datasets tensorflow_hub tensorflow_io tensorflow_probability tensorflow_text tensorstore tf_keras "
     "toolz transformers tree typeguard wrapt"
 )
-"""Those whose functions may give tensors, or what their callers' functions give."""
+"""Those whose functions may return tensors, or the results of functions of the caller."""
 
 _ARRAYS: Final = (
     "cv2 h5py imageio imgaug albumentations jax jaxlib librosa lightgbm matplotlib mpl_toolkits networkx nibabel "
@@ -95,7 +95,7 @@ PACKAGE_EFFECTS: Final[NameTable[EffectKind]] = name_table(
         EffectKind.RANDOM: "scipy.stats.rvs sklearn.utils.shuffle sklearn.model_selection.train_test_split "
         "imgaug.* albumentations.* "
         "torch.rand torch.randn torch.randint torch.manual_seed",
-        # classes: what a call of one of their objects makes, it makes the first time
+        # classes: an object creates its variables the first time that it is called
         EffectKind.VARIABLE_CREATION: "tensorflow_addons.layers.? tensorflow_addons.optimizers.? "
         "tensorflow_addons.metrics.? tensorflow_hub.KerasLayer "
         "tensorflow_hub.load tensorflow_probability.layers.? "
@@ -124,9 +124,9 @@ PACKAGE_TRAITS: Final[NameTable[Trait]] = name_table(
 
 
 def may_only_compute(name: str) -> bool:
-    """Whether a library function is taken to read or write something for no other reason than that most of its package do.
+    """Whether a library function is assumed to do input or output only because most functions of its package do.
 
-    It makes an object (`gym.spaces.Box(...)`) or looks into one (`spaces["camera"]`).
+    It creates an object (`gym.spaces.Box(...)`) or reads an item (`spaces["camera"]`).
     """
     last = name.rpartition(".")[2]
     return name.partition(".")[0] in _MOSTLY_INPUT_OUTPUT and (last.startswith("__") or last[:1].isupper())

@@ -1,11 +1,11 @@
 """TensorFlow Probability's `util.DeferredTensor` and `util.TransformedVariable`: objects that are converted to tensors.
 
-Computes: what their operators and methods give. Needs: in the place of the receiver the tensor that it is converted to
-(`analysis/transfer/deferred_tensors.py` keeps it with the object). Gives: `RULES`; `KEPT_FIELDS`, from a property to the field of
-the object that it reads; `ELEMENTWISE`, the bijectors that keep every shape.
+Computes: the results of their operators and methods. Needs: as the receiver the tensor to which it is converted
+(`analysis/transfer/deferred_tensors.py` keeps it with the object). Gives: `RULES`; `KEPT_FIELDS`, from a property to the field of the
+object that it reads; `ELEMENTWISE`, the bijectors that keep every shape.
 
-Source: TensorFlow Probability 0.25. Ignores: what distributions and bijectors give: their names and signatures are in the
-catalogue, their results are not known.
+Source: TensorFlow Probability 0.25. Ignores: the results of distributions and bijectors: only their names and signatures are in the
+catalogue.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ ELEMENTWISE: Final = words(
     "Log Log1p MoyalCDF NormalCDF PowerTransform Power RayleighCDF Reciprocal Scale Shift Sigmoid Sinh SinhArcsinh "
     "SoftClip Softfloor Softplus Softsign Square Tanh WeibullCDF"
 )
-"""Bijectors of single numbers: what they give has the shape of what they get, in both directions."""
+"""Bijectors of single numbers: the shape of the result is that of the argument, in both directions."""
 
 _BINARY: Final = {
     "add": "+",
@@ -99,7 +99,7 @@ def _numpy(call: BoundCall) -> Value:
 
 
 def _assign(call: BoundCall) -> Value:
-    """The variable behind it, whose shape need not be that of what was assigned."""
+    """The underlying variable, whose shape may differ from that of the assigned value."""
     return TensorValue(TensorType(_receiver(call).type.dtype), TensorKind.VARIABLE)
 
 

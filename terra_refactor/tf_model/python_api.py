@@ -1,11 +1,11 @@
-"""Built-in functions and Python's own library, as far as calls of them give numbers, texts and other values that are no objects.
+"""Built-in functions and Python's own library, as far as they return numbers, texts and other values that are not objects.
 
-Computes: results on known constants by running the function itself, types of results elsewhere. Gives: `RULES`.
-Effects are in `python_effects.py`. Ignores: what makes or changes objects, or calls functions it is given (`list`,
-`sorted`, `map`, `functools.reduce`): the interpreter has these.
+Computes: results on known constants by running the function itself, types of results elsewhere. Gives: `RULES`. Effects are in
+`python_effects.py`. Ignores: functions that create or change objects, or call their arguments (`list`, `sorted`, `map`,
+`functools.reduce`): the interpreter has these.
 
-A function runs on constants only if it is cheap and its result small; it never raises into the analysis, for an exception of the
-program is the interpreter's matter: the result is then of unknown content.
+A function runs on constants only if it is cheap and its result small; it never raises into the analysis, because the interpreter handles
+exceptions of the program: the result is then of unknown content.
 """
 
 from __future__ import annotations
@@ -282,7 +282,7 @@ def _conversion(convert: Callable[..., object], otherwise: Value) -> OperationRu
 
 
 def _absolute(call: BoundCall) -> Value:
-    """`abs`: what cannot be negative stays what it is; so does the type of a tensor of numbers that are not complex."""
+    """`abs`: a value that cannot be negative is unchanged; so is the type of a tensor of numbers that are not complex."""
     value = call.argument("x")
     if isinstance(value, TensorValue):
         return UNKNOWN if value.type.dtype not in FLOATING | INTEGER else unary_rule("abs", value)
@@ -382,7 +382,7 @@ def _quotient_and_rest(call: BoundCall) -> Value:
 
 
 def _operands(call: BoundCall) -> tuple[Value, Value] | None:
-    """The two operands of a function that an operator stands for, if an array takes part and both are known."""
+    """The two operands of a function that is equivalent to an operator, if an array takes part and both are known."""
     given = tuple(call.arguments.values())[:2] or call.extra_arguments
     if len(given) != 2 or any(isinstance(value, UnknownValue | UnionValue) for value in given):
         return None
@@ -477,7 +477,7 @@ _OPERATORS: Final = words(
     "abs add and_ concat contains eq floordiv ge gt inv invert is_ is_not le lt mod mul ne neg not_ or_ pos sub "
     "truediv truth xor"
 )
-"""Functions of `operator` whose result on constants is what the operator gives."""
+"""Functions of `operator` whose result on constants is that of the operator."""
 
 _VERSION: Final = TupleValue((UNKNOWN_INT, UNKNOWN_INT, UNKNOWN_INT), "version", ("major", "minor", "micro"))
 """A release, parsed: it compares as its numbers do."""
@@ -596,7 +596,7 @@ RULES: Final[Mapping[str, OperationRule]] = {
         for owner in ("Logger", "root")
         for name in ("debug", "info", "warning", "error", "critical", "exception", "log", "setLevel", "addHandler")
     },
-    # every logger does what the root logger does; which of them it is does not matter here
+    # every logger has the effects of the root logger
     "logging.getLogger": _typed(LibraryValue("logging.root")),
     "logging.root.getChild": _typed(LibraryValue("logging.root")),
     **{f"logging.root.{name}": _typed(UNKNOWN_BOOL) for name in ("isEnabledFor", "hasHandlers")},

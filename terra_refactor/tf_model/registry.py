@@ -1,11 +1,9 @@
 """The one look-up of library knowledge by qualified name.
 
-Computes: canonical names, entities, members of modules and classes. Needs: the generated catalogue (`catalogue.py`),
-the tables of names, effects, traits and costs, and the rules of the family modules. Gives: frozen `Entity` objects,
-made on first demand and then cached. Reads the data once, at the first question; every later one is a dictionary
-access.
-
-Ignores: what is installed on this machine. An unknown name is None, never an error.
+Computes: canonical names, entities, members of modules and classes. Needs: the generated catalogue (`catalogue.py`), the tables of names,
+effects, traits and costs, and the rules of the family modules. Gives: frozen `Entity` objects, created on first use and then cached.
+Reads the data once, on first use; later look-ups are dictionary accesses. Ignores: installed packages. An unknown name is None, never an
+error.
 """
 
 from __future__ import annotations
@@ -79,7 +77,7 @@ NAME_FAMILIES: Final = (
 """The modules with `RULES: Mapping[str, Rule]` or `ATTRIBUTES: Mapping[str, AttributeRule]`, or packages that merge their own."""
 
 AttributeRule: TypeAlias = Callable[[Value], Value]
-"""From the receiver to the value of one of its attributes, for what is read and not called."""
+"""From the receiver to the value of one of its attributes, for attributes that are read and not called."""
 
 TENSOR_CLASSES: Final[Mapping[TensorKind, str]] = {
     TensorKind.TENSOR: "tensorflow.Tensor",
@@ -134,7 +132,7 @@ def _step(owner: str, leaf: str) -> str:
 
 
 def _catalogue_name(name: str) -> str:
-    """`canonical_name` by the catalogue's aliases alone: what is inherited stays with the class it is asked of."""
+    """`canonical_name` by the catalogue's aliases alone: an inherited member keeps the name of the requested class."""
     current = ""
     for leaf in name.split("."):
         current = _follow(current, leaf) or (f"{current}.{leaf}" if current else leaf)
@@ -155,8 +153,8 @@ def _follow(name: str, leaf: str) -> str | None:
 def attribute(name: str, attr: str) -> str | None:
     """The canonical name of attribute `attr` of the module or class `name` (canonical); None if it is not known to have one.
 
-    Attributes of a class are found along its method resolution order. Names that TensorFlow 1 had are found in `tensorflow.compat.v1`, or
-    under what replaced them. Below a module of which not everything is listed (`PACKAGES`, `OPEN_MODULES`) every name is taken to exist.
+    Attributes of a class are found along its method resolution order. Names of TensorFlow 1 are found in `tensorflow.compat.v1`, or
+    under their replacements. Below a module that is not listed completely (`PACKAGES`, `OPEN_MODULES`) every name is assumed to exist.
     """
     full = f"{name}.{attr}" if name else attr
     own = _follow(name, attr)
@@ -218,7 +216,7 @@ def _former(name: str, attr: str, full: str) -> str | None:
 
 
 def is_taken_to_exist(name: str) -> bool:
-    """Whether nothing is known of a canonical name but that a module or class of which not everything is listed may have it."""
+    """Whether a canonical name is known only as a possible member of a module or class that is not listed completely."""
     return entry(name) is None and name not in _declared_names()
 
 
@@ -331,7 +329,7 @@ def class_of(value: Value) -> str | None:
 
 @cache
 def binding(name: str) -> MethodBinding | None:
-    """The binding of a function that is a member of a class; None for what is no member function of a class."""
+    """The binding of a function that is a member of a class; None for other names."""
     found = entry(name)
     if found is None:
         owner, _, leaf = name.rpartition(".")
@@ -345,8 +343,8 @@ def binding(name: str) -> MethodBinding | None:
 def is_definition(name: str) -> bool:
     """Whether a canonical name is known to be that of a module, a function or a class.
 
-    Such an object is true, not None, and equal to itself only.
-    A name without a dot is what an `import` binds. Any other that the catalogue does not list may be a constant.
+    Such an object is true, not None, and equal to itself only. A name without a dot is one that an `import` binds. Any other name that
+    the catalogue does not list may be a constant.
     """
     found = entry(name)
     return found[0][0] in "Mfmskc" if found is not None else "." not in name or name in _declared_names()
@@ -448,7 +446,7 @@ def _operations(candidates: tuple[str, ...], traits: frozenset[Trait]) -> int:
 
 
 def _call_parameters(name: str) -> tuple[ParameterSpec, ...] | None:
-    """The parameters of a layer's `__call__`: those of its `call`, and what Keras adds to every layer."""
+    """The parameters of a layer's `__call__`: those of its `call`, and those that Keras adds to every layer."""
     owner, _, leaf = name.rpartition(".")
     if leaf != "__call__" or not owner or not is_library_subclass(owner, "keras.layers.Layer"):
         return None
@@ -469,7 +467,7 @@ def _call_parameters(name: str) -> tuple[ParameterSpec, ...] | None:
 
 
 def _dtype_class(name: str) -> Value | None:
-    """The dtype that a NumPy scalar class stands for, for example `numpy.float32`."""
+    """The dtype of a NumPy scalar class, for example `numpy.float32`."""
     package, _, leaf = name.rpartition(".")
     dtype = dtype_named(leaf) if package in ("numpy", "tensorflow.experimental.numpy") else None
     return DTypeValue(dtype) if dtype is not None else None

@@ -1,10 +1,9 @@
 """Changes of behaviour between library releases, and the releases that a program may be written for.
 
-The tool knows TensorFlow 2.16 to 2.21, Keras 3 and NumPy 2. Code that runs in an older release may be refused by these, and an error is
-one in the release that the code runs in.
-
-Computes: whether releases that a program asks for all have, partly have or do not have a behaviour. Needs: requirements as packaging tools
-write them. Gives: `Behaviour`, `Releases`, `behaviour_of`. Ignores: what is installed.
+The models are those of TensorFlow 2.16 to 2.21, Keras 3 and NumPy 2. These may refuse code that runs in an older release, and an error
+counts only in the release that the code runs in. Computes: whether all, some or none of the releases that a program requires have a
+behaviour. Needs: requirements in the syntax of packaging tools. Gives: `Behaviour`, `Releases`, `behaviour_of`. Ignores: installed
+packages.
 
 Sources: the release notes of TensorFlow 1.15 to 2.21, Keras 2.0 to 3.15 and NumPy 1.20 to 2.4, and `tests/conformance` run in TensorFlow
 2.0.4, 2.4.4 and 2.12.1.
@@ -39,13 +38,13 @@ DISTRIBUTIONS: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Behaviour:
-    """Something that a library does since one of its releases.
+    """A behaviour of a library since one of its releases.
 
     Attributes:
         library: its name.
-        since: the first release of which it is known, `X` or `X.Y`.
-        before: what the releases before that do instead; empty if that is not known.
-        assumed: whether a program of which nothing says for which release it is written is taken to be for one that has it. Behaviour
+        since: the first release for which it is known, `X` or `X.Y`.
+        before: the behaviour of earlier releases; empty if unknown.
+        assumed: whether a program without a known release is assumed to run in one that has it. Behaviour
             that is unknown for earlier releases is assumed for them, too.
     """
 
@@ -89,7 +88,7 @@ _KERAS_OF_TENSORFLOW: Final = {
     (2, 0): ((2, 4), (3, 0)),
     _OF_KERAS_3: ((3, 0), (4, 0)),
 }
-"""Behaviour of Keras in TensorFlow from this release on: what the releases of Keras of this range do."""
+"""Behaviour of Keras in TensorFlow from this release on: that of the releases of Keras in this range."""
 _NUMPY_OF_TENSORFLOW: Final = (((2, 13), (1, 24)), ((2, 18), (2, 0)))
 """TensorFlow before the first of a pair requires a NumPy before the second."""
 
@@ -143,7 +142,7 @@ NEWEST: Final = max(
 )
 """The release of TensorFlow that is known best, and assumed where nothing says which one a program is for."""
 UNKNOWN_BEFORE: Final = Behaviour(TENSORFLOW, "2.16")
-"""Of what is only known of the releases of the catalogue."""
+"""For behaviour that is known only of the releases of the catalogue."""
 OF_GRAPHS: Final = Behaviour(TENSORFLOW, "2.0")
 """Behaviour of functions that become graphs; releases before run most programs in sessions."""
 KERAS_LEAVES_CALL: Final = Behaviour(KERAS, "3", "Keras 2 has `call` and `train_step` converted")
@@ -193,10 +192,10 @@ _IN_EVERY_RELEASE: Final = words(
 
 
 def behaviour_of(operation: str) -> Behaviour | None:
-    """Since when an operation refuses what the tool knows it to refuse; None if every release does.
+    """The release since which an operation refuses its arguments; None if every release does.
 
-    Operators, and the functions that every release has, do the same arithmetic in all of them. Other functions may have had other
-    parameters, or none of that name.
+    Operators, and functions that exist in every release, compute the same in all of them. Other functions may have had other
+    parameters, or may not have existed.
     """
     package, _, name = operation.partition(".")
     if package == KERAS:

@@ -1,7 +1,7 @@
-"""The form in which library knowledge is declared, and the little protocol between a declaration and the interpreter.
+"""The form in which library knowledge is declared, and the small protocol between a declaration and the interpreter. Computes: nothing.
 
-Computes: nothing. Gives: `Entity` (what is known about one qualified name), `BoundCall` (one call of it, arguments bound to parameters)
-and `Rule` (from a bound call to the abstract result). A rule is a pure function of its bound call, apart from `BoundCall.invoke`.
+Gives: `Entity` (the model of one qualified name), `BoundCall` (one call of it, arguments bound to parameters) and `Rule` (from a bound
+call to the abstract result). A rule is a pure function of its bound call, apart from `BoundCall.invoke`.
 
 Conventions for rules:
 
@@ -63,27 +63,27 @@ class Trait(Enum):
     ITERATES = "iterates"
     """Goes through its arguments in Python."""
     ITERATES_FIRST = "iterates first"
-    """Of these, what goes through the first argument only: `sum(terms, start)`."""
+    """Of these, functions that iterate over the first argument only: `sum(terms, start)`."""
     ITERATES_DATASETS = "iterates datasets"
-    """Of these, what AutoGraph has a dataset's own function for."""
+    """Of these, functions for which AutoGraph uses a dataset's own function."""
     MAKES_ITERATOR = "makes iterator"
     """Gives an iterator."""
     COMPARES_ELEMENTS = "compares elements"
-    """Asks for the truth of the elements of what it is given, or of comparisons of them."""
+    """Tests the truth of the elements of its argument, or of comparisons of them."""
     COMPARES_RESULTS = "compares results"
-    """Asks for the truth of what a function gives, or of comparisons."""
+    """Tests the truth of a function's results, or of comparisons."""
     COMPARES_ARGUMENTS = "compares arguments"
     """Compares its arguments if there are several."""
     ORDER_FREE = "order free"
     """Makes the same of its elements in any order."""
     KEEPS_ORDER = "keeps order"
-    """A sequence of what it is given, in order."""
+    """Returns a sequence of the elements of its argument, in order."""
     VIEWS_DICT = "views dict"
     """A view of a dict."""
     HASHES_ELEMENTS = "hashes elements"
-    """Hashes the elements of what it is given."""
+    """Hashes the elements of its argument."""
     NEEDS_VALUE_OF_FIRST = "needs value of first"
-    """Uses its first argument as an index or key, or compares it with what it holds."""
+    """Uses its first argument as an index or key, or compares it with its content."""
     MAKES_TEXT = "makes text"
     """The text of its argument."""
     HANDS_ON_TEXT = "hands on text"
@@ -113,7 +113,7 @@ class Trait(Enum):
     GIVES_OPERATION = "gives operation"
     """Gives None eagerly, and an operation in a graph."""
     READS_KEPT = "reads kept"
-    """Reads a file, a dataset, the command line: what is there stays, unless somebody replaces it. Advances nothing."""
+    """Reads a file, a dataset, the command line: data that does not change by itself. Advances nothing."""
     OPENS_FILE = "opens file"
     """Opens a file; its second parameter, `mode`, says whether to read it."""
     ENDS_PROGRAM = "ends program"
@@ -129,9 +129,9 @@ class Trait(Enum):
     GIVES_SIZE_OF_ARRAY = "gives size of array"
     """The size of a `TensorArray`: that it was made with, unless it may grow."""
     FAILS_ON_VALUES = "fails on values"
-    """May raise for what its arguments hold when it runs, and has no side effects: a graph leaves it out where its result is not used."""
+    """May raise depending on the content of its arguments, and has no side effects: a graph prunes it if its result is not used."""
     LOOP_OPTIONS = "loop options"
-    """Says what a loop around it may change."""
+    """Declares the variables that a loop around it may change."""
     LEAVES_GRAPH = "leaves graph"
     """A `with` in which tensors have values."""
     ENTERS_OTHER_GRAPH = "enters other graph"
@@ -157,9 +157,9 @@ class Trait(Enum):
     GIVES_INPUT_SHAPE = "gives input shape"
     """Gives a model its input shape."""
     COMPUTES_GRADIENT = "computes gradient"
-    """Goes back through what was recorded."""
+    """Computes gradients from the recorded operations."""
     HANDS_BACK = "hands back"
-    """Gives back what it was given."""
+    """Returns its argument."""
     CALLS_UNCONVERTED = "calls unconverted"
     """Calls functions as they are, though it is of TensorFlow."""
     CALLS_CONVERTED = "calls converted"
@@ -167,9 +167,9 @@ class Trait(Enum):
     CONVERTS_SOURCE = "converts source"
     """Has AutoGraph convert a function."""
     RESHAPES = "reshapes"
-    """Gives its data another shape."""
+    """Returns its data with a different shape."""
     STACKS = "stacks"
-    """Puts parts behind each other along a new axis."""
+    """Stacks parts along a new axis."""
     RUNS_GRAPHS_EAGERLY = "runs graphs eagerly"
     """Has traced functions run as they are."""
     ENDS_EAGER = "ends eager"
@@ -205,7 +205,7 @@ class Invoker(Protocol):
 
 
 def never_invoke(function: Value, arguments: Sequence[Value], *, graph: bool = False) -> Value:
-    """The invoker of a call that has no interpreter behind it (tests of rules that take no functions)."""
+    """The invoker of a call without an interpreter (tests of rules that take no functions)."""
     raise AssertionError(f"this rule was not expected to call {function} with {arguments} (graph={graph})")
 
 
@@ -214,7 +214,7 @@ class BoundCall:
     """One call of a library function, arguments bound to its parameters."""
 
     name: str
-    """The canonical name of what is called."""
+    """The canonical name of the callee."""
     arguments: Mapping[str, Value]
     """By parameter name. A parameter that was not passed has its default if that is a plain constant, else it is absent."""
     extra_arguments: tuple[Value, ...] = ()
@@ -224,7 +224,7 @@ class BoundCall:
     receiver: Value | None = None
     """`self` of a method."""
     configuration: Mapping[str, Value] = field(default_factory=dict)
-    """Of a method of a library class's instance: what its constructor was given, by parameter name, defaults included."""
+    """For a method of a library class's instance: the arguments of its constructor, by parameter name, with defaults."""
     incomplete: bool = False
     """A `*` or `**` argument of unknown content was passed: an absent argument may be present after all."""
     invoke: Invoker = never_invoke
@@ -285,4 +285,4 @@ class Entity:
     rule: OperationRule | None = None
     """The result of a call (for a class: of its constructor, where an instance is a plain value such as a variable or a spec)."""
     operations: int = 0
-    """About how many eager operations one call executes: what the cost model multiplies."""
+    """Estimated number of eager operations of one call, for the cost model."""

@@ -1,8 +1,7 @@
-"""One line about what an operation, a layer or a class of TensorFlow, Keras or NumPy does, for an editor.
+"""One-line descriptions of operations, layers and classes of TensorFlow, Keras and NumPy, for an editor.
 
-Computes: nothing about programs. Gives: `description_of`. Ignores: what is not listed; nothing is claimed about it.
-
-The lines are our own. A key is a name's last part, or its last two where the last means something else elsewhere.
+Computes: nothing. Gives: `description_of`. Ignores: names that are not listed. The texts are our own. A key is a name's last part, or its
+last two if the last is ambiguous.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
-"""The result of a library function while a graph is traced: which sizes, ranks and contents only the run tells.
+"""The result of a library function while a graph is traced: its open sizes, ranks and contents. Shape rules compute sizes, also open ones,
+from the sizes and contents of their arguments; this adds sizes that are open because of the function itself, or of the contents of its
+arguments if a rule does not handle them.
 
-Shape rules compute sizes, open ones among them, from the sizes and contents that they are given; this adds what follows from the function
-itself, and from the contents of its arguments where a rule does not say. Needs: a call and what its rule gave. Gives: `result_of`,
-and `is_lost`, `LOSES_RANK` for the rest of `tf_model`. Source: TensorFlow's shape functions.
+Needs: a call and the result of its rule. Gives: `result_of`, and `is_lost`, `LOSES_RANK` for the rest of `tf_model`. Source: TensorFlow's
+shape functions.
 """
 
 from __future__ import annotations
@@ -74,7 +75,7 @@ _IMAGES: Final = frozenset(
         "tensorflow.io.decode_and_crop_jpeg",
     }
 )
-"""Operations that read a picture, whose height and width only the file tells."""
+"""Operations that read an image, whose height and width depend on the file."""
 _SHAPES: Final[Mapping[str, str]] = {
     **dict.fromkeys(("tensorflow.zeros", "tensorflow.ones", "tensorflow.reshape", "tensorflow.broadcast_to"), "shape"),
     **dict.fromkeys(
@@ -109,7 +110,7 @@ _SAME_CONTENT: Final = frozenset(
         *_OF_SHAPES,
     }
 )
-"""Operations whose content follows from shapes, and from what is written there."""
+"""Operations whose content follows from shapes and constants."""
 _GATHERS: Final = ("tensorflow.gather", "tensorflow.gather_nd")
 _SPECIAL: Final = frozenset(
     {
@@ -184,7 +185,7 @@ def _eagerly(call: BoundCall) -> BoundCall:
 
 
 def _with_own_marks(entity: Entity, call: BoundCall, result: Value) -> Value:
-    """The result with what is open because of the function itself, or of the contents that it gets."""
+    """The result with marks for sizes and contents that are open because of the function itself, or of the contents of its arguments."""
     name = entity.name
     given = _given(call)
     roots = EVERYWHERE if name.startswith("tensorflow.random.") else 0
@@ -200,7 +201,7 @@ def _with_own_marks(entity: Entity, call: BoundCall, result: Value) -> Value:
     if name in _SAME_CONTENT or not (Trait.TENSOR_OPERATION in entity.traits or is_call_of_layer(name)):
         return result
     if _has_content(result):
-        # its elements say for themselves what they are, but for what is open as a whole
+        # its elements have their own marks, except for an open list as a whole
         roots = EVERYWHERE if name.startswith("tensorflow.random.") else 0
         for argument in given:
             roots |= whole_content_roots(argument)

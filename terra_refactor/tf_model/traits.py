@@ -66,8 +66,8 @@ _WEIGHTLESS_LAYERS: Final = """
     UpSampling2D UpSampling3D ZeroPadding1D ZeroPadding2D ZeroPadding3D CenterCrop
 """
 _WEIGHTLESS: Final = " ".join(f"!keras.layers.{name}" for name in _WEIGHTLESS_LAYERS.split())
-"""Layers that have no variables: creating one inside a graph, in each trace, is fine. The variables of what `TimeDistributed` wraps are
-that layer's."""
+"""Layers that have no variables: creating one inside a graph, in each trace, is fine. The variables of `TimeDistributed` are those of
+the wrapped layer."""
 
 WEIGHTLESS_WITH: Final = {"keras.layers.Normalization": ("mean", "variance")}
 """Layers that have no variables if these arguments are given."""

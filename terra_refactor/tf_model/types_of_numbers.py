@@ -1,4 +1,4 @@
-"""Functions that ask for the type or identity of a value, and the types of numbers that a class stands for in `isinstance`.
+"""Functions that test the type or identity of a value, and the types of numbers that a class matches in `isinstance`.
 
 Computes: nothing. Gives: `IDENTITY_KEYS`, `NUMBERS`, `accepted_numbers`.
 """
@@ -10,7 +10,7 @@ from typing import Final
 from terra_refactor.domain.value import PythonType
 
 IDENTITY_KEYS: Final = frozenset({"builtins.id", "builtins.hash"})
-"""Functions whose result stands for the object itself."""
+"""Functions whose result identifies the object itself."""
 NUMBERS: Final = frozenset({PythonType.INT, PythonType.FLOAT, PythonType.BOOL, PythonType.COMPLEX})
 
 _ACCEPTED: Final = {

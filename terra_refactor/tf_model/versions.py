@@ -1,6 +1,6 @@
-"""Which versions of which libraries are known.
+"""The modelled versions of libraries.
 
-Computes: nothing. Gives: the catalogue files and their order. Ignores: what is installed on the machine that runs the analysis.
+Computes: nothing. Gives: the catalogue files and their order. Ignores: packages installed on the machine.
 """
 
 from __future__ import annotations

@@ -110,8 +110,7 @@ def known_findings(findings: Sequence[Finding], sources: Mapping[str, Source]) -
 def compare_with_baseline(
     findings: Sequence[Finding], sources: Mapping[str, Source], baseline: Baseline, name: str
 ) -> tuple[tuple[Finding, ...], Comparison]:
-    """The findings that the baseline does not contain, and those that it contains. Entries about files that were not analysed and
-    still exist are neither known nor gone.
+    """The findings that the baseline does not contain, and those that it contains.
 
     Entries about files that were not analysed and still exist are neither known nor gone.
     """

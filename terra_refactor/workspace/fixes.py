@@ -154,8 +154,7 @@ def _together(
 
 
 def edits_of_file(source: Source, edits: Sequence[Edit]) -> tuple[tuple[Span, str], ...]:
-    """Edits of the module text as edits of the file: the replaced range, and the replacement. For a notebook they are edits of its
-    JSON document.
+    """Edits of the module text as edits of the file: the replaced range, and the replacement.
 
     For a notebook they are edits of its JSON document.
     """

@@ -54,10 +54,10 @@ def _nothing_to_check() -> None:
 
 
 def encode(root: object, names: Names, check: Callable[[], None] = _nothing_to_check) -> bytes:
-    """The bytes of an object. Raises CodecError for objects that are neither data of these classes nor have a name. `check` is called
-    regularly, and may raise to cancel.
+    """The bytes of an object.
 
-    `check` is called now and then, and may raise to end it.
+    Raises CodecError for objects that are neither data of these classes nor have a name. `check` is called regularly, and may raise to
+    cancel.
     """
     return _Encoder(names, check).encoded(root)
 

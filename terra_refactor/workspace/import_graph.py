@@ -130,8 +130,7 @@ def components(imports: Mapping[str, frozenset[str]]) -> tuple[tuple[str, ...], 
 def nearest_files(
     path: str, imports: Mapping[str, Iterable[str]], lines: Mapping[str, int], most: int
 ) -> tuple[str, ...]:
-    """A file and its imports, the nearest first and of these the shortest first, up to `most` lines; sorted. Only files that have an
-    entry in `lines`.
+    """A file and its imports, the nearest first and of these the shortest first, up to `most` lines; sorted.
 
     Only files that have an entry in `lines`.
     """

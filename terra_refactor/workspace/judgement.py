@@ -65,8 +65,7 @@ def _decision_options(config: Config) -> DecisionOptions:
 
 
 class RepeatedJudge:
-    """Analyses and judges the states of one program one after the other, reusing the results of the last one. Its results are those of
-    `judge_program`.
+    """Analyses and judges the states of one program one after the other, reusing the results of the last one.
 
     Its results are those of `judge_program`.
     """

@@ -137,10 +137,9 @@ def place_of_analysis(
 def keep_analysis(
     results: ResultCache, place: str, judge: RepeatedJudge, program: Program, check: Callable[[], None] = lambda: None
 ) -> None:
-    """Keeps the state of a judge for the next judgement of this component. `check` is called regularly, and may raise to cancel: then
-    nothing is kept.
+    """Keeps the state of a judge for the next judgement of this component.
 
-    `check` is called now and then, and may raise to end it: then nothing is kept.
+    `check` is called regularly, and may raise to cancel: then nothing is kept.
     """
     modules = [(module.name, module.path, module.is_package, module.digest) for module in program.modules.values()]
     names = names_for(program)

@@ -146,10 +146,9 @@ class PinReader:
         self._read: dict[str, tuple[Pin, ...]] = {}
 
     def pins_of(self, sources: Mapping[str, Source], config: Config) -> dict[str, Pins]:
-        """The requirements for each file, by its path as in reports, without files that have none. The release of the configuration
-        replaces the requirements for TensorFlow.
+        """The requirements for each file, by its path as in reports, without files that have none.
 
-        The release that the configuration names takes the place of what is read of TensorFlow.
+        The release of the configuration replaces the requirements for TensorFlow.
         """
         chosen = () if config.tf_version is None else (Pin("", 0, TENSORFLOW, f"=={config.tf_version}.*"),)
         found: dict[str, Pins] = {}

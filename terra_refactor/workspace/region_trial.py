@@ -172,10 +172,9 @@ def convertible(trial: Trial, decision: Decision) -> dict[str, str]:
 
 def coercible(trial: Trial, decision: Decision) -> dict[str, str]:
     """The arrays, and arguments of unknown type, that are combined with tensors in the run, and that the call can convert to arrays of
-    their dtype. The output of an unknown network is assumed to be float32, as of Keras's networks, if the module does not mention
-    float64.
+    their dtype.
 
-    What an unknown network gives is assumed to be float32, as Keras's networks do, where the module has no word of float64.
+    The output of an unknown network is assumed to be float32, as of Keras's networks, if the module does not mention float64.
     """
     assert trial.region is not None
     candidate = trial.candidate

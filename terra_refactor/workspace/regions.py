@@ -263,10 +263,8 @@ def _advance(trial: Trial, decision: Decision | None) -> None:
 
 
 def _above_the_tape(trial: Trial, decision: Decision) -> frozenset[int]:
-    """The statements before the tape whose hazards come from unknown values, whatever other hazards the run has; also those that
-    unpack lists whose contents are passed to NumPy.
-
-    So have those that take lists apart of which NumPy gets the contents.
+    """The statements before the tape whose hazards come from unknown values, whatever other hazards the run has; also those that unpack
+    lists whose contents are passed to NumPy.
     """
     doubtful = _with_hazards(trial, decision, assumed=True)
     taken_apart = {name for hazard in decision.hazards for name in CONTENTS.findall(hazard.message)}
@@ -300,10 +298,9 @@ def _hoist(trial: Trial, decision: Decision) -> bool:
 
 
 def _try_numbers(trial: Trial, decision: Decision, asked: Callable[[ParameterDecision], bool]) -> bool:
-    """Tries again with operands of tensors that may have another number in each call; False if there are none. A float64 conflicts
-    with a tensor that is known to be a float32, so the decision shows the dtype of the other operand.
+    """Tries again with operands of tensors that may have another number in each call; False if there are none.
 
-    A float64 conflicts with a tensor that is known to be a float32: so the decision tells what the number meets.
+    A float64 conflicts with a tensor that is known to be a float32, so the decision shows the dtype of the other operand.
     """
     assert trial.region is not None
     numpy = numpy_name(trial.outliner.tree)
@@ -329,10 +326,9 @@ def _is_number(parameter: ParameterDecision) -> bool:
 
 
 def _may_be_number(parameter: ParameterDecision) -> bool:
-    """Whether its type is unknown to all callers: the result of an environment of another library is usually a number. Arrays of such
-    numbers may be float64, which eager operations convert and a graph does not.
+    """Whether its type is unknown to all callers: the result of an environment of another library is usually a number.
 
-    Arrays of such numbers may be of float64, which eager operations convert and a graph does not.
+    Arrays of such numbers may be float64, which eager operations convert and a graph does not.
     """
     return parameter.kind is ParameterValueKind.UNKNOWN or (
         parameter.kind in (ParameterValueKind.TENSOR, ParameterValueKind.NDARRAY)

@@ -114,11 +114,10 @@ def _raise_in(thread: int, error: type[BaseException]) -> None:
 
 
 def _take_in() -> None:
-    """Receives an exception that is still pending for this thread, or for one that has ended. Cancelling it would make the interpreter
-    look for it forever: every frame would be slower, and in CPython 3.11 a traced or profiled one would never begin.
+    """Receives an exception that is still pending for this thread, or for one that has ended.
 
-    It could be called off, but the interpreter would look for it forever: every frame would be slower, and in CPython 3.11 one that is
-    traced or profiled would never begin.
+    Cancelling it would make the interpreter look for it forever: every frame would be slower, and in CPython 3.11 a traced or profiled
+    one would never begin.
     """
     try:
         _raise_in(threading.get_ident(), _Ended)

@@ -65,13 +65,10 @@ _MAX_VIEWS: Final = 8
 
 
 def array_changed(site: Site, holder: OpId, *, only_through_view: bool = False) -> bool:
-    """Records an in-place change of the array from operation `holder`. Returns True for an argument of this function, whose effect is
-    exact, and for an array created in this call, which needs no effect. `only_through_view` omits the holder of the array itself,
-    if the operation binds it again.
+    """Records an in-place change of the array from operation `holder`.
 
-    Returns True for an argument of this function, whose effect is exact, and for an array made in this call, which needs none.
-
-    `only_through_view` leaves out what holds the array itself, where the operation binds that again.
+    Returns True for an argument of this function, whose effect is exact, and for an array created in this call, which needs no effect.
+    `only_through_view` omits the holder of the array itself, if the operation binds it again.
     """
     frame = site.frame
     value = frame.value(holder)
@@ -156,10 +153,9 @@ def array_given_form(site: Site, holder: OpId, attribute: str, value: Value) -> 
 
 
 def _shown_by(site: Site, holder: OpId) -> OpId:
-    """The operation that produced the array of a view; the operation itself if it produces no view. Of several variables or attributes
-    that lead to the array, the furthest.
+    """The operation that produced the array of a view; the operation itself if it produces no view.
 
-    Of several on the way, the furthest variable or attribute that holds it.
+    Of several variables or attributes that lead to the array, the furthest.
     """
     frame = site.frame
     place: OpId | None = None

@@ -52,10 +52,9 @@ def branch(site: Site, op: Op) -> Terminated | None:
 
 
 def _bind_for_annotations(site: Site, block: Block) -> None:
-    """Binds the names of `if TYPE_CHECKING:`, unless a name is bound already. The block never runs. Only annotations refer to its
-    names: a read of them would raise.
+    """Binds the names of `if TYPE_CHECKING:`, unless a name is bound already.
 
-    The block never runs. Annotations speak of its names, and nothing else can: a read of them would raise.
+    The block never runs. Only annotations refer to its names: a read of them would raise.
     """
     frame = site.frame
     saved = dict(frame.effects), dict(frame.failures), dict(frame.calls)

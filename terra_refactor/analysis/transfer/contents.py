@@ -83,10 +83,9 @@ def note_arguments(site: Site, name: str, arguments: CallArguments, receiver: Va
 
 
 def one_of_many(frame: Frame, chosen: Value, choices: Iterable[Value]) -> Value:
-    """The item `chosen` of a container, which may be any of `choices`. If these are too many, later operations on the item are not
-    tracked. As the code may fill or empty it, the contents of the containers among `choices` are unknown from here on.
+    """The item `chosen` of a container, which may be any of `choices`.
 
-    Where they are too many to name, what code then does with the item is not followed. As it may fill or empty it, the contents of the
+    If these are too many, later operations on the item are not tracked. As the code may fill or empty it, the contents of the
     containers among `choices` are unknown from here on.
     """
     if isinstance(chosen, UnknownValue):

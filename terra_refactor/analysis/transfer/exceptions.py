@@ -95,12 +95,10 @@ def _run_and_finish(
     finish: Callable[[], bool],
     swallows: Callable[[], bool] = lambda: False,
 ) -> Terminated | None:
-    """Runs something, and `finish` on every exit from it; `swallows` says whether that may have caught an exception. `run` returns the
-    state in which execution continues (a direct fork of the present one), and adds the states that an exception leaves to its
-    argument.
+    """Runs something, and `finish` on every exit from it; `swallows` says whether that may have caught an exception.
 
-    `run` returns the state in which control goes on (a direct fork of the present one), and adds to its argument those in which an
-    exception leaves.
+    `run` returns the state in which execution continues (a direct fork of the present one), and adds the states that an exception
+    leaves to its argument.
     """
     frame = site.frame
     outer = frame.state

@@ -46,8 +46,7 @@ _BIAS: Final = "bias"
 
 
 def note_input(site: Site, receiver: Value, arguments: CallArguments) -> None:
-    """Records the input of a layer, and calls the functions of the program that create or constrain its weights. It does not read an
-    earlier value, so a summary does not depend on whether one was known.
+    """Records the input of a layer, and calls the functions of the program that create or constrain its weights.
 
     It does not read an earlier value, so a summary does not depend on whether one was known.
     """
@@ -135,10 +134,9 @@ def weight_attribute(site: Site, layer: Reference, name: str) -> Value | None:
 
 
 def trainable_weights(engine: ProgramSettings, attribute: str) -> FrozenList | None:
-    """`model.trainable_variables`, by its canonical name, with unknown number and content; None for any other attribute. Keras keeps
-    the weights of all layers in its default type, whatever their compute dtype, unless code requests another.
+    """`model.trainable_variables`, by its canonical name, with unknown number and content; None for any other attribute.
 
-    Keras keeps the weights of all layers in its default type, whatever they compute in, unless code asks for another.
+    Keras keeps the weights of all layers in its default type, whatever their compute dtype, unless code requests another.
     """
     if not attribute.startswith("keras.") or attribute.rpartition(".")[2] not in _TRAINABLE:
         return None
@@ -147,10 +145,9 @@ def trainable_weights(engine: ProgramSettings, attribute: str) -> FrozenList | N
 
 
 def layer_setting(frame: Frame, instance: Reference, name: str) -> Value | None:
-    """`layer.units`: a constructor argument that a Keras layer stores unchanged; None for other attributes. The recurrent cells of
-    TensorFlow 1 store theirs as `cell._num_units`.
+    """`layer.units`: a constructor argument that a Keras layer stores unchanged; None for other attributes.
 
-    The recurrent cells of TensorFlow 1 keep theirs as `cell._num_units`.
+    The recurrent cells of TensorFlow 1 store theirs as `cell._num_units`.
     """
     cls = frame.state.get((instance.object, CLASS))
     if not isinstance(cls, LibraryValue):

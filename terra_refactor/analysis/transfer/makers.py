@@ -1,10 +1,7 @@
-"""Built-in and library functions that create functions, descriptors and record classes, or change their arguments. Computes:
-`functools.partial`, `property`, `tf.function`, `dataclass`, `namedtuple`, ...
+"""Built-in and library functions that create functions, descriptors and record classes, or change their arguments.
 
-Needs: containers. Gives: `MAKERS`, by canonical name.
-
-Computes: `functools.partial`, `property`, `tf.function`, `dataclass`, `namedtuple`, ... Needs: containers.
-Gives: `MAKERS`, by canonical name.
+Computes: `functools.partial`, `property`, `tf.function`, `dataclass`, `namedtuple`, ... Needs: containers. Gives: `MAKERS`, by
+canonical name.
 """
 
 from __future__ import annotations
@@ -227,10 +224,9 @@ def _structure_of(frame: Frame, value: Value) -> TupleValue | FrozenList | Froze
 def _rows(
     contents: Sequence[TupleValue | FrozenList | FrozenDict | None],
 ) -> dict[Value | None, tuple[Value, ...]] | None:
-    """The corresponding parts of structures, by place; None if they are not known to have the same places. The place None represents
-    any other: all of a list of unknown length, the unknown keys of a dict.
+    """The corresponding parts of structures, by place; None if they are not known to have the same places.
 
-    The place None stands for any other: all of a list of unknown length, the unknown keys of a dict.
+    The place None represents any other: all of a list of unknown length, the unknown keys of a dict.
     """
     sized = not any(isinstance(content, FrozenList) and content.elements is None for content in contents)
     columns: list[dict[Value | None, Value]] = []

@@ -406,10 +406,9 @@ def _objects(site: Site, symbol: str, left: Value, right: Value, *, in_place: bo
 
 
 def _leaves_lists(symbol: str, other: Value) -> bool:
-    """Whether the operators of a list apply with this operand: arrays and tensors convert the list, also in place; NumPy scalars
-    count. Unknown values are assumed to be lists or numbers.
+    """Whether the operators of a list apply with this operand: arrays and tensors convert the list, also in place; NumPy scalars count.
 
-    Unknown values are taken for lists or numbers.
+    Unknown values are assumed to be lists or numbers.
     """
     return not isinstance(other, TensorValue) or (symbol == "*" and other.kind is TensorKind.NUMPY_SCALAR)
 

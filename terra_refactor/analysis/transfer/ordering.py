@@ -53,10 +53,9 @@ def _is_new_tensor(site: Site, value: Value) -> bool:
 
 
 def note_comparison(site: Site, found: Iteration) -> None:
-    """Records that the truth of a tensor is tested if several elements are compared and one is a tensor created in the call. Elements
-    of a tensor do not count: iterating over the tensor already fails in a graph.
+    """Records that the truth of a tensor is tested if several elements are compared and one is a tensor created in the call.
 
-    Elements of a tensor are none: to go through it is what a graph cannot do.
+    Elements of a tensor do not count: iterating over the tensor already fails in a graph.
     """
     if found.kind is BranchKind.TENSOR:
         return

@@ -373,10 +373,9 @@ def _deletes_names(statement: ast.stmt) -> bool:
 
 
 def _last_deletion(block: Statements, start: int, end: int) -> int:
-    """The place after the last `del` behind a run that deletes names which the run binds; 0 if none may be left out. The statements
-    between move after the run unchanged, so they must neither leave the block nor be a step of their own.
+    """The place after the last `del` behind a run that deletes names which the run binds; 0 if none may be left out.
 
-    The statements between move behind the run unchanged, so they must neither leave the block nor be a step of their own.
+    The statements between move after the run unchanged, so they must neither leave the block nor be a step of their own.
     """
     bound = set(usage_of(block[start:end]).binds)
     found = 0
@@ -601,10 +600,9 @@ def _computes(statement: ast.stmt) -> bool:
 
 
 def _begins_sum(statement: ast.stmt, behind: Statements) -> bool:
-    """Whether a number or an empty list is bound that the following statements start from: outside, it would be an argument. `loss =
-    0`, to which they add; `outputs = []`, to which they append.
+    """Whether a number or an empty list is bound that the following statements start from: outside, it would be an argument.
 
-    `loss = 0`, which they add to; `outputs = []`, which they append to.
+    `loss = 0`, to which they add; `outputs = []`, to which they append.
     """
     match statement:
         case ast.Assign(targets=[ast.Name(id=name)], value=ast.Constant(value=int() | float())):

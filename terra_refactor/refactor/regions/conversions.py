@@ -104,9 +104,8 @@ def number_as_operand(
 
 def number_as_tensor(tree: ast.Module, statements: Statements, name: str, returned: frozenset[str]) -> bool:
     """Whether each use of a Python float is the first argument of a function of TensorFlow that converts it to a float32 tensor.
-    Another tensor argument, or a dtype, would determine the result's dtype instead.
 
-    Another tensor beside it, or a dtype, would decide what it becomes.
+    Another tensor argument, or a dtype, would determine the result's dtype instead.
     """
     names = _same(statements, name)
     if name in usage_of(statements).binds or names & returned:
@@ -246,10 +245,9 @@ def _expression(node: ast.expr, parents: dict[ast.AST, ast.AST]) -> ast.expr:
 
 
 def meets_result(node: ast.expr, parents: Mapping[ast.AST, ast.AST], bound: frozenset[str]) -> bool:
-    """Whether the other operand is computed by the run: a call's result, or an expression of one. Products of others may come first. A
-    product of rounded factors is as exact as the rounded product; a difference need not be.
+    """Whether the other operand is computed by the run: a call's result, or an expression of one.
 
-    A product of rounded factors is as exact as the rounded product; a difference need not be.
+    Products of others may come first. A product of rounded factors is as exact as the rounded product; a difference need not be.
     """
     while isinstance(parent := parents[node], ast.BinOp | ast.UnaryOp):
         if isinstance(parent, ast.UnaryOp):

@@ -194,10 +194,9 @@ _SHOWS: Final = frozenset({"print", "float", "int", "str", "round", "repr", "for
 
 
 def _results(block: Statements) -> set[str]:
-    """The names that some statements bind to results of operations or calls: not other names of existing objects. A function without
-    arguments may return part of its object, such as a variable.
+    """The names that some statements bind to results of operations or calls: not other names of existing objects.
 
-    A function without arguments may give what its object has, such as a variable.
+    A function without arguments may return part of its object, such as a variable.
     """
     found: set[str] = set()
     for node in _nodes(block):

@@ -119,12 +119,10 @@ class Outliner:
         converted: Mapping[str, str] = MappingProxyType({}),
         hoisted: Sequence[Hoisted] = (),
     ) -> ExtractedFunction | Refused:
-        """The run as a function at a place; `name` is its earlier name, if it had one. It is placed inside the outermost `depth`
-        loops. The names of `passed` are parameters in any case; `converted` gives the conversions by the call; `hoisted`
-        expressions are evaluated by the call.
+        """The run as a function at a place; `name` is its earlier name, if it had one.
 
-        It goes inside the outermost `depth` loops. The names of `passed` are parameters in any case; `converted` says how
-        the call gives those that it converts; what is `hoisted` is evaluated by the call.
+        It is placed inside the outermost `depth` loops. The names of `passed` are parameters in any case; `converted` gives the
+        conversions by the call; `hoisted` expressions are evaluated by the call.
         """
         flow, statements = candidate.scope.flow, with_arguments(candidate.statements, hoisted)
         usage = usage_of(statements)

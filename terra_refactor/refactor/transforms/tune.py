@@ -172,10 +172,9 @@ def _alone_on_its_lines(context: FileContext, start: int, end: int) -> bool:
 
 
 def _removals(context: FileContext, call: cst.Call, removed: Sequence[_KeywordSite]) -> list[Edit]:
-    """The edits that remove arguments: whole lines if they fill them, else each with the comma and the space after it. The last
-    arguments of a line, without a comma after them, take the comma before them along.
+    """The edits that remove arguments: whole lines if they fill them, else each with the comma and the space after it.
 
-    Arguments at the end of a line of others, with no comma behind them, take the comma before them along.
+    The last arguments of a line, without a comma after them, take the comma before them along.
     """
     module, text = context.module, context.module.text
     ends = [_expression_offsets(context, argument.value)[1] for argument in call.args]

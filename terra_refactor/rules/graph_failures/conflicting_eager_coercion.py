@@ -120,10 +120,9 @@ def _listed(dtypes: frozenset[DType | None]) -> str:
 
 
 def _not_known(view: ContextView, fact: Fact, name: str, what: str) -> LocalHazard:
-    """The dtype of an array argument is unknown: the array may have another one, as NumPy's float64 usually is. Arrays that the
-    program itself passes rarely have the tensor's dtype by chance; an annotation is weaker evidence.
+    """The dtype of an array argument is unknown: the array may have another one, as NumPy's float64 usually is.
 
-    Arrays that the program itself passes are rarely of the dtype of what they meet by chance; an annotation says less.
+    Arrays that the program itself passes rarely have the tensor's dtype by chance; an annotation is weaker evidence.
     """
     facts = view.facts.functions.get(view.function.id)
     given = next((each for each in (() if facts is None else facts.parameters) if each.name == name), None)

@@ -215,10 +215,9 @@ def _is_read(view: ContextView) -> bool:
 
 
 def _without_start_values(alternatives: tuple[Value, ...]) -> tuple[Value, ...]:
-    """The alternatives without numbers among which there are tensors. `total = 0.0` before a loop that adds tensors: callers expect a
-    tensor already, and AutoGraph converts the number to one.
+    """The alternatives without numbers among which there are tensors.
 
-    `total = 0.0` before a loop that adds tensors: callers take a tensor already, and AutoGraph makes one of the number.
+    `total = 0.0` before a loop that adds tensors: callers expect a tensor already, and AutoGraph converts the number to one.
     """
     if not any(is_tensorflow_tensor(member) for member in alternatives):
         return alternatives

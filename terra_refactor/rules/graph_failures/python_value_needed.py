@@ -251,10 +251,9 @@ def _made_of_float(view: ContextView, number: OpId) -> DType | None:
 
 
 def _behind_name(view: ContextView, number: OpId) -> OpId:
-    """The operation that produces a result, like `ContextView.behind_name`, if handlers of exceptions may set the variable, too. A
-    graph only casts in `int(tensor)`, so it never raises and the handlers never run there.
+    """The operation that produces a result, like `ContextView.behind_name`, if handlers of exceptions may set the variable, too.
 
-    What `int(tensor)` raises eagerly, a graph, which only casts, does not raise: the handlers never run there.
+    A graph only casts in `int(tensor)`, so it never raises and the handlers never run there.
     """
     read = view.made(number)
     if not isinstance(read, NameRead) or not read.is_own:

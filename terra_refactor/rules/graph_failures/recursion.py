@@ -43,10 +43,9 @@ def _function_of(value: Value) -> FunctionId | None:
 
 
 def _only_tensors_decide(view: ContextView, circle: Collection[ContextId]) -> bool:
-    """Whether only tensors decide if the recursion continues: Python values would end it during the trace. Without any condition it
-    ends at another callee (a method of another class), which the trace follows as well.
+    """Whether only tensors decide if the recursion continues: Python values would end it during the trace.
 
-    Without any condition it ends by what the calls lead to (a method of another class), which the trace follows as well.
+    Without any condition it ends at another callee (a method of another class), which the trace follows as well.
     """
     deciding = [
         each.kind_of(region)

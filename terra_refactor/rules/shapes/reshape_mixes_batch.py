@@ -125,9 +125,8 @@ def _moved(view: ContextView, op: OpId, data: OpId, wanted: OpId) -> str | None:
 
 def _passed_over(axes: Sequence[int | None], shape: Shape) -> int | None:
     """The axis larger than 1 that is missing between the sizes of two axes of the tensor that are adjacent in the new shape.
-    `(shape[0], shape[2], width)`: axis 1 would have to be merged with the axes after axis 2, which needs a transpose first.
 
-    `(shape[0], shape[2], width)`: axis 1 would have to be merged with what follows axis 2, which only a transpose can prepare.
+    `(shape[0], shape[2], width)`: axis 1 would have to be merged with the axes after axis 2, which needs a transpose first.
     """
     for place, axis in enumerate(axes):
         if axis is None:
@@ -141,10 +140,9 @@ def _passed_over(axes: Sequence[int | None], shape: Shape) -> int | None:
 
 
 def _turns_batch(view: ContextView, data: OpId, op: OpId) -> bool:
-    """Whether a reshape exchanges the first two of several axes, of a tensor from a stack of parts or from a caller. A tensor created
-    there may be an example of reshaping.
+    """Whether a reshape exchanges the first two of several axes, of a tensor from a stack of parts or from a caller.
 
-    Of a tensor that is made there it may be an example of what a reshape is.
+    A tensor created there may be an example of reshaping.
     """
     shape, result = _sizes_of(view.value(data)), _sizes_of(view.value(op))
     if shape is None or result is None or len(shape) != len(result):
@@ -158,8 +156,7 @@ def _turns_batch(view: ContextView, data: OpId, op: OpId) -> bool:
 
 
 def _merged(view: ContextView, op: OpId, data: OpId) -> str | None:
-    """A message about a reshape that merges axes which are not adjacent; None if the order may be intended. Numbers may be products by
-    chance: an axis that moves has a name, or the tensor is the result of another reshape.
+    """A message about a reshape that merges axes which are not adjacent; None if the order may be intended.
 
     Numbers may be products by chance: an axis that moves has a name, or the tensor is the result of another reshape.
     """

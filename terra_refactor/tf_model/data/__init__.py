@@ -1,9 +1,9 @@
-"""`tf.data`: what datasets are made of, what each transformation makes of their elements, and what iterating gives.
+"""`tf.data`: sources of datasets, transformations of their elements, and iteration.
 
-Computes: the structure of one element and, where it is known, the number of elements. Gives: `RULES`, `ATTRIBUTES`, a file per family.
+Computes: the structure of one element and, if known, the number of elements. Gives: `RULES`, `ATTRIBUTES`, a file per family.
 
-Source: `tf.data.Dataset`. In structures tuples and dicts are structures, lists are tensors. A size that differs between elements
-(the last batch) is unknown.
+Source: `tf.data.Dataset`. In structures tuples and dicts are structures, lists are tensors. A size that differs between elements (the
+last batch) is unknown.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Methods of datasets that put elements together, or take them apart: `batch`, `padded_batch`, `window`, `unbatch`.
+"""Methods of datasets that combine or split elements: `batch`, `padded_batch`, `window`, `unbatch`.
 
-Computes: the new axis, which is unknown where the last batch may be smaller, and the number of batches. Gives: `METHODS`.
+Computes: the new axis, which is unknown if the last batch may be smaller, and the number of batches. Gives: `METHODS`.
 """
 
 from __future__ import annotations

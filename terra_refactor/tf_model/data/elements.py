@@ -1,6 +1,6 @@
-"""The structure of a dataset's elements: components, specs, what two datasets' elements have in common.
+"""The structure of a dataset's elements: components, specs, the join of two datasets' elements.
 
-Computes: what a value becomes as an element, what specs or dtypes and shapes describe. Gives: pure functions of values. Source:
+Computes: the element of a value, the values that specs or dtypes and shapes describe. Gives: pure functions of values. Source:
 `tf.data.Dataset`: tuples and dicts are structures, everything else is a component.
 """
 
@@ -52,7 +52,7 @@ def so_many(dataset: DatasetValue, element: Value, count: Dim) -> DatasetValue:
 
 
 def taken(element: Value) -> Value:
-    """An element as what takes it from a dataset has it: of a content that no graph knows."""
+    """An element as a consumer of a dataset gets it: with a content that no graph knows."""
     return with_content_open(element, EVERYWHERE)
 
 

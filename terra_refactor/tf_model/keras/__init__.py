@@ -27,4 +27,4 @@ RULES: Final[Mapping[str, OperationRule]] = {
 ATTRIBUTES: Final[Mapping[str, Callable[[Value], Value]]] = {**models.ATTRIBUTES, **training.ATTRIBUTES}
 
 WEIGHTS: Final[Mapping[str, WeightsRule]] = {**convolution.WEIGHTS, **core.WEIGHTS, **recurrent.WEIGHTS}
-"""By class name: what a layer builds, by attribute name."""
+"""By class name: the weights that a layer builds, by attribute name."""

@@ -1,6 +1,6 @@
 """Dense, embedding, activation, normalization, regularization, reshaping and preprocessing layers.
 
-Computes: output types of layer calls. Gives: `RULES`, and `WEIGHTS` with what these layers build.
+Computes: output types of layer calls. Gives: `RULES`, and `WEIGHTS`, the weights that these layers build.
 """
 
 from __future__ import annotations
@@ -169,7 +169,7 @@ def _hashing(call: BoundCall) -> Value:
 
 
 def _discretized(call: BoundCall) -> Value:
-    """The bin of each number, or its encoding. Keras 2 numbers bins by int64, Keras 3 by what its backend gives."""
+    """The bin of each number, or its encoding. Keras 2 numbers bins by int64, Keras 3 by the dtype of its backend."""
     settings = Settings(call.configuration)
     value = layer_inputs(call)
     mode = settings.text("output_mode", "int")

@@ -63,7 +63,7 @@ def _initializer(call: BoundCall) -> Value:
 
 
 def _activation(call: BoundCall) -> Value:
-    """Element-wise on floating tensors; what integers become differs."""
+    """Element-wise on floating tensors; the dtype of the result for integers differs."""
     value = read.first_of(call, "x")
     given = read.converted_type(value)
     return read.tensor(given.dtype if given.dtype in FLOATING else None, given.shape, output_kind(value))
@@ -277,7 +277,7 @@ def _images(
 
 
 _OBJECTS: Final = TensorValue(TensorType(None, None), TensorKind.NDARRAY)
-"""An array of lists: an item of it is a list, which is indexed again, so the axes that the array itself has say nothing."""
+"""An array of lists: its items are lists, which are indexed again, so the axes of the array itself do not limit the indices."""
 
 
 def _housing(call: BoundCall) -> Value:

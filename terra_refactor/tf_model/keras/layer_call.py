@@ -1,7 +1,7 @@
-"""The frame of every layer rule: the settings a layer was made with, its inputs, and what `Layer.__call__` does before `call`.
+"""The frame of every layer rule: the settings of the layer, its inputs, and the steps of `Layer.__call__` before `call`.
 
 Computes: nothing. Gives: `Settings`, `layer_inputs`, `input_types`, `single_input` and the checks of ranks and sizes that layers share.
-Assumes: the default dtype policy, `float32`, unless the layer was given one: a rule does not see global policies.
+Assumes: the default dtype policy, `float32`, unless the layer has one: a rule does not see global policies.
 
 Source: Keras' `Layer.__call__` (floating inputs are cast to the compute dtype, others are left) and `InputSpec`.
 """
@@ -107,7 +107,7 @@ def call_argument(call: BoundCall, name: str, position: int) -> Value | None:
 
 
 def is_dense_input(value: Value | None) -> bool:
-    """False for what a layer treats in a way of its own: sparse and ragged tensors."""
+    """False for values that a layer treats specially: sparse and ragged tensors."""
     return not (isinstance(value, TensorValue) and value.kind in (TensorKind.SPARSE, TensorKind.RAGGED))
 
 

@@ -44,7 +44,7 @@ def adjusted_input(declared: Shape, given: Value, model: str) -> Value:
 
 
 def check_input(declared: Shape, given: Value, model: str) -> None:
-    """Raises OperationError if an input, its rank adjusted, certainly does not fit what a functional model declares."""
+    """Raises OperationError if an input, its rank adjusted, certainly does not fit the declared input of a functional model."""
     shape = read.converted_type(given).shape
     if declared is None or shape is None or len(shape) != len(declared):
         return

@@ -1,11 +1,11 @@
-"""Inputs, what layers and models have besides their call, and the calls of functional and sequential models.
+"""Inputs, members of layers and models other than their call, and the calls of functional and sequential models.
 
-Computes: output types of `Model.__call__`, `predict`, `add_weight` and their like. Gives: `RULES`, `ATTRIBUTES`.
-Needs: `BoundCall.configuration` with `inputs` and `outputs` of a functional model, `layers` of a sequential one (with those
-that were added since).
+Computes: output types of `Model.__call__`, `predict`, `add_weight` and similar methods. Gives: `RULES`, `ATTRIBUTES`.
+Needs: `BoundCall.configuration` with `inputs` and `outputs` of a functional model, `layers` of a sequential one (with those that were
+added since).
 
 Source: `keras.Model`, `keras.Sequential`, `keras.layers.Layer`; the positional order of `add_weight` is that of Keras 3 (shape first) or
-Keras 2 (name first), told apart by what is there.
+Keras 2 (name first), distinguished by the arguments.
 """
 
 from __future__ import annotations

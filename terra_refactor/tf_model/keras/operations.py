@@ -378,7 +378,7 @@ def _is_sparse(call: BoundCall) -> Value:
 
 
 def _int_shape(call: BoundCall) -> Value:
-    """`keras.backend.int_shape(x)`: a tuple with None for what is not known."""
+    """`keras.backend.int_shape(x)`: a tuple with None for unknown sizes."""
     value = _value(call)
     shape = read.converted_type(value).shape
     if shape is None:

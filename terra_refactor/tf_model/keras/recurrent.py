@@ -157,7 +157,7 @@ def _generic_rnn(call: BoundCall) -> Value:
     output = read.tensor(dtype, shape, kind)
     sizes = None if cells or last is None else _state_sizes(call, last)
     if last is not None and input_type.shape is not None:
-        # of several, each gets what the one before it gives
+        # of several cells, each gets the output of the one before it
         width = input_type.shape[2]
         for each in cells or (last,):
             if (widths := _state_sizes(call, each)) is not None:
@@ -173,7 +173,7 @@ def _generic_rnn(call: BoundCall) -> Value:
 
 
 def _output_width(call: BoundCall, cell: Value) -> Dim:
-    """The size of the last axis of what a cell gives in each step."""
+    """The size of the last axis of a cell's output in each step."""
     for name in ("units", "output_size"):
         width = read.integer(cell_attribute(call, cell, name))
         if width is not None:
@@ -314,7 +314,7 @@ def _time_distributed(call: BoundCall) -> Value:
 
 
 def _wrapper(call: BoundCall) -> Value:
-    """Layers that call the wrapped one on what they get (`SpectralNormalization`)."""
+    """Layers that call the wrapped one on their inputs (`SpectralNormalization`)."""
     layer = call.configuration.get("layer")
     value = layer_inputs(call)
     return UNKNOWN if layer is None or value is None else call.invoke(layer, [value])

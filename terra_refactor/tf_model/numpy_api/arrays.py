@@ -53,7 +53,7 @@ from terra_refactor.tf_model.spec import BoundCall, ErrorKind, OperationError
 
 @dataclass(frozen=True, slots=True)
 class ArrayOperand:
-    """One argument seen as an array, and what NumPy looks at in it to choose a dtype."""
+    """One argument as an array, with the properties by which NumPy chooses a dtype."""
 
     type: TensorType
     choice: NumpyOperand

@@ -46,7 +46,7 @@ _OBJECTS: Final = (
     Constant("object"),
     Constant("O"),
 )
-"""The dtype of arrays of objects. An object may be an array itself, and so may a sum of the items: nothing is known of such an array."""
+"""The dtype of object arrays. An item may be an array itself, and so may a sum of the items, so the items are unknown."""
 
 
 def _first(call: BoundCall) -> Value | None:
@@ -54,7 +54,7 @@ def _first(call: BoundCall) -> Value | None:
 
 
 def _array(call: BoundCall) -> Value:
-    """`numpy.array`, `numpy.asarray`: the dtype of what is in it unless one is asked for."""
+    """`numpy.array`, `numpy.asarray`: the dtype of the content unless one is given."""
     value = _first(call)
     if value is None:
         return array(None, None)
@@ -358,7 +358,7 @@ def _grid(call: BoundCall) -> Value:
 
 
 def _loaded(call: BoundCall) -> Value:
-    """Files: what it is shows in how it is used."""
+    """Results of reading files: their kind follows from their use."""
     return UnknownValue(may_be_tensor=False, origin=LOADED)
 
 

@@ -46,7 +46,7 @@ def _always_bool(dtype: DType | None) -> DType | None:
 
 
 def _as_operator(symbol: str) -> _DTypeRule:
-    """The dtype of a function that an operator stands for."""
+    """The dtype of a function that is equivalent to an operator."""
     return lambda dtype: numpy_result(symbol, dtype)
 
 

@@ -1,7 +1,7 @@
-"""The result of `numpy.load`: an array, an archive of arrays, or whatever object was pickled.
+"""The result of `numpy.load`: an array, an archive of arrays, or any pickled object.
 
-Computes: what only one of these can be, by how it is used: an item by name is an array of an archive, and a method of arrays is that of
-an array. Gives: `LOADED`, `array_in`, `array_with`. Ignores: objects that were pickled, except that items of arrays may be any object.
+Computes: the kind that its use determines: an item by name is an array of an archive, and a method of arrays is that of an array. Gives:
+`LOADED`, `array_in`, `array_with`. Ignores: pickled objects, except that items of arrays may be any object.
 Source: `numpy.load`, NumPy 2.
 """
 

@@ -17,7 +17,7 @@ from terra_refactor.tf_model.numpy_api.arrays import array, array_operand, promo
 
 
 def index_object(name: str, index: Value) -> Value | None:
-    """`numpy.mgrid[index]` and its kin; None for what is none of them."""
+    """`numpy.mgrid[index]` and similar objects; None for others."""
     parts = index.elements if isinstance(index, TupleValue) else (index,)
     match name:
         case "numpy.mgrid":

@@ -104,7 +104,7 @@ def transposed(name: str, shape: Shape, order: tuple[Dim, ...] | None) -> Shape:
 
 
 def reshaped_array(name: str, shape: Shape, target: tuple[Dim, ...]) -> Shape:
-    """The shape after a reshape; -1 is what is left over."""
+    """The shape after a reshape; -1 is the remaining size."""
     free = [axis for axis, size in enumerate(target) if size == -1]
     count = None if shape is None else element_count(shape)
     known = element_count([size for size in target if size != -1])

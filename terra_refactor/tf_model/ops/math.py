@@ -68,7 +68,7 @@ _MAGNITUDE: Final[Mapping[DType, DType]] = {COMPLEX64: FLOAT32, COMPLEX128: FLOA
 
 
 def _only(allowed: frozenset[DType]) -> DType | None:
-    """The dtype of an operand that nothing is known of, where the operation takes one dtype only."""
+    """The dtype of an unknown operand, if the operation accepts only one dtype."""
     return next(iter(allowed)) if len(allowed) == 1 else None
 
 

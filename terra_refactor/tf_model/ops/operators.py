@@ -1,11 +1,10 @@
 """Python's operators on tensors, variables and arrays.
 
 Computes: the result of `left <op> right`, `<op> value`, comparisons and `value[index]` where at least one operand is an array. Gives:
-`operator_rule`, `with_unknown`, `unary_rule`, `compare_rule`, `index_rule`, and `convert_rule` for what becomes a tensor. Operators of
-two Python numbers are not decided here; where NumPy decides, `numpy_operators` says.
+`operator_rule`, `with_unknown`, `unary_rule`, `compare_rule`, `index_rule`, and `convert_rule` for values that are converted to tensors.
+Operators of two Python numbers are not handled here, and those of NumPy in `numpy_operators`.
 
-Source: TensorFlow 2.21 (`tf.Tensor.__add__` and the like, `tf.Tensor.__getitem__`), NumPy 2 (basic and advanced
-indexing).
+Source: TensorFlow 2.21 (`tf.Tensor.__add__` and the like, `tf.Tensor.__getitem__`), NumPy 2 (basic and advanced indexing).
 """
 
 from __future__ import annotations
@@ -116,9 +115,9 @@ def _traced_of(known: Value | None, *operands: Value) -> Traced:
 
 
 def with_unknown(op: str, tensor: TensorValue, other: UnknownValue, *, reflected: bool = False) -> Value:
-    """`tensor <op> other`, or the other way round, where nothing is known of the other: what holds whatever it is.
+    """`tensor <op> other`, or the other way round, for an unknown other operand: the properties that hold for any.
 
-    Objects of the program that have operator methods of their own, ragged and sparse tensors are left out of account.
+    Ignores objects of the program that have operator methods of their own, ragged and sparse tensors.
     """
     if op in _COMPARISONS:
         if tensor.kind in NDARRAYS:
@@ -153,7 +152,7 @@ def _is_tensor(value: Value) -> bool:
 
 
 def _without_operator(op: str, left: Value, right: Value) -> Value:
-    """An operator that tensors do not have: NumPy's, if an array stands on the other side."""
+    """An operator that tensors do not have: NumPy's, if the other operand is an array."""
     if any(isinstance(side, TensorValue) and side.kind in NDARRAYS for side in (left, right)):
         return UNKNOWN
     raise OperationError(ErrorKind.DTYPE, f"operator {op}: tensors do not have it", _OPERANDS)
@@ -270,7 +269,7 @@ def _tensor_operand_dtype(op: str, first: Operand, second: Operand) -> DType | N
 
 
 def _keras_dtype(op: str, first: Operand, second: Operand) -> DType | None:
-    """Keras 3 promotes; only what needs no table of promotions is decided here."""
+    """Keras 3 promotes; only cases without a table of promotions are handled here."""
     left, right = first.type.dtype, second.type.dtype
     if left == right:
         return FLOAT32 if op == "/" and left in INTEGER else left
@@ -333,7 +332,7 @@ def index_rule(value: Value, index: Value) -> Value:
                 and len(part.type.shape) == 1
             ):
                 if kind is TensorKind.KERAS or value.type == UNKNOWN_TENSOR_TYPE:
-                    # of what nothing is known but its use may be an array
+                    # a value that is known only by its use may be an array
                     break
                 raise OperationError(
                     ErrorKind.RANK,
@@ -363,7 +362,7 @@ def _is_text(part: Value) -> bool:
 
 
 def _basic(part: Value) -> bool:
-    """A number, slice, None or `...`: what changes one axis by itself."""
+    """A number, slice, None or `...`: an index that changes one axis by itself."""
     match part:
         case Constant(bool()):
             return False
@@ -432,7 +431,7 @@ def _basic_shape(shape: Shape, parts: tuple[Value, ...]) -> Shape:
                 spread = len(shape) - axes
                 result.extend(shape[axis : axis + spread])
                 axis += spread
-                # a second `...` stands for no axes
+                # a second `...` selects no axes
             case SliceValue(lower, upper, step):
                 result.append(_sliced(shape[axis], lower, upper, step))
                 axis += 1
@@ -527,7 +526,8 @@ def _ragged_item(value: TensorValue, parts: tuple[Value, ...]) -> Value:
 
 
 def _advanced_shape(shape: Shape, parts: tuple[Value, ...]) -> Shape:
-    """NumPy's indexing with arrays: index arrays are broadcast together and stand where they stood, or first if they were apart."""
+    """NumPy's indexing with arrays: index arrays are broadcast together, and their axes are at their position, or first if they were
+    not adjacent."""
     if shape is None:
         return None
     result: list[Dim] = []

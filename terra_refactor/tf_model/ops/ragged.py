@@ -1,7 +1,9 @@
-"""Rules for ragged tensors. Gives: `RULES`. Source: `tf.RaggedTensor`, `tf.ragged`, TensorFlow 2.21.
+"""Rules for ragged tensors.
 
-A ragged axis has an unknown size, and in a known shape no other axis behind the first has: where the inner size of the values is not
-known, the shape is not. So the last axis without a size is the last ragged one.
+Gives: `RULES`. Source: `tf.RaggedTensor`, `tf.ragged`, TensorFlow 2.21.
+
+A ragged axis has an unknown size, and in a known shape no other axis after the first has: if the inner size of the values is unknown, so
+is the shape. So the last axis without a size is the last ragged one.
 """
 
 from __future__ import annotations
@@ -39,7 +41,7 @@ def _ragged_axes(shape: Shape) -> int:
 
 
 def _dense_or_ragged(dtype: DType | None, shape: tuple[Dim, ...]) -> TensorValue:
-    """A ragged tensor, or a tensor if no axis behind the first is ragged."""
+    """A ragged tensor, or a tensor if no axis after the first is ragged."""
     return ragged(dtype, shape) if None in shape[1:] else result(dtype, shape)
 
 
@@ -162,7 +164,7 @@ def _nesting(value: Value | None) -> tuple[int | None, Dim, DType | None]:
     """Depth, outer length and dtype of a nested list; the depth is None where it is not the same everywhere or not known."""
     items = elements(value)
     if items == ():
-        # an empty row says nothing about what is in the others
+        # an empty row is no evidence about the content of the others
         return 1, 0, None
     if items is None:
         if isinstance(value, FrozenList):

@@ -1,6 +1,6 @@
-"""Rules for the recurrent networks of TensorFlow 1: cells of `tf.nn.rnn_cell`, and what runs them over time.
+"""Rules for the recurrent networks of TensorFlow 1: cells of `tf.nn.rnn_cell`, and the functions that run them over time.
 
-Computes: outputs and states. Gives: `RULES`. A cell of the program's own says its sizes.
+Computes: outputs and states. Gives: `RULES`. A cell of the program itself declares its sizes.
 
 Source: `tf.compat.v1.nn.dynamic_rnn` and its relatives (`tensorflow/python/ops/rnn.py`), `legacy_cells.py` of tf_keras 2.21.
 """
@@ -47,7 +47,7 @@ def _given(call: BoundCall, cell: Value, name: str) -> Value:
 
 
 def _sizes(call: BoundCall, cell: Value | None) -> tuple[Dim, Value] | None:
-    """The width of a cell's output, and its state for a batch of which nothing is known; None for a cell that is not known."""
+    """The width of a cell's output, and its state for an unknown batch; None for an unknown cell."""
     if cell is None:
         return None
     cls = call.invoke(LibraryValue("builtins.type"), [cell])

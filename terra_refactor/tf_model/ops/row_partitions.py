@@ -40,7 +40,7 @@ def check_rows(call: BoundCall, values: Shape) -> None:
 
 
 def _fault(name: str, numbers: list[int], count: int | None) -> str | None:
-    """What is wrong with a partition of `count` values, in words."""
+    """The error of a partition of `count` values, in words."""
     if name == "row_lengths":
         if any(number < 0 for number in numbers):
             return "have a negative length"

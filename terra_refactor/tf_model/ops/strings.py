@@ -58,7 +58,7 @@ def _join(call: BoundCall) -> Value:
 
 
 def _split(call: BoundCall) -> Value:
-    """Texts taken apart: one more axis, ragged unless a single text was given."""
+    """Split strings: one more axis, ragged unless a single string was given."""
     data = _text(call)
     shape = data.type.shape
     dtype = INT32 if call.name.endswith("unicode_decode") else STRING
@@ -70,7 +70,7 @@ def _split(call: BoundCall) -> Value:
 
 
 def _ngrams(call: BoundCall) -> Value:
-    """Of a ragged tensor a ragged one with other rows; what dense texts give depends on the padding."""
+    """For a ragged tensor a ragged one with other rows; the result for dense strings depends on the padding."""
     data = call.argument("data")
     if isinstance(data, TensorValue) and data.kind is TensorKind.RAGGED:
         return TensorValue(TensorType(STRING, data.type.shape), TensorKind.RAGGED)

@@ -1,7 +1,8 @@
 """Rules for variables and for the methods of tensors.
 
-Computes: the type of a new variable, what assignments and reads give, what a tensor's methods give. Gives: `RULES`. Source: `tf.Variable`,
-`tf.Tensor`, `tf.IndexedSlices`, TensorFlow 2.21. Which variable it is (`TensorValue.variable`) is the interpreter's to say.
+Computes: the type of a new variable, the results of assignments and reads, and of a tensor's methods. Gives: `RULES`. Source:
+`tf.Variable`, `tf.Tensor`, `tf.IndexedSlices`, TensorFlow 2.21. The interpreter sets the identity of the variable
+(`TensorValue.variable`).
 """
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
 """Sizes of slices and shapes of indexed arrays.
 
-Computes: how many elements `start:stop:step` selects of an axis. Source: Python's slicing, which `tf.strided_slice` and NumPy follow.
+Computes: the number of elements that `start:stop:step` selects from an axis. Source: Python's slicing, which `tf.strided_slice` and NumPy
+follow.
 
-Approximates: `x[:-k]` and `x[k:]` of an axis of symbolic size `n` have size `n - k`, `x[j:-k]` has `n - k - j`: right for every
-`n` of at least `k` and `j + k`: axes that are shorter than what is cut off are not thought of. A bound that is computed from options is
-taken to lie within the axis if it does in the run with all defaults.
+Approximates: `x[:-k]` and `x[k:]` of an axis of symbolic size `n` have size `n - k`, `x[j:-k]` has `n - k - j`: right for every `n` of at
+least `k` and `j + k`; shorter axes are ignored. A bound that is computed from options is assumed to be within the axis if it is with all
+defaults.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ from terra_refactor.domain.dim import (
 
 
 def slice_size(size: Dim, start: Dim, stop: Dim, step: int | None, *, has_start: bool, has_stop: bool) -> Dim:
-    """The size of `start:stop:step` of an axis of size `size`; `has_start` and `has_stop` tell an absent bound from an unknown one."""
+    """The size of `start:stop:step` of an axis of size `size`; `has_start` and `has_stop` distinguish an absent bound from an unknown
+    one."""
     if any(isinstance(dim, OpenDim) for dim in (size, start, stop)):
         known = slice_size(eager(size), eager(start), eager(stop), step, has_start=has_start, has_stop=has_stop)
         return as_open(known, size, start, stop)
@@ -42,7 +44,7 @@ def slice_size(size: Dim, start: Dim, stop: Dim, step: int | None, *, has_start:
         return _strided_size(size, step) if not has_start and not has_stop else None
     low: Dim = start if has_start else 0
     if has_stop and isinstance(stop, int) and stop >= 0:
-        # a constant bound may lie behind the end of an axis of unknown size: only an empty or negative window is sure
+        # a constant bound may be beyond the end of an axis of unknown size: only an empty or negative window is certain
         return 0 if isinstance(low, int) and low >= stop and low >= 0 else None
     if has_stop and isinstance(low, int) and low < 0 and isinstance(stop, int) and stop < 0:
         return 0 if low >= stop else None

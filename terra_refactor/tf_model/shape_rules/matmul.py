@@ -52,7 +52,7 @@ def matmul_shape(
 
 
 def array_matmul_shape(left: Shape, right: Shape, arguments: tuple[str, ...] = ("left", "right")) -> Shape:
-    """The shape of `numpy.matmul`, in which a vector stands for a row or a column."""
+    """The shape of `numpy.matmul`, in which a vector is treated as a row or a column."""
     if left is None or right is None:
         return None
     if not left or not right:
