@@ -1,9 +1,9 @@
 """The inferred types of a function, to be written into its signature.
 
-Computes: which parameters, and whether the result, are dense tensors without an annotation, and their types over all calls; the edits that
-write them. Needs: a snapshot, a function, and how types are written. Gives: `AnnotationStyle`, `KnownTypes`,
-`known_types`, `write_types`, `with_type_of`, `writes_shapes`.
-Ignores: what may be something else than a tensor, such as None or an array of NumPy.
+Computes: the parameters and results that are dense tensors without an annotation, and their types over all calls; the edits that write
+them. Needs: a snapshot, a function, and a style for types. Gives: `AnnotationStyle`, `KnownTypes`, `known_types`, `write_types`,
+`with_type_of`, `writes_shapes`.
+Ignores: values that may be something else than a tensor, such as None or an array of NumPy.
 """
 
 from __future__ import annotations
@@ -100,7 +100,10 @@ def write_types(snapshot: Snapshot, path: str, function: Function, known: KnownT
 
 
 def _joined(values: tuple[Value, ...], named: Value | None) -> TensorType:
-    """One type for all: what differs is not known. A size that a graph does not know is no number, however often it was the same."""
+    """One type for all: properties that differ are unknown.
+
+    A size that a graph does not know is no number, even if it was always the same.
+    """
     types = [member.type for value in values for member in members(value) if isinstance(member, TensorValue)]
     joined = reduce(join_tensor_types, types)
     if joined.shape is None:
@@ -125,7 +128,7 @@ def _uses_jaxtyping(snapshot: Snapshot) -> bool:
 
 
 def _has_returns(snapshot: Snapshot, function: Function) -> bool:
-    """Whether the `def` says what the function gives."""
+    """Whether the `def` annotates the result."""
     if function.parent is None:
         return True
     for op in walk(snapshot.program.function(function.parent).body):

@@ -1,8 +1,8 @@
-"""Where the cause of something is: the calls from a function to what keeps it from being a graph, and what else writes the state that a
-graph keeps (TR106).
+"""The places of causes: the calls from a function to the code that keeps it from being a graph, and other writes of state that a graph keeps
+(TR106).
 
 Computes: places. Needs: a snapshot, and a finding or a hazard. Gives: `writing_places`, `places_to`.
-Ignores: constructors, which write before anything is traced, and what a module body writes to its own containers: that is no effect.
+Ignores: constructors, which write before anything is traced, and writes of a module body to its own containers, which are not effects.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _CONSTRUCTORS = frozenset({"__init__", "__new__", "__post_init__"})
 
 
 def writing_places(snapshot: Snapshot, finding: Finding) -> tuple[RelatedPlace, ...]:
-    """The places that change what a finding of TR106 says is read, in the order of paths and lines."""
+    """The places that change the state which a finding of TR106 reports, in the order of paths and lines."""
     if finding.rule != STALE_STATE.id:
         return ()
     read = {
@@ -40,8 +40,10 @@ def writing_places(snapshot: Snapshot, finding: Finding) -> tuple[RelatedPlace, 
 
 
 def places_to(snapshot: Snapshot, decision: Decision, hazard: Hazard) -> tuple[RelatedPlace, ...]:
-    """The places from a decided function to the code that is the hazard: each call, outermost first, then the code itself. It is shorter
-    where a function on the way is not decided about (a module's body, a lambda)."""
+    """The places from a decided function to the code that is the hazard: each call, outermost first, then the code itself.
+
+    It is shorter if there is no decision about a function on the path (a module's body, a lambda).
+    """
     places: list[RelatedPlace] = []
     decisions = {other.function: other for each in snapshot.decisions.values() for other in each}
     while True:

@@ -1,7 +1,7 @@
-"""Code actions: what an editor offers at a place, and the text after one of them.
+"""Code actions: the offers of an editor at a place, and the text after one of them.
 
-Computes: the offers for some lines, cheaply; and, when one is asked for, the new text. Needs: a snapshot. Gives: `code_actions`,
-`perform`, `refactored`, `all_safe`, `one_for_each_change`, `Offer`, `Request`, `NewText`.
+Computes: the offers for some lines, cheaply; and, for a chosen one, the new text. Needs: a snapshot. Gives: `code_actions`, `perform`,
+`refactored`, `all_safe`, `one_for_each_change`, `Offer`, `Request`, `NewText`.
 Ignores: how edits are sent; `NewText` holds the whole new text of one file.
 
 Levels are those of the decision. Uncertain changes are never among the safe fixes, and carry their assumptions.
@@ -124,9 +124,9 @@ def code_actions(
     co_execution: bool = True,
     style: AnnotationStyle = AnnotationStyle.AUTO,
 ) -> tuple[Offer, ...]:
-    """The offers for some lines (from 1, both included). `explicit`: somebody opened the menu, so refactorings of the function around
-    the place are listed, and those that are not possible with the reason. Without `co_execution` the shim is among the latter. `style`: how
-    inferred types are written."""
+    """The offers for some lines (from 1, both included). `explicit`: the user opened the menu, so refactorings of the enclosing
+    function are listed, and impossible ones with the reason. Without `co_execution` the shim is among the latter. `style`: the
+    style of inferred types."""
     offers = (
         *_for_findings(snapshot, path, first_line, last_line),
         *_for_hazards(snapshot, path, first_line, last_line),
@@ -184,7 +184,7 @@ def _for_findings(snapshot: Snapshot, path: str, first_line: int, last_line: int
 
 
 def _for_hazards(snapshot: Snapshot, path: str, first_line: int, last_line: int) -> Iterator[Offer]:
-    """Hazards in code that is not yet a graph: no finding, and still to be cured where somebody wants the graph."""
+    """Hazards in code that is not yet a graph: not reported, but curable if the user wants the graph."""
     found = {(finding.rule, finding.span) for finding in snapshot.findings.get(path, ())}
     for decision in snapshot.decisions.get(path, ()):
         for hazard in decision.hazards:
@@ -261,7 +261,7 @@ def _type_assumptions(known: KnownTypes) -> tuple[str, ...]:
 
 
 def _extractions(snapshot: Snapshot, path: str, first_line: int, last_line: int) -> Iterator[Offer]:
-    """The training steps at the place that could be functions; at the head of a function, those that take the place of the shim."""
+    """The training steps at the place that could be functions; at the head of a function, those that replace the shim."""
     for decision in snapshot.decisions.get(path, ()):
         if decision.action is Action.CO_EXECUTE and first_line <= decision.line <= last_line:
             last_line = max(last_line, decision.end_line)
@@ -301,7 +301,7 @@ def _all_at_once(snapshot: Snapshot, path: str) -> Iterator[Offer]:
 
 
 def _fixed_findings(snapshot: Snapshot, path: str) -> list[Finding]:
-    """The findings that a certain edit takes away; cures may rest on assumptions and are offered one by one."""
+    """The findings that a certain edit removes; cures may have assumptions and are offered one by one."""
     return [finding for finding in snapshot.findings.get(path, ()) if finding.fix]
 
 

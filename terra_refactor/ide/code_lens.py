@@ -19,7 +19,7 @@ from terra_refactor.syntax.deep_stack import deeply
 from terra_refactor.syntax.location import Span
 
 _MAKING = frozenset({NON_TENSOR_RETURN.id, VARIABLE_CREATED.id})
-"""Rules about what makes variables, layers or models in each call: a factory."""
+"""Rules about functions that create variables, layers or models in each call: factories."""
 LEAST_SHOWN: Final = 0.1
 """Seconds that a change should save in a run to be shown with them."""
 _SET_UP = frozenset({"__init__", "__new__", "__post_init__", "build", "__init_subclass__"})

@@ -1,7 +1,7 @@
-"""Diagnostics: the findings of a file, and what could not be read.
+"""Diagnostics: the findings of a file, and errors of reading it.
 
 Computes: findings as an editor shows them. Needs: a snapshot. Gives: `diagnostics`, `Problem`, `Tag`.
-Ignores: findings that are switched off; the session took them out.
+Ignores: suppressed findings, which the session has removed.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def diagnostics(snapshot: Snapshot, path: str) -> tuple[Problem, ...]:
     error = snapshot.errors.get(path)
     if error is not None:
         line = max(1, error.module_line or error.line)
-        # the editor's Python support tells of the error itself: this says why there is nothing else to see
+        # the editor's Python support reports the error itself: this says why there are no findings
         return (Problem(None, "not-analysed", Severity.INFORMATION, Span(line, 1, line, 1), error.message),)
     unchanged = unchanged_functions(snapshot, path)
     if unchanged is None:

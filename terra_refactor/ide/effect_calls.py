@@ -1,8 +1,8 @@
-"""Calls along which effects and hazards travel: which functions a function has them from, and to which it gives them.
+"""Calls that carry effects and hazards, from callees to callers.
 
-Computes: a call hierarchy of what a graph would not repeat, or what keeps a function from being one. Needs: a snapshot.
+Computes: a call hierarchy of code that a graph would not repeat, or that keeps a function from being one. Needs: a snapshot.
 Gives: `carrier_at`, `carried_from`, `carried_to`, `Carrier`, `Carrying`.
-Ignores: calls that bring none of it, and what reaches a function only by a call that the analysis does not resolve.
+Ignores: calls without effects or hazards, and unresolved calls.
 """
 
 from __future__ import annotations
@@ -125,8 +125,9 @@ class _Known:
         return found
 
     def ways(self, function: Function) -> Mapping[FunctionId, set[Span]]:
-        """The functions that a function calls, or through which a hazard reaches it all the same (the gradient that a tape runs), each
-        with the places."""
+        """The functions that a function calls, or through which a hazard reaches it otherwise (the gradient that a tape runs), each with
+        the places.
+        """
         found: dict[FunctionId, set[Span]] = {
             callee: {function.span_of(op) for op in places} for callee, places in self.calls(function.id).items()
         }
@@ -189,7 +190,7 @@ class _Known:
         return Carrier(path, name, function.kind, detail, function.span, place, function.id.index)
 
     def called_at(self, function: Function, line: int, column: int) -> FunctionId | None:
-        """The function of the program to which the call at a place leads, if it is one; the place is in the last name of what is called."""
+        """The function of the program that is called at a place, if it is one; the place is in the last name of the callee."""
         called = callers_of(function)
         for op in walk(function.body):
             call = called.get(op.id)
@@ -214,13 +215,13 @@ def _keys(decision: Decision) -> Iterator[_Key]:
 
 
 def _written(text: str, span: Span) -> str:
-    """The code at a place, as far as it stands in one line and is short."""
+    """The code at a place, if it is on one line and short."""
     line = line_text(text, span.line)
     code = line[span.column - 1 : span.end_column - 1 if span.line == span.end_line else len(line)].strip()
     return code if len(code) <= _LONGEST else code[: _LONGEST - 1] + "…"
 
 
 def _first(function: Function) -> Span:
-    """The beginning of what has no name."""
+    """The beginning of code without a name."""
     span = function.span
     return Span(span.line, span.column, span.line, span.column)

@@ -1,4 +1,4 @@
-"""Decisions in sentences: what hover, code lens and the titles of actions say of a function.
+"""Decisions in sentences: the texts of hover, code lens and titles of actions about a function.
 
 Computes: Markdown, or a sentence. Needs: a decision, and for a card its snapshot. Gives: `verdict`, `action_title`, `change_title`,
 `hazards_in_words`, `assumptions_in_words`, `function_card`, `function_text`.
@@ -73,7 +73,7 @@ def assumptions_in_words(decision: Decision) -> str:
 
 
 def verdict(decision: Decision) -> str:
-    """The classification and what would be done, for one line above a function."""
+    """The classification and the action, for one line above a function."""
     parts = [decision.classification.value if not decision.hybrid else f"tf.function, {decision.classification.value}"]
     if decision.classification is Classification.SPECULATIVE:
         parts[0] += f" ({assumptions_in_words(decision)})"
@@ -93,7 +93,7 @@ def function_text(decision: Decision) -> str:
 
 
 def recorded_text(seen: FunctionSeen | None) -> str:
-    """Recorded facts about a function: `traced 40× · 2.3 ms per call (400 calls)`; empty where nothing is known."""
+    """Recorded facts about a function: `traced 40× · 2.3 ms per call (400 calls)`; empty if there are none."""
     if seen is None:
         return ""
     graph = seen.graph
@@ -164,7 +164,7 @@ def function_card(
 
 
 def _way(snapshot: Snapshot, decision: Decision, hazard: Hazard, place_link: PlaceLink) -> str:
-    """`line 14 → helper, line 3 → log, line 8`: each part leads to its place, the last to what happens there."""
+    """`line 14 → helper, line 3 → log, line 8`: each part links to its place, the last one to the hazard."""
     functions = (decision.qualname, *hazard.via)
     parts = [
         place_link(place.path, place.span.line, f"{f'{in_markdown(name)}, ' if at else ''}line {place.span.line}")

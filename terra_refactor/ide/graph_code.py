@@ -1,10 +1,10 @@
-"""Code that runs as a graph: its lines, and the names in it that stand for tensors of the graph.
+"""Code that runs as a graph: its lines, and the names in it that hold tensors of the graph.
 
 Computes: ranges of lines, and tokens. Needs: a snapshot. Gives: `graph_lines`, `graph_tokens`, `GraphLines`, `GraphToken`.
 Ignores: branches that no trace takes, and inner functions that no trace runs.
 
-A function runs as a graph if some analysed call traces it: it has a `tf.function` decorator, a graph calls it, or `Dataset.map` and the
-like are given it. Whether it also runs eagerly, by another call, is said.
+A function runs as a graph if some analysed call traces it: it has a `tf.function` decorator, a graph calls it, or it is passed to
+`Dataset.map` and similar methods. A modifier marks code that other calls also run eagerly.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class GraphLines:
 
 @dataclass(frozen=True, slots=True)
 class GraphToken:
-    """The name of a function that a graph runs, or a name that stands for a tensor in each trace, or whose call gives one."""
+    """The name of a function that a graph runs, or a name that holds a tensor in each trace, or whose call returns one."""
 
     span: Span
     kind: TokenKind
@@ -153,7 +153,7 @@ def _parameters(function: Function, traced: tuple[ContextFacts, ...]) -> Iterato
 
 
 def _names(function: Function, traced: tuple[ContextFacts, ...]) -> Iterator[tuple[Span, TokenKind]]:
-    """The names in a function's body that are tensors, and those whose call gives one."""
+    """The names in a function's body that are tensors, and those whose call returns one."""
     called = callers_of(function)
     own = {parameter.name for parameter in function.parameters}
     for op in walk(function.body):

@@ -1,10 +1,10 @@
-"""Hover: what is known about the thing under the cursor.
+"""Hover: the facts about the code under the cursor.
 
-Computes: Markdown and the span that it speaks of. Needs: a snapshot and a place. Gives: `hover`, `HoverAnswer`.
+Computes: Markdown and its span. Needs: a snapshot and a place. Gives: `hover`, `HoverAnswer`.
 
-On a function's name or decorator: its card (class, reason, assumptions, types, hazards). On what is called: its shape rule filled in with
-this call's arguments, what it is, and a layer's weights or a model's table. On any other name: its type in each context, or what it
-stands for, or why nothing is known. Where a finding is: the rule's summary besides.
+On a function's name or decorator: its card (class, reason, assumptions, types, hazards). On a callee: its shape rule with this call's
+arguments, its description, and a layer's weights or a model's table. On any other name: its type in each context, its value, or the
+reason why it is unknown. On a finding: also the rule's summary.
 """
 
 from __future__ import annotations
@@ -59,8 +59,7 @@ def hover(
     rule_link: Callable[[str], str] = plain_rule,
     place_link: PlaceLink = plain_place,
 ) -> HoverAnswer | None:
-    """The answer for a place (both counted from 1), or None where there is nothing to tell. The links are for rules' pages and for
-    lines of files."""
+    """The answer for a place (both counted from 1), or None if there is none. The links are for rules' pages and for lines of files."""
     unchanged = unchanged_functions(snapshot, path)
     lines = None if unchanged is None else unchanged.lines(snapshot, line, column)
     if unchanged is not None and lines is not None:
@@ -110,7 +109,7 @@ def _card(
 
 
 def _expression(snapshot: Snapshot, path: str, line: int, column: int) -> tuple[Span, str] | None:
-    """The smallest expression, binding or parameter at the place, and what is known of it."""
+    """The smallest expression, binding or parameter at the place, with its facts."""
     word = _word_at(snapshot, path, line, column)
     for function in snapshot.functions_at(path, line, column):
         for parameter in function.parameters:
@@ -212,7 +211,7 @@ def _parameter(snapshot: Snapshot, function: Function, name: str) -> str:
 
 
 def _values(snapshot: Snapshot, function: Function, result: int, name: str | None) -> str | None:
-    """The values of an operation in all contexts. With a name there is an answer in any case: why nothing is known, at the least."""
+    """The values of an operation in all contexts. With a name there is always an answer, at least the reason why it is unknown."""
     values = list(reached(snapshot.contexts(function), result))
     text = _described(snapshot, values)
     if text is not None or name is None:

@@ -1,7 +1,7 @@
-"""Inlay hints: element type and shape behind the names that are bound.
+"""Inlay hints: dtype and shape after bound names.
 
 Computes: hints of a file or a part of it. Needs: a snapshot. Gives: `inlay_hints`, `hint_details`, `Hint`, `HintKind`.
-Ignores: what is no tensor, and tensors of which neither element type nor shape is known.
+Ignores: other values, and tensors of unknown dtype and shape.
 
     h = tf.matmul(x, w)      is shown as     h: float32 (n, 8) = tf.matmul(x, w)
 """
@@ -51,7 +51,7 @@ class Hint:
     annotation: str | None = None
     """The annotation that can be inserted after the name."""
     annotated: bool = False
-    """An annotation stands before the hint already."""
+    """There is an annotation before the hint already."""
 
 
 @deeply
@@ -218,7 +218,7 @@ def _parameters(
 
 
 def _with_annotation(text: str, name: Span) -> Span:
-    """The span of a parameter's name and its annotation, as far as that stands in the same line."""
+    """The span of a parameter's name and its annotation, if both are on the same line."""
     line = line_text(text, name.end_line)
     depth, quote, end = 0, "", len(line.rstrip())
     for at in range(line.find(":", name.end_column - 1) + 1, len(line)):

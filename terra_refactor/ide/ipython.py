@@ -1,11 +1,10 @@
 """IPython and JupyterLab without an editor's language server: `%load_ext terra_refactor`.
 
-Computes: what is decided about the functions of a cell, and the cell after the changes. Needs: the running shell; the cells that it has run
+Computes: the decisions about the functions of a cell, and the cell after the changes. Needs: the running shell; the cells that it has run
 are the module, in their order. Gives: `register`, `decided`, `CellAnswer`.
-Ignores: cells that are no Python, and what other kernels have run.
-
-`%terra` says what is decided about all functions of the session. `%%terra` does so for its cell, then runs it; `%%terra --apply` makes the
-changes of a level (`--level`, as in `fix`) in the cell before it runs, and shows them.
+Ignores: cells that are not Python, and cells of other kernels. `%terra` prints the decisions about all functions of the session.
+`%%terra` does so for its cell, then runs it; `%%terra --apply` makes the changes of a level (`--level`, as in `fix`) in the cell before
+it runs, and shows them.
 """
 
 from __future__ import annotations
@@ -107,8 +106,10 @@ def _level(line: str) -> Level | None:
 
 
 def _history(shell: Any) -> dict[int, str]:
-    """The cells that have run, as Python, by their numbers; what does not parse was an error when it ran, too. The one that runs now is
-    not among them."""
+    """The cells that have run, as Python, by their numbers, except those that do not parse, which were errors when they ran.
+
+    The running one is not among them.
+    """
     found = {}
     for number, raw in enumerate(shell.history_manager.input_hist_raw[:-1]):
         head, _, rest = raw.partition("\n")
@@ -119,13 +120,13 @@ def _history(shell: Any) -> dict[int, str]:
 
 
 def _python(shell: Any, text: str) -> str:
-    """A cell in which lines of IPython's own language stand as the calls that they mean."""
+    """A cell in which lines of IPython's own language are replaced by their calls."""
     transformed: str = shell.transform_cell(text)
     return transformed if _has_magic(text) else text
 
 
 def _has_magic(text: str) -> bool:
-    """Whether a text is no Python as it stands."""
+    """Whether a text is not plain Python."""
     try:
         ast.parse(text)
     except (SyntaxError, ValueError):

@@ -1,10 +1,9 @@
-"""Keras layers and models: what they were made with, what goes in and comes out, their weights; and a model's layers as a table.
+"""Keras layers and models: their constructor arguments, inputs, outputs and weights; and a model's layers as a table.
 
-Computes: Markdown about a layer or model object. Needs: a snapshot. Gives: `layer_card`, `model_table`,
-`configuration_sources`.
+Computes: Markdown about a layer or model object. Needs: a snapshot. Gives: `layer_card`, `model_table`, `configuration_sources`.
 
-An object is known by the call that made it: each method sees it under a number of its own. Calls of a layer are looked for in the whole
-component; the layers of a functional model are those that the operations before its outputs called.
+An object is identified by the call that created it, because each method has its own number for it. Calls of a layer are searched in the
+whole component; the layers of a functional model are those that the operations before its outputs called.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ _MODELS = ("keras.Sequential", "keras.Model")
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """One layer of a model: its class, what comes out, its weights."""
+    """One layer of a model: its class, its outputs, its weights."""
 
     name: str
     output: str
@@ -55,7 +54,7 @@ def is_layer(cls: str) -> bool:
 
 
 def layer_card(snapshot: Snapshot, found: ObjectFacts) -> str | None:
-    """A layer: its calls (inputs and outputs), and its weights; a model: its layers. None for what is no layer of Keras."""
+    """A layer: its calls (inputs and outputs), and its weights; a model: its layers. None for other objects."""
     cls = created_class(snapshot, found) if found.kind is ObjectKind.INSTANCE else None
     if cls is None or not is_layer(cls):
         return None
@@ -252,7 +251,7 @@ def _applied(snapshot: Snapshot, found: ObjectFacts, cls: str, given: Value) -> 
 
 
 def _frozen(value: Value) -> Value:
-    """A reference to a list stands for one of unknown content."""
+    """A reference to a list with unknown content."""
     return FrozenList(None, UNKNOWN) if isinstance(value, Reference) else value
 
 
@@ -274,7 +273,7 @@ def _functional(snapshot: Snapshot, function: Function, context: ContextFacts, c
 
 
 def _written(snapshot: Snapshot, function: Function, op: OpId) -> str:
-    """The last name of what is called, as the source has it."""
+    """The last name of the callee, as in the source."""
     for other in walk(function.body):
         if other.id == op:
             return other.name if isinstance(other, ops.LoadName | ops.LoadAttribute) else "?"

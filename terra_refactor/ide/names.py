@@ -1,4 +1,4 @@
-"""Any value in words: what a name stands for, whether it is a tensor, an object, a function or a library's.
+"""Any value in words: a tensor, an object, a function or an entity of a library.
 
 Computes: Markdown of one value. Needs: a snapshot. Gives: `value_card`, `library_card`, `program_function_card`, `parameter_reason`,
 `unknown_reason`, `creation_call`, `created_class`, `fenced`.
@@ -180,7 +180,7 @@ def creation_call(snapshot: Snapshot, found: ObjectFacts) -> ops.Call | None:
 
 
 def creation_text(snapshot: Snapshot, found: ObjectFacts) -> str | None:
-    """The source of the call that makes an object, where it stands in one line."""
+    """The source of the call that creates an object, if it is on one line."""
     if found.function is None or found.op is None or creation_call(snapshot, found) is None:
         return None
     function = snapshot.program.function(found.function)
@@ -250,7 +250,7 @@ def program_function_card(snapshot: Snapshot, function: Function) -> str:
 
 
 def parameter_reason(evidence: Evidence, callers: int) -> str:
-    """Why nothing is known of a parameter."""
+    """The reason why a parameter is unknown."""
     if callers:
         return "its callers pass unknown values"
     if evidence is Evidence.KEYWORD:
@@ -259,7 +259,7 @@ def parameter_reason(evidence: Evidence, callers: int) -> str:
 
 
 def unknown_reason(value: UnknownValue) -> str:
-    """Why nothing is known of a value."""
+    """The reason why a value is unknown."""
     if value.reason:
         return in_markdown(value.reason)
     if value.origin is not None and value.origin.name:

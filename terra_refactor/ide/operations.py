@@ -1,4 +1,4 @@
-"""Operations with their shape rule filled in: what goes into a call or an operator, and what comes out.
+"""Operations with their shape rule filled in: inputs and output of a call or an operator.
 
 Computes: text of one operation in each context. Needs: a snapshot. Gives: `call_text`, `operator_text`, `callers_of`.
 

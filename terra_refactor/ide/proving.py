@@ -1,8 +1,8 @@
-"""A change that is tried before it is made: the program runs with and without it.
+"""Verifies a change before it is made: the program runs with and without it.
 
-Computes: the comparison of one function. Needs: a snapshot, the request for a refactoring, and what to run.
+Computes: the comparison of one function. Needs: a snapshot, the request for a refactoring, and the command to run.
 Gives: `prove`, `change_around`, `ProofResult`.
-Ignores: whether the user agrees that their code runs: who calls this has asked.
+Ignores: whether the user agrees that their code runs: the caller has asked.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class ProofResult:
 
     @property
     def holds(self) -> bool:
-        """Whether the change keeps what was compared, and costs no time."""
+        """Whether the change keeps the compared behaviour, and is not slower."""
         return self.status is Status.SAME
 
 
@@ -61,7 +61,7 @@ def change_around(snapshot: Snapshot, path: str, line: int) -> Request | NotPoss
 def prove(
     snapshot: Snapshot, request: Request, python: str, command: str, cancelled: Callable[[], bool]
 ) -> ProofResult | NotPossible:
-    """Run the program with and without one refactoring. The files must be saved: what is on disk runs.
+    """Run the program with and without one refactoring. The files must be saved: the versions on disk run.
 
     `python` is the interpreter that has TensorFlow; `command` is `python SCRIPT ...` or `pytest ...`, or empty to call the function on
     generated arguments.
@@ -117,7 +117,7 @@ def _read(path: str) -> Source | None:
 def _measured(verdict: FunctionVerdict) -> str:
     if not verdict.compared:
         return ""
-    # a few calls say nothing about time
+    # a few calls are no evidence about time
     timed = verdict.speedup is not None and min(verdict.before.calls, verdict.after.calls) >= MIN_TIMED
     faster = f", {verdict.speedup:.1f} × as fast" if timed else ""
     return f" in {verdict.compared} compared call{'s' if verdict.compared != 1 else ''}{faster}"

@@ -1,7 +1,7 @@
-"""Regions for an editor: whether lines lie in hot code that is no function of its own, and what is decided about that.
+"""Regions for an editor: whether lines are in hot statements that could be a function, and the decision about them.
 
 Needs: a snapshot. Gives: `regions_at`, `decisions_beside_regions`. The program is analysed again with the region as a function, so this
-is for somebody who asked; the answers for the last few texts are kept.
+runs only on request; the answers for the last few texts are kept.
 """
 
 from __future__ import annotations

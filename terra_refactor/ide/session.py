@@ -1,11 +1,11 @@
-"""A project as the editor sees it: files on disk, open texts over them, and what is known about them.
+"""A project as the editor sees it: files on disk, open texts over them, and their facts.
 
-Computes: the snapshot of a file: the component of files that imports connect with it, lowered (only what changed) and analysed.
+Computes: the snapshot of a file: the component of files that imports connect with it, lowered (only changed functions) and analysed.
 Needs: the project's folder (or one file) and its configuration. Gives: `Session`, `StaleError`.
 Ignores: threads of its own: `snapshot` runs in the caller's thread and may be called from any; all other methods are quick.
 
-Caches: files by time and size, lowered modules by content, snapshots by the contents of their component. An edit
-lowers one function where it can (`ir.build.relower`), one file else.
+Caches: files by time and size, lowered modules by content, snapshots by the contents of their component. An edit lowers one function
+where it can (`ir.build.relower`), one file else.
 """
 
 from __future__ import annotations
@@ -56,10 +56,10 @@ from terra_refactor.workspace.watchdog import OverLimitError, ProcessLimits, wat
 from terra_refactor.workspace.workspace import ProgressCallback
 
 MAX_FILES: Final = 5_000
-"""A component of more files than this is not analysed while somebody types: only the file itself is."""
+"""Maximum number of files of a component that is analysed while the user types; for larger ones only the file itself is."""
 _KEPT_SNAPSHOTS: Final = 4
 _WIDE: Final = 5_000
-"""A component of more lines than this is not known at once: the first answer is about an open file and what it imports."""
+"""Maximum number of lines of a component analysed at once; for larger ones the first answer covers an open file and its imports."""
 _SLOW_EDIT: Final = 0.2
 """Seconds of the processor from which on an analysis after an edit takes long; in a large component, one that is not measured yet does."""
 _FIRST_LINES: Final = 2_000
@@ -140,7 +140,7 @@ class Session:
     # --- texts ---------------------------------------------------------------------------------------------------------------------
 
     def owns(self, file: str) -> bool:
-        """Whether an absolute path lies in the project, and is of use for it."""
+        """Whether an absolute path is in the project, and relevant to it."""
         is_inside = file == self.root or file.startswith(self.root.rstrip(os.sep) + os.sep)
         return is_inside and (not may_be_data(file) or self._data.is_named(file))
 
@@ -166,7 +166,7 @@ class Session:
             self._found = None
 
     def check_disk(self) -> bool:
-        """Looks at the times of the files, for editors that do not tell. True if any has changed."""
+        """Checks the modification times of the files, for editors that do not report changes. True if any has changed."""
         changed = [path for path, known in tuple(self._disk.items()) if known.stamp != stamp_of(known.file)]
         if changed or self.records_changed() or self._data.has_changed():
             self.files_changed(changed, listing=bool(changed))
@@ -174,7 +174,7 @@ class Session:
         return False
 
     def records_changed(self) -> bool:
-        """Whether a record of a run is not what it was when it was read."""
+        """Whether a record of a run has changed since it was read."""
         files = evidence_files(self.config)
         return bool(files) and self._records[0] != tuple(stamp_of(file) for file in files)
 
@@ -213,12 +213,12 @@ class Session:
         return self._firsts.get(path) if self._is_fresh() else None
 
     def _is_fresh(self) -> bool:
-        """Whether what was made last is of the texts as they are now."""
+        """Whether the last snapshot is of the present texts."""
         made_of = self._made_of
         return made_of is not None and made_of[0] is self._buffers and made_of[1] == self._changes
 
     def _made(self, buffers: Mapping[str, Source], changes: int) -> None:
-        """Something was made of these texts: what is of others is out of date."""
+        """Records that a snapshot was made of these texts: results of others are out of date."""
         if self._made_of is None or self._made_of[0] is not buffers or self._made_of[1] != changes:
             self._newest = {}
             self._firsts = {}
@@ -245,8 +245,8 @@ class Session:
             return snapshot
 
     def first(self, path: str, cancelled: Cancelled = lambda: False) -> Snapshot | None:
-        """An analysis of a file and the nearest of the files that it imports, where `snapshot` would take long: of many files that
-        imports connect with it nothing is known yet, or an edit of one of them took long to analyse; else None.
+        """An analysis of a file and the nearest of the files that it imports, if `snapshot` would take long, because many connected
+        files are not analysed yet, or an edit of one of them took long to analyse; else None.
 
         Raises:
             StaleError, SourceError: as `snapshot`.
@@ -295,10 +295,10 @@ class Session:
             }
 
     def keep(self, cancelled: Cancelled = lambda: False) -> None:
-        """Keeps on disk what analyses found out, for the next start of an editor or a command.
+        """Keeps the results of analyses on disk, for the next start of an editor or a command.
 
         Raises:
-            StaleError: `cancelled` said so; what is not kept yet can be kept later.
+            StaleError: `cancelled` returned True; the remaining results can be kept later.
         """
         with self._working:
             for component, (place, program) in tuple(self._unkept.items()):
@@ -475,7 +475,7 @@ class Session:
         return self._pins[1].pins_of(sources, self.config)
 
     def _evidence(self, sources: Mapping[str, Source]) -> RunEvidence:
-        """Evidence about some files from the records of the configuration; a record that cannot be read is a problem, and says nothing."""
+        """Evidence about some files from the records of the configuration; a record that cannot be read is reported, and ignored."""
         files = evidence_files(self.config)
         if not files:
             return NO_EVIDENCE
@@ -561,7 +561,7 @@ class Session:
                 self._lowered[path] = _Lowered(task.source, task.name, result.module, result.module, task.source.text)
                 results[path] = result.module
             else:
-                # while a statement is half typed nothing parses; what was good before is near to what comes next
+                # while a statement is incomplete, the file does not parse; the last valid version is close to the next one
                 old = self._lowered.get(path)
                 good = (old.good, old.good_text) if old is not None and old.name == task.name else (None, "")
                 self._lowered[path] = _Lowered(task.source, task.name, result, *good)

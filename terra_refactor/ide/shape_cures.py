@@ -49,7 +49,7 @@ _MATMUL = "tensorflow.linalg.matmul"
 
 @dataclass(frozen=True, slots=True)
 class ShapeCure:
-    """One edit, and what it does in a few words."""
+    """One edit, with a short description."""
 
     title: str
     edits: tuple[Edit, ...]
@@ -57,7 +57,7 @@ class ShapeCure:
 
 @dataclass(frozen=True, slots=True)
 class _Candidate:
-    """An operand as it might be: what wraps its text, and its value then."""
+    """A possible form of an operand: the wrapper of its text, and its value then."""
 
     operand: OpId
     before: str

@@ -1,13 +1,13 @@
-"""Names for sizes that the analysis does not know: the words that the source itself has for them.
+"""Names from the source for sizes that are unknown to the analysis.
 
 Computes: for the operations of one function, values in which unknown sizes are symbols. Needs: a snapshot. Gives: `named_values`.
 
     batch = tf.shape(x)[0]                                     the first size of x is `batch`
     x = tf.reshape(x, (batch, -1, self.heads, self.depth))     float32 (batch, ?, heads, depth)
 
-Sizes get their names where they are read off a tensor, and where a shape or a layer's setting is written with a name. From there the
-rules of `tf_model` carry them on. A variable names a size only if it is set once in the function; what differs between branches or
-changes in a loop has no name. Only what the editor shows has these names: no decision and no finding does.
+Sizes get their names from reads of a tensor's shape, and from names in a shape or a layer's setting. The rules of `tf_model` propagate
+them. A variable names a size only if it is set once in the function; a size that differs between branches or changes in a loop has no
+name. Only the editor uses these names, not decisions and findings.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ _ARITHMETIC: Mapping[str, Callable[[Dim, Dim], Dim]] = {"+": add, "-": subtract,
 
 
 def named_values(snapshot: Snapshot, function: Function) -> tuple[Mapping[str, Value], Mapping[OpId, Value]]:
-    """The parameters, and the values of those operations that have more names of sizes than the analysis gave them."""
+    """The parameters, and the values of the operations for which more sizes are named than in the analysis."""
     if not snapshot.contexts(function) or function.kind is FunctionKind.CLASS_BODY:
         return {}, {}
     naming = _Naming(snapshot, function)
@@ -113,7 +113,7 @@ class _Naming:
         return self._found
 
     def _parameters(self) -> dict[str, Value]:
-        """The parameters as they come in."""
+        """The initial values of the parameters."""
         found: dict[str, Value] = {}
         for parameter in self._function.parameters:
             name = parameter.name
@@ -433,7 +433,7 @@ def _one(values: list[Value]) -> Value:
 
 
 def _sizes_of(shape: Value) -> Value:
-    """A shape as it is written, in which what is not known is an int that is not known."""
+    """A shape expression, in which unknown values are unknown ints."""
     if isinstance(shape, TupleValue):
         return replace(shape, elements=tuple(UNKNOWN_INT if _is_open(size) else size for size in shape.elements))
     if isinstance(shape, FrozenList) and shape.elements is not None:
@@ -455,14 +455,14 @@ def _is_open(value: Value) -> bool:
 
 
 def _is_open_size(value: Value) -> bool:
-    """Whether a value is an int of which nothing is known, or may be one for all that is known."""
+    """Whether a value is an unknown int, or may be one."""
     return (isinstance(value, Scalar) and value.type is PythonType.INT and value.dim is None) or (
         isinstance(value, UnknownValue)
     )
 
 
 def _has_size(value: Value) -> bool:
-    """Whether it is no scalar of integers, or one with a number or a name."""
+    """Whether it is not an integer scalar, or one with a number or a name."""
     if not isinstance(value, TensorValue) or value.type.shape != () or value.type.dtype not in ("int32", "int64"):
         return True
     return value.content is not None and not _has_open_sizes(value.content)
@@ -507,7 +507,7 @@ def _item(base: Value, owner: Value | None, index: Value | None) -> Value | None
 
 
 def _refined(base: Value, better: Value | None) -> Value | None:
-    """A value with the sizes that another form of it has names for; what is known stays as it is."""
+    """A value with the names of sizes from another form of it; known sizes are unchanged."""
     if not isinstance(base, TensorValue) or not isinstance(better, TensorValue):
         return None
     shape = _named_shape(base.type.shape, better.type.shape)

@@ -41,13 +41,13 @@ class Snapshot:
     decisions: Mapping[str, tuple[Decision, ...]] = field(repr=False)
     """By path, in source order."""
     findings: Mapping[str, tuple[Finding, ...]] = field(repr=False)
-    """By path, in source order, without what is switched off."""
+    """By path, in source order, without suppressed ones."""
     errors: Mapping[str, FileError] = field(repr=False)
     """By path: files that could not be lowered."""
     left_out: int = 0
     """Number of connected files that are not analysed yet: their calls of this code are unknown."""
     before: Snapshot | None = field(default=None, repr=False, compare=False)
-    """Of a first answer after an edit: what was known of all files before it (`ide.unchanged`)."""
+    """For a first answer after an edit: the facts about all files before it (`ide.unchanged`)."""
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -96,7 +96,7 @@ def tensorflow_name(snapshot: Snapshot, path: str) -> str | None:
 
 
 def name_span(snapshot: Snapshot, path: str, function: Function) -> Span:
-    """Where the name of a function stands in its `def`."""
+    """The place of the name of a function in its `def`."""
     text = snapshot.sources[path].text
     line = line_text(text, function.def_line)
     start = line.find(f" {function.name}", function.span.column - 1)

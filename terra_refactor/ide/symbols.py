@@ -1,4 +1,4 @@
-"""Document symbols: the classes and functions of a file as a tree, each function with what was decided about it.
+"""Document symbols: the classes and functions of a file as a tree, each function with its decision.
 
 Computes: the tree. Needs: a snapshot. Gives: `symbols`, `Symbol`. Ignores: lambdas and variables.
 """
@@ -17,7 +17,7 @@ from terra_refactor.syntax.location import Span
 
 @dataclass(frozen=True, slots=True)
 class Symbol:
-    """A class or a function, with what is defined in it."""
+    """A class or a function, with its nested definitions."""
 
     name: str
     kind: FunctionKind

@@ -1,8 +1,9 @@
-"""What a first answer after an edit keeps of the whole analysis from before: the answers about functions that are as they were.
+"""The part of the full analysis before an edit that a first answer keeps: the answers about unchanged functions.
 
-Computes: which functions of a file are the same as in `Snapshot.before`, and by how many lines they have moved. Needs: a snapshot. Gives:
-`unchanged_functions`, `Unchanged`. What callers in other files say of such a function is shown until all of them are analysed again, so
-that nothing flickers while somebody types elsewhere in the file.
+Computes: the functions of a file that are the same as in `Snapshot.before`, and the numbers of lines by which they have moved. Needs: a
+snapshot.
+Gives: `unchanged_functions`, `Unchanged`. Evidence from callers in other files is shown until all of them are analysed again, so that
+nothing flickers while the user types elsewhere in the file.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ class Unchanged:
 
 
 def unchanged_functions(snapshot: Snapshot, path: str) -> Unchanged | None:
-    """What a first answer keeps of the analysis before it; None for a snapshot that is no such answer."""
+    """The kept part of the analysis before a first answer; None for other snapshots."""
     before = snapshot.before
     if before is None or path not in before.module_names:
         return None

@@ -1,7 +1,6 @@
-"""Abstract values in the words of an editor: short, and only where there is something to tell.
+"""Abstract values as short texts for an editor.
 
-Computes: text. Needs: values and the facts that they speak of. Gives: `tensor_text`, `hint_text`, `full_text`,
-`types_text`.
+Computes: text, if a value is informative. Needs: values and their facts. Gives: `tensor_text`, `hint_text`, `full_text`, `types_text`.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ def full_text(snapshot: Snapshot, value: Value) -> str:
 
 
 def tensor_text(snapshot: Snapshot, values: Iterable[Value]) -> str | None:
-    """The type of a tensor, or of what holds tensors, over several contexts; None where that says nothing."""
+    """The type of a tensor, or of a container of tensors, over several contexts; None if it is not informative."""
     value = join_all(values)
     shown = _shown(value)
     return None if shown is None else full_text(snapshot, shown)
@@ -84,11 +83,11 @@ def _shown(value: Value) -> Value | None:
 def hint_text(
     snapshot: Snapshot, value: Value, named: Value | None = None, written: str = "", *, unknown_sizes: bool = False
 ) -> str | None:
-    """A type in `LONGEST_HINT` characters at most; None where it says nothing new.
+    """A type in `LONGEST_HINT` characters at most; None if it is not informative.
 
-    Alternatives of one rank are one shape, in which a size that differs shows its values: `float32 (2, 8|16)`. `named` is the value with
-    names for sizes that are not known, `written` the source text that the hint stands in. A shape with unknown sizes is news only if at
-    least half of its sizes are known, and one of them is not written there and no 1 (with `unknown_sizes` always).
+    Alternatives of one rank are one shape, in which a size that differs shows its values: `float32 (2, 8|16)`. `named` is the value
+    with names for unknown sizes, `written` the source text of the hint. A shape with unknown sizes is informative only if at least half
+    of its sizes are known, and one of them is neither written there nor 1 (with `unknown_sizes` always).
     """
     if tensor_text(snapshot, [value]) is None:
         return None
@@ -99,7 +98,7 @@ def hint_text(
     if len(alternatives) - len(tensors) > (Constant(None) in alternatives):
         return None
     heads = list(dict.fromkeys((_head(tensors), _head(tensors, kind=False), "")))
-    # what is too long loses first values, then the kind, then the element type, then the names of sizes
+    # a text that is too long loses first values, then the kind, then the dtype, then the names of sizes
     for names, head, most in [(named, head, most) for head in heads for most in (_MOST_SIZES, 1)] + [
         (None, heads[0], 1)
     ]:
@@ -167,7 +166,7 @@ def _size_text(sizes: list[Dim], name: Dim, most: int) -> str:
 
 
 def _tells(tensors: list[TensorValue], sizes: list[str] | None, written: str) -> bool:
-    """Whether a shape says more than a number of axes, and what is written there; that the first is the batch is no size."""
+    """Whether a shape has more information than a number of axes and the written sizes; a first axis that is the batch does not count."""
     if sizes is None:
         return False
     unknown = sizes.count("?")
@@ -188,7 +187,7 @@ def _shape_text(sizes: list[str] | None) -> str:
 
 
 def is_plain_tensor(values: Iterable[Value]) -> bool:
-    """Whether all values are dense tensors of TensorFlow: what `tf.Tensor` says of a parameter."""
+    """Whether all values are dense TensorFlow tensors: the meaning of `tf.Tensor` as the annotation of a parameter."""
     alternatives = [member for value in values for member in members(value)]
     return bool(alternatives) and all(
         isinstance(member, TensorValue) and member.kind is TensorKind.TENSOR for member in alternatives

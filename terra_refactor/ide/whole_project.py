@@ -147,10 +147,10 @@ class Proposal:
 
 
 def proposals(session: Session, cancelled: Callable[[], bool], progress: ProgressCallback) -> tuple[Proposal, ...]:
-    """Every change that is proposed: what saves most first, then what is surer, then by place.
+    """Every proposed change: the largest gain first, then safe before speculative ones, then by place.
 
     Raises:
-        StaleError: `cancelled` said so.
+        StaleError: `cancelled` returned True.
     """
     found = [
         Proposal(

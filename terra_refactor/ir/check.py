@@ -1,7 +1,7 @@
-"""Checks that a lowered module keeps the promises of the IR.
+"""Checks the invariants of a lowered module.
 
-Computes: nothing. Needs: a `ModuleIR`. Gives: `check_module`, one sentence for each broken promise. The tests run it on everything that
-is lowered; it is no part of an analysis.
+Computes: nothing. Needs: a `ModuleIR`. Gives: `check_module`, one sentence for each violation. The tests run it on everything that is
+lowered; it is not part of an analysis.
 """
 
 from __future__ import annotations
@@ -201,17 +201,17 @@ def _check_op(op: Op, function: Function) -> Iterator[str]:
 
 
 class _BlockScan:
-    """Walks the nested blocks with what is visible in each."""
+    """Walks the nested blocks with the visible results of each."""
 
     def __init__(self, problems: list[str]) -> None:
         self.problems = problems
         self.has_yield = False
         self.definitions: set[OpId] = set()
         self.collectors: set[OpId] = set()
-        """The `CollectElement`s that stand where a comprehension wants one."""
+        """The `CollectElement`s at positions where a comprehension needs one."""
 
     def block(self, block: Block, visible: set[OpId], *, takes_item: bool = False, in_loop: bool = False) -> set[OpId]:
-        """Checks a block at whose start `visible` can be read; what can be read at its end."""
+        """Checks a block at whose start the results `visible` can be read; returns those that can be read at its end."""
         seen = set(visible)
         before = -1
         if takes_item and not (block and isinstance(block[0], NextItem)):

@@ -1,11 +1,11 @@
-"""The control flow of a function as AutoGraph makes it, which is what a trace runs.
+"""The control flow of a function as AutoGraph converts it for a trace.
 
-AutoGraph has no jumps: `break`, `continue` and `return` set flags, and the statements behind them run under `if not flag`; loops test the
-flags of `break` and `return` between iterations. Before that, what follows an `if` of which one arm surely returns moves into the other
+AutoGraph has no jumps: `break`, `continue` and `return` set flags, and the statements after them run under `if not flag`; loops test the
+flags of `break` and `return` between iterations. Before that, the code after an `if` of which one arm always returns moves into the other
 arm. Source: the passes break_statements, continue_statements and return_statements, and pyct/cfg.py, of TensorFlow 2.21.
 
-Computes: a graph of what reads and binds names. Needs: a function. Gives: `Flow`, by `flow_of`. Its edges are those that AutoGraph's own
-analyses know: none leaves the middle of a `try` for its handlers. Ignores: attributes and items.
+Computes: a graph of the reads and bindings of names. Needs: a function. Gives: `Flow`, by `flow_of`. Its edges are those of AutoGraph's
+own analyses: none leaves the middle of a `try` for its handlers. Ignores: attributes and items.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from terra_refactor.syntax.deep_stack import call_with_deep_stack
 RETURNED: Final = "%returned"
 """The flag that `return` sets."""
 RESULT: Final = "%result"
-"""The variable that holds what is returned."""
+"""The variable that holds the returned value."""
 NodeId: TypeAlias = int
 
 
@@ -35,7 +35,7 @@ class NodeKind(Enum):
     EXIT = "exit"
     READ = "read"
     BIND = "bind"
-    """A name gets a value: `op` is a `StoreName`, a `Return`, or what sets a flag."""
+    """A name gets a value: `op` is a `StoreName`, a `Return`, or sets a flag."""
     MAY_BIND = "may bind"
     """As `BIND`, inside an expression that may not run."""
     UNBIND = "unbind"
@@ -90,14 +90,15 @@ class Flow:
     entry: NodeId
     exit: NodeId
     captured: frozenset[str]
-    """Local names that nested functions read (but lambdas, of which AutoGraph assumes that they are called where they are written), and
-    names of other scopes: somebody else may look at them at any time."""
+    """Local names that nested functions read (except lambdas, which AutoGraph assumes to be called where they are written), and names of
+    other scopes: other code may read them at any time.
+    """
     by_op: dict[OpId, tuple[NodeId, ...]]
     """The nodes of an operation."""
 
 
 def flow_of(function: Function, nested: Iterable[Function] = ()) -> Flow:
-    """The control flow of a function. `nested` are the functions that are written in it: what only its lambdas read is live there."""
+    """The control flow of a function. `nested` are the functions written in it: names that only its lambdas read are live there."""
     # the code after each early `return` is nested in its other side
     return call_with_deep_stack(lambda: _Builder(function, nested).build())
 
@@ -158,7 +159,7 @@ class _Builder:
         return len(self.nodes) - 1
 
     def _add(self, kind: NodeKind, op: OpId | None = None, reads: Iterable[str] = (), name: str = "") -> NodeId:
-        """A node behind the current one."""
+        """A node after the current one."""
         number = self._node(kind, op, reads, name)
         self._to(number)
         self.here = number
@@ -176,7 +177,7 @@ class _Builder:
     # --- statements
 
     def _rewritten(self, block: ops.Block) -> tuple[ops.Block, bool]:
-        """A block in which what follows a branch that returns on one side is on its other side; and whether the block surely returns."""
+        """A block in which the code after a branch that returns on one side is on its other side; and whether the block always returns."""
         returns = False
         done: list[ops.Op] = []
         for position, op in enumerate(block):
@@ -321,7 +322,7 @@ class _Builder:
         site = ControlSite(op.id, True, flags, before, in_python_loop=bool(self.loops))
         self.sites.append(site)
         outer, self.path = self.path, (*self.path, (number, 0))
-        # AutoGraph takes what is iterated over to be read for each iteration
+        # AutoGraph assumes that the iterated value is read for each iteration
         read = self._names_of(op.iterable) if isinstance(op, ops.For) else ()
         head = site.head = self._add(NodeKind.PLAIN, None, (*flags, *read))
         if isinstance(op, ops.While):

@@ -27,9 +27,9 @@ def solve(
     *,
     backward: bool = False,
 ) -> tuple[dict[NodeId, _State], dict[NodeId, _State]]:
-    """The states before and behind each node that is reached, in the direction of the analysis.
+    """The states before and after each reached node, in the direction of the analysis.
 
-    `transfer` gives None where nothing goes on.
+    `transfer` returns None if execution does not continue.
     """
     before: dict[NodeId, _State] = {}
     behind: dict[NodeId, _State] = {}
@@ -72,7 +72,7 @@ NameSet: TypeAlias = frozenset[str]
 
 
 def live_names(flow: Flow) -> tuple[NameSet, ...]:
-    """The names that may be read at or behind each node before they are bound again."""
+    """The names that may be read at or after each node before they are bound again."""
 
     def transfer(number: NodeId, live: NameSet) -> NameSet:
         node = flow.nodes[number]
@@ -187,10 +187,10 @@ def _joined(first: Definitions, second: Definitions) -> Definitions:
 
 
 def carried(site: ControlSite, live: tuple[NameSet, ...]) -> NameSet:
-    """The names that a loop has as variables of the graph's loop: bound in it, and read in a later iteration or behind it."""
+    """The names that a loop has as variables of the graph's loop: bound in it, and read in a later iteration or after it."""
     return site.bound & (live[site.after] | live[site.head])
 
 
 def merged_by(site: ControlSite, live: tuple[NameSet, ...]) -> NameSet:
-    """The names that a branch merges: bound in an arm, and live behind it."""
+    """The names that a branch merges: bound in an arm, and live after it."""
     return site.bound & live[site.after]

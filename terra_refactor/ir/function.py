@@ -127,7 +127,7 @@ class Function:
         )
 
     def looks_the_same_as(self, other: Function) -> bool:
-        """Whether the two look the same to who calls or makes them, wherever they stand."""
+        """Whether both are the same to their callers and definers, regardless of their positions."""
         return self is other or (
             self.name == other.name
             and self.qualname == other.qualname
@@ -151,5 +151,5 @@ class Function:
         return self is other or (self.looks_the_same_as(other) and (self.body is other.body or self.body == other.body))
 
     def span_of(self, op: OpId) -> Span:
-        """Where operation `op` stands in the source."""
+        """The source position of operation `op`."""
         return self.spans[op]

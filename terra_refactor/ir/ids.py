@@ -1,7 +1,7 @@
-"""Identities of what the IR holds.
+"""Identities of the parts of the IR.
 
-Computes: nothing. Gives: the keys by which facts are stored. They are our own, small, ordered and picklable, never CST nodes, so
-that facts can go to a worker process or an on-disk cache and survive an edit of another function.
+Computes: nothing. Gives: the keys by which facts are stored. They are our own, small, ordered and picklable, never CST nodes, so that
+facts can go to a worker process or an on-disk cache and survive an edit of another function.
 """
 
 from __future__ import annotations

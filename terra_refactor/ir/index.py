@@ -1,6 +1,6 @@
-"""The operations of one function by number, by kind, by what holds them, and by the name that they set.
+"""The operations of one function by number, by kind, by enclosing operation, and by the name that they set.
 
-Computes: tables. Needs: a lowered function. Gives: `CodeIndex`, which all rooms that ask about code share.
+Computes: tables. Needs: a lowered function. Gives: `CodeIndex`, which all rooms that query code share.
 """
 
 from __future__ import annotations

@@ -4,17 +4,17 @@ Conventions:
 
 - Every operation is final and frozen, subclasses `Op` directly and carries `id`, its number within its function, in source order of
   evaluation. A later operation names an earlier one's result by that number (`OpId`). An operation that holds blocks is numbered
-  before what is in them: a pre-order walk meets 0, 1, 2, ...
+  before their operations: a pre-order walk meets 0, 1, 2, ...
 - The IR is *structured*: control flow is an operation that holds blocks (`If`, `For`, `Try`, ...), not a graph of basic blocks
   (docs/adr/0001-structured-ir.md). A block is a tuple of operations that run in order.
-- A result is assigned once. Where two ways meet (`IfExpression`, `ShortCircuit`), the operation names the result of each.
+- A result is assigned once. Where two paths meet (`IfExpression`, `ShortCircuit`), the operation names the result of each.
 - Names are loaded and stored by operations of their own (`LoadName`, `StoreName`): evaluation order is explicit.
-- What Python evaluates only sometimes (right side of `and`, branches of a conditional expression, comprehension bodies) is in a
-  block. What it evaluates later or never (an annotation in a function) is in the block of a `Lazy`.
+- Code that Python evaluates conditionally (right side of `and`, branches of a conditional expression, comprehension bodies) is in a
+block. Code that it evaluates later or never (an annotation in a function) is in the block of a `Lazy`.
 - `assert`, `match`, chained comparison, augmented assignment and decorators are lowered to these operations by `ir.build`.
 
-`ir.walk` gives the temporaries an operation reads and its nested blocks. A visitor that matches on `OpKind` and ends in
-`assert_never` is checked for completeness by the type checker.
+`ir.walk` gives the temporaries an operation reads and its nested blocks. A visitor that matches on `OpKind` and ends in `assert_never` is
+checked for completeness by the type checker.
 """
 
 from __future__ import annotations
@@ -279,10 +279,10 @@ class IfExpression(Op):
 
 @dataclass(frozen=True, slots=True)
 class Lazy(Op):
-    """An expression that does not run where it stands: later, if somebody asks for its value, or never.
+    """An expression that is evaluated later, if its value is requested, or never.
 
     An annotation in a function or under `from __future__ import annotations`, the value of a `type` statement, the bound or default of a
-    type parameter. The result stands for the value that `block` would give; no effect of `block` happens here.
+    type parameter. The result represents the value of `block`; no effect of `block` happens here.
     """
 
     block: Block
@@ -375,7 +375,7 @@ class Await(Op):
 
 @dataclass(frozen=True, slots=True)
 class Yield(Op):
-    """`yield value`; the result is what is sent in."""
+    """`yield value`; the result is the value sent in."""
 
     value: OpId | None
 
@@ -474,7 +474,7 @@ class Comprehension(Op):
 
     `body` is made of the clauses after the first, as nested `For` and `If` operations, and ends in one `CollectElement`. It runs once
     for each element of `iterable` and starts with `NextItem`. Its variables are locals under fresh names (`x%1`) that nothing else
-    reads, except that a lambda inside it may capture them. `is_async` tells of the first clause (`async for`).
+    reads, except that a lambda inside it may capture them. `is_async`: the first clause is `async for`.
     """
 
     kind: ComprehensionKind
@@ -516,7 +516,7 @@ class Try(Op):
 
 @dataclass(frozen=True, slots=True)
 class With(Op):
-    """One `with` item: `body` starts with `NextItem` (what `__enter__` gave) and, for `as target`, the stores. Several items nest."""
+    """One `with` item: `body` starts with `NextItem` (the result of `__enter__`) and, for `as target`, the stores. Several items nest."""
 
     manager: OpId
     body: Block

@@ -95,7 +95,7 @@ def format_function(
 ) -> str:
     """A function: a line for each decorator, its head, its variables, its body; ends in a newline.
 
-    `places` are the words for functions, where their numbers would say nothing to a reader.
+    `places` are readable names for functions, instead of numbers.
     """
     lines = [f"@{' '.join(decorator.text.split())}" for decorator in function.decorators]
     lines.append(f"{_head(function)}  # {places.get(function.id, function.id)}")

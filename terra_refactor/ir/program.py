@@ -61,7 +61,7 @@ class Program:
     data: Mapping[str, bytes] = field(default_factory=dict)
     """Contents of the data files that lie among them and that their texts name, by path as in reports; of arrays only the beginning."""
     usual: bool = False
-    """Whether only one run is meant: the one in which no option is given, and files and environment are as they stand."""
+    """Whether this is the default run: without options, with the present files and environment."""
 
     def function(self, identity: FunctionId) -> Function:
         """The function with that identity; KeyError if there is none."""

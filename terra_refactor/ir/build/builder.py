@@ -94,7 +94,7 @@ class ModuleBuilder:
         """Whether `from __future__ import annotations` was met."""
 
     def text_of(self, node: cst.CSTNode) -> str:
-        """The source text of a node, without what surrounds it."""
+        """The source text of a node alone."""
         text: str = self.tree.code_for_node(node)
         return text
 
@@ -160,7 +160,7 @@ class FunctionBuilder:
         self.frees: set[str] = set()
         self.fresh_count = 0
         self.class_prefix: str | None = parent.class_prefix if parent is not None else None
-        """`_C` inside `class C`: what is put before a private name; None outside of classes."""
+        """`_C` inside `class C`: the prefix of a private name; None outside of classes."""
         self.ops: list[Op] = []
         self.spans: list[Span] = []
         if kind is FunctionKind.MODULE:
@@ -179,20 +179,20 @@ class FunctionBuilder:
         module.queue.append(self)
 
     def close(self) -> None:
-        """Lets go of what leads back here: then the builders and the tree are gone at once, without a search for cycles."""
+        """Removes references back to this object, so that builders and tree are freed at once, without a search for cycles."""
         self.frames.clear()
         del self.frame, self.root_frame
 
     # --- operations ---
 
     def new_id(self, node: cst.CSTNode) -> OpId:
-        """The number of the next operation, which stands at `node`. It must be added to `ops` by the caller."""
+        """The number of the next operation, which is at `node`. The caller must add it to `ops`."""
         spans = self.spans
         spans.append(self.span_of(node))
         return len(spans) - 1
 
     def literal(self, node: cst.CSTNode, value: LiteralValue) -> OpId:
-        """Adds a constant that stands at `node`."""
+        """Adds a constant at `node`."""
         op_id = self.new_id(node)
         self.ops.append(Literal(op_id, value))
         return op_id
@@ -236,7 +236,7 @@ class FunctionBuilder:
         return tuple(inner), value
 
     def lazy(self, node: cst.BaseExpression) -> OpId:
-        """Lowers an expression that does not run where it stands."""
+        """Lowers an expression that is evaluated later."""
         op_id = self.new_id(node)
         block, value = self.value_block(node)
         self.ops.append(Lazy(op_id, block, value))

@@ -115,7 +115,7 @@ def _lower_handler(b: FunctionBuilder, node: cst.ExceptHandler | cst.ExceptStarH
         store_target(b, target, exception)
     b.suite(node.body)
     if isinstance(target, cst.Name):
-        # Python unbinds the name however the body ends; what follows a `return` or `raise` is not reached anyway.
+        # Python unbinds the name however the body ends; code after a `return` or `raise` is not reached anyway.
         b.delete(target, b.mangled(target.value))
     b.ops = outer
     return Handler(type_block, type_value, tuple(inner), isinstance(node, cst.ExceptStarHandler))

@@ -156,7 +156,7 @@ def _lower_annotations(b: FunctionBuilder, parameters: cst.Parameters) -> list[t
             continue
         name = b.mangled(param.name.value)
         if kind is ParameterKind.VAR_POSITIONAL and isinstance(annotation.annotation, cst.StarredElement):
-            # `*args: *Ts`: what annotates is the one element of the unpacked value (PEP 646).
+            # `*args: *Ts`: the annotation is the one element of the unpacked value (PEP 646).
             annotations.append((name, b.value(annotation.annotation.value)))
         else:
             annotations.append((name, lower_annotation(b, annotation, in_body=False)))

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     StringNode: TypeAlias = cst.SimpleString | cst.FormattedString | cst.TemplatedString
 
-# A backslash with what it may escape. An escape that Python does not know keeps its backslash.
+# A backslash with the characters that it may escape. An unknown escape keeps its backslash.
 _STR_ESCAPE = re.compile(
     r"\\(?:([0-7]{1,3})|x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|N\{([^}]*)\}|(.))", re.DOTALL
 )

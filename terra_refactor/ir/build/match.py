@@ -1,9 +1,9 @@
 """`match` statements, lowered to tests and stores.
 
-Computes: nothing beyond the lowering. Each case is an `If` in the else branch of the one before. Its test is a chain of `and`, each
-link in the block of the link before, because a sub-pattern is only looked at when what holds it has matched. Names are bound at the
-end of the chain, before the guard; in an alternative (`a | b`) when the alternative has matched, where Python waits for the whole
-pattern (it leaves open what is bound when a pattern fails).
+Computes: nothing beyond the lowering. Each case is an `If` in the else branch of the one before. Its test is a chain of `and`, each link
+in the block of the link before, because a sub-pattern is tested only if the enclosing one has matched. Names are bound at the end of the
+chain, before the guard; in an alternative (`a | b`) when the alternative has matched, where Python waits for the whole pattern (the
+bindings after a failed pattern are unspecified).
 Source: language reference, 8.6; PEP 634.
 """
 
@@ -36,7 +36,7 @@ from terra_refactor.ir.ops import (
 
 Captures: TypeAlias = list[tuple[cst.Name, OpId]]
 Rest: TypeAlias = Callable[[], "OpId | None"]
-"""Lowers what follows when a pattern has matched; its result is None where nothing more is tested."""
+"""Lowers the code after a matching pattern; its result is None if there is no further test."""
 
 
 def lower_match(b: FunctionBuilder, node: cst.Match) -> None:

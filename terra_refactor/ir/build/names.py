@@ -1,8 +1,8 @@
-"""Names: constants spelled as names, loads, `:=`, `global`/`nonlocal`, and which variable a name means.
+"""Names: constants spelled as names, loads, `:=`, `global`/`nonlocal`, and the variable of a name.
 
-Computes: the `Scope` of every name. Needs: all functions of the file lowered, because what is assigned anywhere in a function is
-local to it. Gives: `resolve_names`, which also fills the cells and free variables of each function. Ignores: `exec`, `globals()` and
-star imports, which do not change what is local.
+Computes: the `Scope` of every name. Needs: all functions of the file lowered, because a name assigned anywhere in a function is local to
+it. Gives: `resolve_names`, which also fills the cells and free variables of each function. Ignores: `exec`, `globals()` and star imports,
+which do not change local names.
 Source: Python language reference, 4.2 "Naming and binding"; PEP 227, PEP 572 (`:=` in comprehensions), PEP 695 (type parameters).
 """
 
@@ -33,7 +33,7 @@ def lower_name(b: FunctionBuilder, node: cst.Name) -> OpId:
 def lower_named_expression(b: FunctionBuilder, node: cst.NamedExpr) -> OpId:
     value = b.value(node.value)
     assert isinstance(node.target, cst.Name)
-    # `:=` in a comprehension binds in the function that the comprehension stands in.
+    # `:=` in a comprehension binds in the function that contains the comprehension.
     b.store(node.target, b.mangled(node.target.value), value, frame=b.root_frame, is_expression=True)
     return value
 
@@ -58,7 +58,7 @@ def resolve_names(module: ModuleBuilder) -> None:
                 if owner is not None:
                     owners.append((frame, name, owner))
                     _capture(frame, name, owner)
-            # `nonlocal` captures even what is not used, and `super()` without arguments finds its class through a cell.
+            # `nonlocal` captures even unused names, and `super()` without arguments finds its class through a cell.
             implicit = frame.declared_nonlocal - frame.uses.keys()
             if "super" in frame.uses:
                 implicit.add("__class__")
@@ -133,7 +133,7 @@ def private_prefix(class_name: str) -> str | None:
 
 
 def qualified_name(b: FunctionBuilder, name: str) -> str:
-    """Python's `__qualname__` of a definition `name` that stands in `b`.
+    """Python's `__qualname__` of a definition `name` in `b`.
 
     A generator expression counts as a step of its own. The other comprehensions do not: they are inlined since Python 3.12 (PEP 709).
     """

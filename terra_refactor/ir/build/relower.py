@@ -1,12 +1,11 @@
 """Lowering again after an edit inside one function.
 
-Computes: the IR of the edited file. Needs: the IR and the text from before, and the new text. Gives: `relower`, whose answer is equal
-to that of `lower_module`, or None where only lowering the whole file gives it: an edit of a header, of several functions, of code
-at the module's level, or one that adds or removes a nested function.
+Computes: the IR of the edited file. Needs: the IR and the text from before, and the new text. Gives: `relower`, whose result is equal to
+that of `lower_module`, or None if the whole file must be lowered: an edit of a header, of several functions, of code at the module's
+level, or one that adds or removes a nested function.
 
-How: of a function at the module's level, or of a method, the lines of the body are independent of the rest of the file. They are
-lowered as a small module of their own, below stand-ins for the classes around them, and take the place of what was there;
-positions behind the edit move.
+How: the body of a function at the module's level, or of a method, is independent of the rest of the file. Its lines are lowered as a
+small module of their own, below stand-ins for the enclosing classes, and replace the earlier operations; positions after the edit move.
 
     class A:                      class A:
         def f(self): ...    ->        def g(self):       (lowered alone)
@@ -52,7 +51,7 @@ def relower(before: ModuleIR, old_text: str, source: Source) -> ModuleIR | None:
     try:
         lowered = _lower_chunk(chunk, before, new[chunk.first - 1 : chunk.last + moved], source)
     except SourceError:
-        return None  # the whole file is parsed, and says what is wrong
+        return None  # the whole file is parsed, and its errors are reported
     if lowered is None:
         return None
     return _spliced(before, old, new, chunk, lowered, moved, source)
@@ -70,7 +69,7 @@ class _Chunk:
     header: int
     """The last line of its header, which the edit does not touch."""
     last: int
-    """The last line that belongs to it: blank lines and comments behind it do."""
+    """The last line that belongs to it: blank lines and comments after it do."""
 
 
 def _changed_lines(old: Sequence[str], new: Sequence[str]) -> tuple[int, int, int]:
@@ -105,7 +104,7 @@ def _chunk_around(module: ModuleIR, lines: Sequence[str], first: int, last: int)
 
 
 def _classes_around(module: ModuleIR, function: Function) -> tuple[Function, ...] | None:
-    """The classes around a function, outermost first; None if it stands in a function, or in a block at the module's level."""
+    """The classes around a function, outermost first; None if it is in a function, or in a block at the module's level."""
     classes: list[Function] = []
     parent = function.parent
     while parent is not None and parent.index != 0:
@@ -129,7 +128,7 @@ def _end_of_header(lines: Sequence[str], line: int) -> int | None:
 
 
 def _end_of_body(lines: Sequence[str], function: Function) -> int:
-    """The last line before the next code behind a function."""
+    """The last line before the next code after a function."""
     end = function.span.end_line
     while end < len(lines) and not _CODE.match(lines[end]):
         end += 1
@@ -137,7 +136,7 @@ def _end_of_body(lines: Sequence[str], function: Function) -> int:
 
 
 def _lower_chunk(chunk: _Chunk, before: ModuleIR, lines: Sequence[str], source: Source) -> tuple[Function, ...] | None:
-    """The function and what is nested in it, with the identities and positions that they have in the whole file."""
+    """The function and its nested definitions, with the identities and positions that they have in the whole file."""
     if lines[-1].rstrip("\r\n").endswith("\\"):
         return None
     head: list[str] = [f"{_FUTURE}\n"] if "__future__" in source.text and _FUTURE_IMPORT.search(source.text) else []

@@ -98,7 +98,7 @@ def lower_annotation(b: FunctionBuilder, annotation: cst.Annotation, *, in_body:
     """The annotation of a variable (`in_body`) or of a parameter; `Lazy` where Python does not evaluate it."""
     quoted = _quoted(annotation.annotation)
     if quoted is not None:
-        # what a text says stands, as a whole, where the text stands
+        # the name of a string annotation has the position of the string as a whole
         own, span = b.span_of, b.span_of(annotation.annotation)
         b.span_of = lambda _: span
         try:
@@ -208,7 +208,7 @@ def _delete_target(b: FunctionBuilder, target: cst.BaseExpression) -> None:
 
 
 def lower_expression_statement(b: FunctionBuilder, node: cst.Expr) -> None:
-    """A text that stands alone does nothing, and no operation says so."""
+    """A string statement does nothing, so there is no operation for it."""
     if not is_plain_text(node.value):
         b.value(node.value)
 

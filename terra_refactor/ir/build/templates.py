@@ -1,4 +1,4 @@
-"""Template strings (`t"..."`) and implicit concatenation: a template string is lowered to the call that they stand for.
+"""Template strings (`t"..."`) and implicit concatenation: a template string is lowered to the equivalent call.
 
 Computes: nothing beyond the lowering: `string.templatelib.Template(text, Interpolation(value, expression, conversion, spec), ...)`.
 Source: PEP 750.
