@@ -35,7 +35,7 @@ class TextPositions:
 
     @property
     def line_count(self) -> int:
-        """Lines of the text; what follows the last line ending is one."""
+        """Lines of the text; the text after the last line ending is one."""
         return len(self._lines)
 
     def line(self, number: int) -> str:

@@ -1,10 +1,10 @@
 """The texts that are open in the editor, and the projects that they belong to.
 
-Needs: what the client tells of folders, texts and notebooks. Gives: `Documents`: URIs to paths of the core and back, positions
-included, and the `Session` of each path.
+Needs: the client's notifications about folders, texts and notebooks. Gives: `Documents`: URIs to paths of the core and back,
+positions included, and the `Session` of each path.
 
-A text belongs to the innermost workspace folder around it; outside of all folders, or where the project's configuration excludes it, it
-is a project of its own. The cells of a notebook are texts of the client and one module of the core.
+A text belongs to the innermost workspace folder around it; outside of all folders, or where the project's configuration excludes it,
+it is a project of its own. The cells of a notebook are texts of the client and one module of the core.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Workspace edits: versioned, annotated and confirmed as far as the client can.
 
-Gives: `workspace_edit`. What rests on assumptions carries an annotation that asks for confirmation and lists them.
+Gives: `workspace_edit`. A change with assumptions has an annotation that asks for confirmation and lists them.
 """
 
 from __future__ import annotations

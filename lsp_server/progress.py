@@ -26,7 +26,7 @@ _SLOW: Final = 1.0
 
 @dataclass(slots=True)
 class Progress:
-    """A progress bar of the client; of its methods `told` and `is_cancelled` are called in the thread of the analysis."""
+    """A progress bar of the client; its methods `told` and `is_cancelled` are called in the thread of the analysis."""
 
     server: TerraServer
     token: str | None
@@ -36,12 +36,12 @@ class Progress:
 
     @property
     def cancelled(self) -> bool:
-        """Whether the person gave up."""
+        """Whether the user cancelled."""
         tokens = self.server.work_done_progress.tokens
         return self.token is not None and self.token in tokens and tokens[self.token].cancelled()
 
     def is_cancelled(self) -> bool:
-        """`cancelled`, to be handed on."""
+        """`cancelled`, as a function to pass on."""
         return self.cancelled
 
     def check(self) -> None:

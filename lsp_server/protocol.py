@@ -1,7 +1,7 @@
 """The protocol as pygls speaks it, with two corrections: every request is answered, and no notification is kept.
 
-pygls 2.1 logs a request whose parameters are not of the protocol's types and passes over it; the client would wait forever. It keeps what
-handles a notification under a number that is never looked up: 2.6 kB for each edit.
+pygls 2.1 logs and ignores a request whose parameters do not have the protocol's types; the client would wait forever. It keeps the
+handler of each notification under a number that is never looked up: 2.6 kB for each edit.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pygls.protocol import LanguageServerProtocol
 
 
 class AnsweringProtocol(LanguageServerProtocol):
-    """Answers requests that cannot be read with the error that says so, and forgets what is done."""
+    """Answers requests that cannot be read with an error, and forgets finished ones."""
 
     def _execute_handler(self, msg_id: Any, *args: Any, **kwargs: Any) -> None:
         super()._execute_handler(msg_id, *args, **kwargs)

@@ -1,11 +1,11 @@
 """Analysis beside the event loop: the newest text wins.
 
-Gives: `Scheduler.snapshot`, which answers with what is known about a text as it is now, and `Scheduler.first`, which answers soon where
+Gives: `Scheduler.snapshot`, which returns the facts about the present text, and `Scheduler.first`, which returns a first answer if
 that takes long. Needs: the documents.
 
 One analysis runs at a time, in a thread of its own; those that wait for the same text share it. When a text changes, the running
-analysis is cancelled, and its waiters get the newer text's answer. A crash costs the requests that wait for it, and
-nothing else. Garbage is collected while no request waits: a search takes longer than the analysis after a key.
+analysis is cancelled, and its waiters get the newer text's answer. A crash affects only the requests that wait for it. Garbage is
+collected while no request waits, because a collection takes longer than the analysis after a keystroke.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ LOGGER = logging.getLogger(__name__)
 _T = TypeVar("_T")
 
 DEBOUNCE: Final = 0.02
-"""Seconds without a change after which an analysis begins while somebody types, at most, where the last one was short."""
+"""Maximum number of seconds without a change before an analysis begins while the user types, if the last one was short."""
 _SHARE: Final = 0.1
-"""To wait longer than this share of what an analysis takes costs more than an analysis begun in vain, which stops at the next change."""
+"""A longer delay than this share of an analysis is worse than an analysis begun in vain, which stops at the next change."""
 _TYPING: Final = 0.3
 """Seconds: a change that follows another one within this time is part of typing; a single one is analysed at once."""
 _IDLE: Final = 1.0
@@ -46,7 +46,7 @@ _LONG: Final = 0.3
 
 @dataclass(slots=True)
 class _Job:
-    """An analysis that runs or waits, and what it is of."""
+    """An analysis that runs or waits, and its path."""
 
     session: Session
     generation: int
@@ -76,7 +76,7 @@ class Scheduler:
         """Analyses since garbage was looked for."""
         self._running = 0
         self._first = 0
-        """First answers that somebody waits for: a whole analysis makes room for them."""
+        """First answers that requests wait for: a full analysis makes room for them."""
         self.watcher: Callable[[Session], AbstractAsyncContextManager[ProgressCallback]] = _unwatched
         """Receives the progress of an analysis."""
         self._unkept: dict[int, Session] = {}
@@ -160,7 +160,7 @@ class Scheduler:
                 continue
             job = self._jobs.get(path)
             out_of_date = job is None or job.generation != documents.generation or job.session is not session
-            if job is None or out_of_date or job.future.done():  # done, and not fresh: it made room for a first answer
+            if job is None or out_of_date or job.future.done():  # cancelled for a first answer
                 job = _Job(session, documents.generation, asyncio.ensure_future(self._run(session, path)))
                 job.future.add_done_callback(partial(_ended, path))
                 self._jobs[path] = job
@@ -176,8 +176,8 @@ class Scheduler:
                 return None
 
     async def first(self, path: str) -> Snapshot | None:
-        """The current snapshot of a path; where much is connected with it that was not analysed yet, what follows from the file
-        and from what it imports (`Snapshot.left_out`). None and exceptions as `snapshot`."""
+        """The current snapshot of a path; if much connected code is not analysed yet, a first answer from the file and its imports
+        (`Snapshot.left_out`). None and exceptions as `snapshot`."""
         self._asked()
         while not self.stopped:
             documents = self._documents
@@ -207,7 +207,7 @@ class Scheduler:
         return None
 
     async def in_thread(self, work: Callable[[], _T]) -> _T:
-        """Something long that is no analysis of one path."""
+        """A long task other than the analysis of one path."""
         self._running += 1
         try:
             return await asyncio.get_running_loop().run_in_executor(self._pool, work)
@@ -215,7 +215,7 @@ class Scheduler:
             self._analysed()
 
     async def _quiet(self, session: Session) -> None:
-        """Debounces: waits until there was no edit for a moment."""
+        """Debounces: waits until there is a pause in the edits."""
         if not self._typing:
             return
         last = self._seconds.get(id(session), 0.0)

@@ -82,7 +82,7 @@ class TerraServer(LanguageServer):
         )
         self.client = Client()
         self.settings: dict[str, EditorSettings] = {}
-        """By folder's path; `""` for what lies in no folder."""
+        """By folder's path; `""` for files outside of all folders."""
         self.documents = Documents(self.make_session)
         self.scheduler = Scheduler(self.documents)
         self.told: dict[str, str] = {}
@@ -99,7 +99,7 @@ class TerraServer(LanguageServer):
         self._tasks: set[asyncio.Future[Any]] = set()
 
     def settings_changed(self) -> None:
-        """Follows what the settings of the whole editor say about the server itself."""
+        """Applies the settings of the whole editor that concern the server itself."""
         logging.getLogger().setLevel(self.settings.get("", EditorSettings()).log_level.upper())
 
     def keep(self, task: asyncio.Future[Any]) -> None:
@@ -140,7 +140,7 @@ class TerraServer(LanguageServer):
             return Session(root, Config(), LoweringCache(), ResultCache())
 
     def tell(self, message: str) -> None:
-        """Shows a person what is wrong, and what they can do."""
+        """Shows the user an error and its remedy."""
         self.window_show_message(types.ShowMessageParams(types.MessageType.Warning, f"terra-refactor: {message}"))
 
     async def snapshot(self, path: str) -> Snapshot | None:
@@ -148,8 +148,11 @@ class TerraServer(LanguageServer):
         return await self._asked(self.scheduler.snapshot, path)
 
     async def first(self, path: str) -> Snapshot | None:
-        """As `snapshot`, for what is shown and can be shown again: if much code that is connected with the path is not analysed yet, it
-        is what follows from the file and what it imports. The client is asked to ask again when all of it is known."""
+        """As `snapshot`, for features that can be refreshed: if much code that is connected with the path is not analysed yet, it is a
+        first answer from the file and its imports.
+
+        The client is asked to refresh when the full answer is known.
+        """
         if not (self.client.refreshes_diagnostics or not self.client.pulls):
             return await self.snapshot(path)
         found = await self._asked(self.scheduler.first, path)
@@ -158,7 +161,7 @@ class TerraServer(LanguageServer):
         return found
 
     async def consistent(self, path: str) -> Snapshot | None:
-        """As `first`, for what is not put together from the answers before and after an edit: it waits for the whole then."""
+        """As `first`, for features that cannot combine the answers before and after an edit: it waits for the full answer then."""
         found = await self.first(path)
         return found if found is None or found.before is None else await self.snapshot(path)
 
@@ -183,7 +186,7 @@ class TerraServer(LanguageServer):
             raise JsonRpcInternalError(f"the analysis failed inside: {error!r}") from error
 
     def start(self, params: types.InitializeParams) -> None:
-        """Takes in what the client can do, its folders and settings."""
+        """Stores the capabilities of the client, its folders and settings."""
         self.client = _client_of(params)
         self.documents.encoding = agreed_encoding(params.capabilities)
         options = params.initialization_options

@@ -1,8 +1,8 @@
 """Settings of the editor, for each folder.
 
 Precedence, from strong to weak: a setting of the editor that is set (not null); the project's `pyproject.toml` or
-`terra-refactor.toml`; the default. Settings that only concern the editor (hints, lenses) exist in the editor alone.
-A value of a wrong type is passed over and told.
+`terra-refactor.toml`; the default. Settings that only concern the editor (hints, lenses) exist in the editor alone. A value of a
+wrong type is ignored and reported.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _OPTIONS = {
     "minOps": "min_ops",
     "tfVersion": "tf_version",
 }
-"""Settings that stand for a key of the configuration."""
+"""Settings that correspond to a key of the configuration."""
 _LOG_LEVELS = ("error", "warning", "info", "debug")
 _MODES = ("openFilesOnly", "workspace")
 
@@ -44,13 +44,13 @@ class EditorSettings:
     outline: bool = False
     """The server answers requests for document symbols."""
     call_hierarchy: bool = True
-    """Call hierarchies of effects are offered; what counts is what was set when the server started."""
+    """Call hierarchies of effects are offered; the value at the start of the server counts."""
     semantic_tokens: bool = False
     """Tokens of code that runs as a graph are offered; as above."""
     whole_workspace: bool = False
-    """Findings of files that are not open are shown, too; what counts is what was set when the server started."""
+    """Findings of files that are not open are shown, too; the value at the start of the server counts."""
     log_level: str = "warning"
-    """How much the server says in the log: `error`, `warning`, `info` or `debug`; what is set for the whole editor counts."""
+    """Level of detail of the server's log: `error`, `warning`, `info` or `debug`; the setting of the whole editor counts."""
     annotation_style: AnnotationStyle = AnnotationStyle.AUTO
     """How inferred types are written into a signature."""
     configuration: str | None = None
@@ -70,7 +70,7 @@ class EditorSettings:
 
 
 def parse_settings(data: Any) -> EditorSettings:
-    """The settings in what the editor sent: the object below `terra-refactor`."""
+    """The settings in the data from the editor: the object below `terra-refactor`."""
     if not isinstance(data, Mapping):
         return EditorSettings()
     problems: list[str] = []

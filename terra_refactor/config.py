@@ -1,11 +1,11 @@
 """The configuration: `[tool.terra-refactor]` in `pyproject.toml`, or `terra-refactor.toml`.
 
-Computes: a checked, frozen `Config`. Needs: a TOML file, or none. Gives: `load_config`, `parse_config`, `KEYS` (what each key means),
-`config_schema`, `as_toml`.
-Ignores: the command line, whose options win over these (`Config.with_options`), and whether a rule of a given name exists.
+Computes: a checked, frozen `Config`. Needs: a TOML file, or none. Gives: `load_config`, `parse_config`, `KEYS` (the meaning of each
+key), `config_schema`, `as_toml`.
+Ignores: the command line, whose options override these (`Config.with_options`), and whether a rule of a given name exists.
 
-A file that is found, not named, may be anybody's, as all of the repository that it lies in. It leads to no file outside of that repository,
-and says nothing about where this tool writes.
+A file that is found, not named, is untrusted, like its repository. It leads to no file outside of that repository, and does not
+affect where this tool writes.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ _HINT: Final = "; only a configuration that --config names may do that"
 
 
 def repository_of(folder: str | Path) -> Path:
-    """The folder that bounds what a file in `folder` may lead to: the nearest one at or above it that git keeps, else itself."""
+    """The folder to which a file in `folder` may refer: the nearest git repository at or above it, else itself."""
     place = Path(folder).absolute()
     return next((above for above in (place, *place.parents) if os.path.lexists(above / ".git")), place)
 
@@ -182,7 +182,7 @@ def _values(text: str, file: str, extended_by: tuple[str, ...], bounds: Path | N
     if os.path.abspath(base) in seen:
         raise UsageError(f"{file}:{_line_of_key(text, 'extend')}: `extend` leads round in a circle to {base}")
     inherited = _values(_read(Path(base)), base, seen, bounds)
-    if "baseline" in inherited:  # it counts from the file that it stands in
+    if "baseline" in inherited:  # it is relative to the file that contains it
         inherited["baseline"] = os.path.abspath(Path(base).parent / inherited["baseline"])
     if "evidence" in inherited:
         inherited["evidence"] = tuple(os.path.abspath(Path(base).parent / each) for each in inherited["evidence"])
@@ -216,7 +216,7 @@ def table_in(data: Mapping[str, Any], *keys: str) -> Mapping[str, Any]:
 
 
 _LARGEST: Final = 1_000_000
-"""Bytes of a configuration: what a repository brings is read before anything limits it."""
+"""Maximum size of a configuration in bytes: files of a repository are read before any other limit applies."""
 
 
 def _read(path: Path) -> str:
@@ -385,7 +385,7 @@ class Key:
     """One key of the configuration."""
 
     check: Callable[[Any, str], Any]
-    """Takes a value and where it stands; gives it as `Config` holds it, or raises UsageError."""
+    """Checks a value and its place; returns it as `Config` holds it, or raises UsageError."""
     schema: Mapping[str, Any]
     """Its JSON Schema."""
     help: str
@@ -484,7 +484,7 @@ def config_schema() -> dict[str, Any]:
 
 
 def as_toml(config: Config) -> str:
-    """The configuration as a file that would say the same; what has no value is left out."""
+    """The configuration as an equivalent file, without keys that have no value."""
     lines: list[str] = []
     for name in KEYS:
         value = getattr(config, name.replace("-", "_"))

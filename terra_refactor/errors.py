@@ -1,7 +1,7 @@
-"""The three kinds of failure, and nothing else.
+"""The three kinds of failure.
 
-Computes: nothing. Gives: one exception class per kind, so that every caller can tell a wrong call (exit code 2) from a source
-that cannot be read (listed, exit code 3) from a bug of ours (costs one function, is logged, fails the tests).
+Computes: nothing. Gives: one exception class per kind, so that every caller can distinguish a wrong call (exit code 2), a source that
+cannot be read (listed, exit code 3), and a bug of ours (affects one function, is logged, fails the tests).
 """
 
 from __future__ import annotations

@@ -1,13 +1,12 @@
 """Keeps our processes from importing modules of the folder that they are started in.
 
-Gives: `leave_current_folder`, the first act of every program of ours; `start_method` for worker
-processes; `isolated_command` for other children of ours; `find_program` for those of others.
-Needs: nothing that is not loaded when Python has started, so that importing this module cannot
-import a file of the user's. Ignores: what Python itself imports before our first line
-(`python -m`, PYTHONPATH): see docs/security.md.
+Gives: `leave_current_folder`, the first act of every program of ours; `start_method` for worker processes; `isolated_command` for
+other children of ours; `find_program` for those of others.
+Needs: only modules that are loaded when Python starts, so that importing this module cannot import a file of the user's. Ignores:
+imports by Python itself before our first line (`python -m`, PYTHONPATH): see docs/security.md.
 
-An isolated interpreter (`-I`) has neither the current folder nor PYTHONPATH nor the user's own
-packages on its path. The parent hands its own path, which is clean, to the child.
+An isolated interpreter (`-I`) has neither the current folder nor PYTHONPATH nor the user's own packages on its path. The parent hands
+its own path, which is clean, to the child.
 """
 
 import os
@@ -21,9 +20,10 @@ _PACKAGES = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
 def leave_current_folder() -> None:
-    """Take the current folder off the path, and put what PYTHONPATH names behind what is installed, or off if it lies in that folder.
+    """Removes the current folder from the path, and moves the folders of PYTHONPATH after the installed packages, or removes them if they
+    are in that folder.
 
-    The folder that holds this package stays, at the end, for those who run it out of a checkout.
+    The folder of this package stays, at the end, for runs from a checkout.
     """
     try:
         here = os.path.realpath(os.getcwd())
@@ -56,8 +56,8 @@ def start_method() -> "ForkServerContext | SpawnContext":
 
     if not hasattr(util, _MARK):
         flags = util._args_from_interpreter_flags  # type: ignore[attr-defined]
-        # the fork server, the resource tracker and spawned workers are all started as `python FLAGS -c CODE`: without -I, the code's own
-        # imports look into the current folder first. There is no public way to add a flag
+        # the fork server, the resource tracker and spawned workers are all started as `python FLAGS -c CODE`: without -I, the
+        # code's own imports look into the current folder first. There is no public way to add a flag
         setattr(util, "_args_from_interpreter_flags", lambda: ["-I", *flags()])  # noqa: B010
         setattr(util, _MARK, True)
     on_linux: bool = sys.platform == "linux"

@@ -73,7 +73,7 @@ async def _prepared(server: TerraServer, uri: str, position: types.Position) -> 
 async def _other_ends(
     server: TerraServer, data: Any, *, incoming: bool
 ) -> list[tuple[types.CallHierarchyItem, list[types.Range]]]:
-    """The items at the other end of the calls, with the places of these; none for what is no item of ours."""
+    """The items at the other end of the calls, with the places of these; none for items of other servers."""
     if not isinstance(data, dict) or not isinstance(data.get("path"), str) or not isinstance(data.get("index"), int):
         return []
     path, index = data["path"], data["index"]

@@ -121,7 +121,7 @@ def _is_wanted(kind: str, only: Sequence[types.CodeActionKind | str] | None) -> 
 
 
 def _proven(offer: Offer, kind: str, uri: str) -> types.CodeAction:
-    """The same change, if running the program shows that what is assumed holds."""
+    """The same change, after running the program shows that the assumptions hold."""
     title = f"Prove by running, then {offer.title[:1].lower()}{offer.title[1:]}"
     arguments = [uri, offer.request.qualname, offer.request.line]
     return types.CodeAction(title, kind=kind, command=types.Command(title, PROVE_HERE, arguments=arguments))

@@ -82,7 +82,9 @@ def register(server: TerraServer) -> None:
 
     @server.command(CAUSES)
     async def causes(uri: str, line: int) -> list[dict[str, Any]]:
-        """The ways from the innermost function around a line (from 1) to what keeps it from being a graph, what is certain first."""
+        """The paths from the innermost function around a line (from 1) to the code that keeps it from being a graph, certain hazards
+        first.
+        """
         path, line, _ = server.documents.place(uri, types.Position(line - 1, 0))
         snapshot = await server.snapshot(path)
         decision = None if snapshot is None else snapshot.decision_around(path, line)
@@ -126,7 +128,7 @@ def register(server: TerraServer) -> None:
         python, run = (str(how.get(name) or "") for name in ("python", "run"))
         shown: list[ProofResult] = []
         async with progress_bar(server, f"Running {request.qualname} with and without the change") as progress:
-            # in a thread of its own: the analysis goes on meanwhile
+            # in a thread of its own: the analysis continues meanwhile
             result = await asyncio.to_thread(
                 prove, snapshot, request, python or sys.executable, run, progress.is_cancelled
             )
@@ -138,7 +140,7 @@ def register(server: TerraServer) -> None:
             if not server.client.asks_reason:
                 server.window_show_message(types.ShowMessageParams(types.MessageType.Info, proof.sentence))
             new = perform(snapshot, request)
-            # whoever can show the comparison does so before a person is to confirm what the change assumes
+            # clients that can show the comparison do so before the user confirms the assumptions
             review = proof.holds and server.client.asks_reason and isinstance(new, NewText) and bool(new.assumptions)
             return {
                 "status": proof.status.value,
@@ -172,7 +174,7 @@ def register(server: TerraServer) -> None:
             edit = workspace_edit(server, changes, confirm=not only)
             await server.workspace_apply_edit_async(types.ApplyWorkspaceEditParams(edit, "All safe changes"))
         message = "" if changes else "There is no safe change left."
-        if closed:  # told when the preview is gone, whose buttons the message would hide
+        if closed:  # called when the preview is closed, because the message would hide its buttons
             message = f"Not open, so not changed: {', '.join(map(os.path.basename, closed))}"
         if message:
             server.window_show_message(types.ShowMessageParams(types.MessageType.Info, message))
@@ -196,7 +198,7 @@ def register(server: TerraServer) -> None:
 
     @server.command(PROPOSALS)
     async def all_proposals() -> list[dict[str, Any]]:
-        """Every change that is proposed in the workspace, what saves most first."""
+        """Every proposed change in the workspace, the largest gain first."""
         found: list[Proposal] = []
         async with progress_bar(server, "Looking for changes") as progress:
             for session in _projects(server):

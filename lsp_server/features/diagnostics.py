@@ -1,7 +1,8 @@
 """Diagnostics: pulled by clients that can, pushed to the others, never both for one text.
 
-Cells of notebooks are always pushed to: clients that pull do so for the texts of their tabs (vscode-languageclient 9), and a cell has none.
-A notebook that is not open has no cells for the client: its findings stand where the document on disk holds them, and name the cell.
+Cells of notebooks are always pushed to: clients that pull do so for the texts of their tabs (vscode-languageclient 9), and a cell has
+none. A notebook that is not open has no cells for the client: its findings have their positions in the document on disk, and name the
+cell.
 """
 
 from __future__ import annotations
@@ -172,7 +173,7 @@ async def _publish(server: TerraServer) -> None:
 
 
 def publish(server: TerraServer, uri: str, items: list[types.Diagnostic]) -> None:
-    """Publishes, if the client was not told the same before."""
+    """Publishes diagnostics, unless the client has the same already."""
     version = server.documents.version_of(uri)
     result_id = f"{version} {result_id_of(items)}"
     if server.told.get(uri) != result_id:

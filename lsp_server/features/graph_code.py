@@ -13,7 +13,7 @@ from terra_refactor.syntax.location import Span
 
 GRAPH_CODE = "terra-refactor.graphCode"
 CHANGED = "terra-refactor/graphCodeChanged"
-"""A notification to our extension: what is shown as graph code may be out of date, although no text of the editor has changed."""
+"""A notification to our extension: the shown graph code may be out of date, although no text of the editor has changed."""
 MODIFIERS = ("graph", "eager")
 """`graph` has every token; `eager` besides, where other calls run the code outside of graphs."""
 LEGEND = types.SemanticTokensLegend([kind.value for kind in TokenKind], list(MODIFIERS))

@@ -62,7 +62,7 @@ def register(server: TerraServer) -> None:
 
     @server.feature(types.INITIALIZED)
     async def initialized(_: types.InitializedParams) -> None:
-        # first, since what the client asks in the meantime is answered without them
+        # first, since requests of the client in the meantime are answered without them
         await read_settings(server)
         if server.client.watches_files:
             watchers = [types.FileSystemWatcher(glob) for glob in WATCHED]
@@ -156,7 +156,7 @@ def register(server: TerraServer) -> None:
 
 
 async def read_settings(server: TerraServer) -> None:
-    """Asks the client for the settings of every folder, where it can tell."""
+    """Requests the settings of every folder from the client, if it supports that."""
     if not server.client.reads_configuration:
         return
     folders = list(server.documents.folders)

@@ -1,8 +1,7 @@
-"""Diagnostics of the whole workspace, pulled: for clients that pull, where the setting `diagnosticMode` is `workspace`.
+"""Diagnostics of the whole workspace, pulled: for clients that pull, if the setting `diagnosticMode` is `workspace`.
 
-A request is answered as soon as there is something that the client does not know; until then it is held, so that a client that asks
-again and again has nothing to do. Diagnostics of a component are recomputed when one of its texts changes, after a pause in the
-typing: the texts that somebody looks at come first.
+A request is answered as soon as there are new diagnostics; until then it is held, so that a client that polls has nothing to do.
+Diagnostics of a component are recomputed when one of its texts changes, after a pause in the typing: open texts come first.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
 """Many repositories: each analysed by itself, in a process of its own, into one line of a result file.
 
-Computes: what is decided in each repository of a manifest, in numbers. Needs: a manifest, an executor. Gives: `manifest.read_manifest`,
-`results.ResultFile` (which makes a run resumable), `executors` (processes of this machine, or a dask cluster), `summary.print_summary`.
+Computes: the numbers of decisions in each repository of a manifest. Needs: a manifest, an executor. Gives: `manifest.read_manifest`,
+`results.ResultFile` (which makes a run resumable), `executors` (processes of this machine, or a dask cluster),
+`summary.print_summary`.
 """

@@ -1,9 +1,9 @@
 """The process that analyses one repository.
 
-Computes: the result of one entry. Needs: a JSON object on standard input (folder, paths, memory limit). Gives: a JSON object on standard
-output. Ignores: where the repository came from; the parent process fetched it.
+Computes: the result of one entry. Needs: a JSON object on standard input (folder, paths, memory limit). Gives: a JSON object on
+standard output. Ignores: where the repository came from; the parent process fetched it.
 
-It ends with what it has or with an error, never with half a line. The parent enforces its limits, such as the time limit.
+It writes a complete result or an error, never half a line. The parent enforces its limits, such as the time limit.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def analyse(folder: str, paths: list[str]) -> dict[str, Any]:
 
     os.chdir(folder)
     root = os.path.realpath(folder)
-    for path in paths:  # they were named before anybody knew what lies there
+    for path in paths:  # they were named before their content was known
         if not is_inside(os.path.realpath(path), root):
             raise UsageError(f"{path}: leads out of the repository")
     report = analyze(paths, Options(config=Config(jobs=1), use_cache=False))
@@ -72,7 +72,7 @@ def _limit(megabytes: int) -> None:
 
 
 def _peak() -> int | None:
-    """The largest resident size, in MB; None where the system does not tell."""
+    """The largest resident size, in MB; None if the system does not report it."""
     try:
         import resource  # noqa: PLC0415
     except ImportError:

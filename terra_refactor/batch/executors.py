@@ -1,10 +1,10 @@
-"""Where the work is done: processes of this machine, or the workers of a dask cluster.
+"""Executors: processes of this machine, or the workers of a dask cluster.
 
-Gives: `run_locally`, `run_on_dask`: both give results as they come, in any order, each entry exactly once.
+Gives: `run_locally`, `run_on_dask`: both return results as they arrive, in any order, each entry exactly once.
 
-The processes of this machine are children of threads, since each repository gets a process of its own anyway. On a cluster, dask runs a
-task again when its worker dies; the results come to one place under one key each, so none is lost and none is doubled. A task that took
-its worker with it several times is a failed result.
+The processes of this machine are children of threads, since each repository gets a process of its own anyway. On a cluster, dask runs
+a task again when its worker dies; the results are collected under one key each, so none is lost or duplicated. A task whose worker
+dies several times is a failed result.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from terra_refactor.errors import UsageError
 
 
 def run_locally(entries: Sequence[ManifestEntry], limits: RepositoryLimits, jobs: int) -> Iterator[dict[str, Any]]:
-    """Results as they come, `jobs` repositories at a time."""
+    """Results as they arrive, `jobs` repositories at a time."""
     executor = ThreadPoolExecutor(max_workers=jobs)
     try:
         futures = [executor.submit(run_entry, entry, limits) for entry in entries]
@@ -33,7 +33,7 @@ def run_locally(entries: Sequence[ManifestEntry], limits: RepositoryLimits, jobs
 
 
 def run_on_dask(entries: Sequence[ManifestEntry], limits: RepositoryLimits, scheduler: str) -> Iterator[dict[str, Any]]:
-    """Results as they come, from the workers of the cluster whose scheduler is at that address.
+    """Results as they arrive, from the workers of the cluster whose scheduler is at that address.
 
     Raises:
         UsageError: `distributed` is not installed, or there is no scheduler.

@@ -34,7 +34,7 @@ _OF_ANOTHER_REPOSITORY: Final = frozenset((
 
 
 class FetchError(Exception):
-    """A repository that is not to be had."""
+    """A repository that cannot be fetched."""
 
 
 @contextlib.contextmanager

@@ -1,8 +1,9 @@
 """Limits and outcome of one repository: the records that processes exchange.
 
-Gives: `RepositoryLimits`, `RepositoryStatus`, and the form of a result line, which is a JSON object: `schema`, `name`, `kind`, `location`,
-`revision`, `identity`, `version` (of this program), `status`, `error`, `seconds`, `peak_memory_mb`, and for what was analysed `summary`
-(as in report/1), `candidates`, `findings` (by rule), `unsafe_by` (functions that each rule makes unsafe), `unreadable_files`.
+Gives: `RepositoryLimits`, `RepositoryStatus`, and the form of a result line, which is a JSON object: `schema`, `name`, `kind`,
+`location`, `revision`, `identity`, `version` (of this program), `status`, `error`, `seconds`, `peak_memory_mb`, and for analysed
+repositories `summary` (as in report/1), `candidates`, `findings` (by rule), `unsafe_by` (functions that each rule makes unsafe),
+`unreadable_files`.
 """
 
 from __future__ import annotations

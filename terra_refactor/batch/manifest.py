@@ -44,11 +44,11 @@ class ManifestEntry:
     """One repository.
 
     Attributes:
-        name: what the result calls it; unique in a manifest.
+        name: its name in the result; unique in a manifest.
         kind: where it comes from.
         location: a folder, an archive (both absolute), or a git URL.
         revision: of git; empty for the default branch.
-        paths: what is analysed in it.
+        paths: the analysed paths in it.
     """
 
     name: str

@@ -1,10 +1,9 @@
 """The result of a batch as a Parquet file, a row for each repository.
 
-Computes: rows from result lines, and lines from rows, so that a run can be taken up from the file alone. Needs: `pyarrow`, an optional
-extra. Gives: `ParquetFile`, which is used as `ResultFile` is.
-
-A Parquet file cannot be added to. While a run goes on its lines are in a JSON-lines file beside it (`FILE.partial.jsonl`), which is all
-that an ended run leaves; when everything is done, the rows of both are written in one step, and that file is removed.
+Computes: rows from result lines, and lines from rows, so that a run can be resumed from the file alone. Needs: `pyarrow`, an optional
+extra. Gives: `ParquetFile`, with the interface of `ResultFile`. A Parquet file cannot be appended to. During a run, its lines are in
+a JSON-lines file (`FILE.partial.jsonl`), which remains after an interrupt; at the end, the rows of both are written in one step, and
+that file is removed.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""The result file: one line for each repository, which a run that is taken up again adds to.
+"""The result file: one line for each repository, to which a resumed run appends.
 
-Computes: which entries are still to be done. Needs: the file, if there is one. Gives: `ResultFile`.
+Computes: the remaining entries. Needs: the file, if there is one. Gives: `ResultFile`.
 
-Lines are appended and flushed to the disk one by one, so that whatever ends a run loses at most what is being analysed; half a line at
-the end (a full disk, a power cut) is cut off. A repository counts as done if there is a line of the same identity and version of this
-program; those that did not end well are done again only if that is asked for. Then the newest line counts.
+Lines are appended and flushed to the disk one by one, so that an interrupt loses at most the running analyses; half a line at the end
+(a full disk, a power cut) is cut off. A repository counts as done if there is a line of the same identity and version of this
+program; failed ones are repeated only with `--retry`. Then the newest line counts.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The table at the end of a batch.
 
-Needs: result lines. Gives: `print_summary`: how the repositories ended, and over those that were analysed the functions by class, the
-candidates (eager functions with tensor computation), what is proposed, what makes functions unsafe, and the time.
+Needs: result lines. Gives: `print_summary`: the status of the repositories, and for the analysed ones the functions by class, the
+candidates (eager functions with tensor computation), the proposals, the causes of unsafe functions, and the time.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _MANY = 10
 
 
 def print_summary(console: Console, lines: Iterable[Mapping[str, Any]]) -> None:
-    """Print the table, and what did not end well."""
+    """Prints the table, and the repositories that failed."""
     ordered = sorted(lines, key=lambda line: str(line["name"]))
     done = [line for line in ordered if line["status"] == RepositoryStatus.DONE.value]
     ends = Counter(str(line["status"]) for line in ordered)

@@ -1,7 +1,7 @@
-"""One repository from its entry to its result line, whatever happens to it.
+"""One repository from its entry to its result line.
 
-Gives: `run_entry`, which every executor calls, in a thread or on another machine; its result is plain data. Never raises for what a
-repository does: a process that dies, runs too long or needs too much memory is a result.
+Gives: `run_entry`, which every executor calls, in a thread or on another machine; its result is plain data. Never raises because of a
+repository: a process that dies, runs too long or needs too much memory is a result.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ def run_entry(entry: ManifestEntry, limits: RepositoryLimits) -> dict[str, Any]:
             "status": RepositoryStatus.TIMEOUT.value,
             "error": f"took more than {limits.seconds:g} seconds to fetch",
         }
-    except OSError as error:  # no room for temporary files, no process to be had
+    except OSError as error:  # no room for temporary files, or no process available
         outcome = {"status": RepositoryStatus.FAILED.value, "error": f"{type(error).__name__}: {error}"}
     return line_of(entry, time.monotonic() - started, outcome)
 
 
 def line_of(entry: ManifestEntry, seconds: float, outcome: Mapping[str, Any]) -> dict[str, Any]:
-    """A result line: the entry, and what came of it (`status`, `error` and, if that was analysed, the numbers)."""
+    """A result line: the entry, and its outcome (`status`, `error` and, if it was analysed, the numbers)."""
     return {
         "schema": BATCH_SCHEMA,
         "name": entry.name,

@@ -1,6 +1,6 @@
 """Shell completions for the values of options.
 
-Gives: a function for each kind of value, from what was typed so far to what it may become; shells that show descriptions get them.
+Gives: a function for each kind of value, from the typed prefix to the possible values; shells that show descriptions get them.
 """
 
 from __future__ import annotations

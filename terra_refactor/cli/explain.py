@@ -1,4 +1,4 @@
-"""`explain`: what a rule means, a bad and a good example, and what to do; for a family, its rules."""
+"""`explain`: the meaning of a rule, a bad and a good example, and the remedy; for a family, its rules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`fix`: apply the refactorings, or show what they would do."""
+"""`fix`: applies the refactorings, or shows them as a diff."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def fix_command(
 
 
 def _write_all(fixed: FixReport, written: list[str], errors: list[FileError]) -> None:
-    """Write file after file; what cannot be written is an error and costs only itself."""
+    """Writes file after file; one that cannot be written is an error and affects nothing else."""
     for file in fixed.files:
         if file.changed:
             try:
@@ -140,7 +140,7 @@ def _write_all(fixed: FixReport, written: list[str], errors: list[FileError]) ->
 
 
 def _say_what_was_written(console: Console, fixed: FixReport) -> None:
-    """The files tell: the interrupt may have come between writing one and taking note of it."""
+    """Determined from the files: an interrupt may come between writing one and recording it."""
     changed = [file for file in fixed.files if file.changed]
     written = [file.source.path for file in changed if is_written(file)]
     left = [file.source.path for file in changed if file.source.path not in written]

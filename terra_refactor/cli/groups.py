@@ -1,7 +1,7 @@
-"""Options in groups: a parameter that is a dataclass of options stands for all of its fields.
+"""Options in groups: a parameter that is a dataclass of options provides all of its fields as options.
 
-Gives: `grouped`, a decorator of commands. A command that takes `run: RunOptions` has each field of `RunOptions` among its options, at that
-place; it is called with the instance. So commands that share a dozen options name them once.
+Gives: `grouped`, a decorator of commands. A command that takes `run: RunOptions` has each field of `RunOptions` among its options, at
+that place; it is called with the instance. So commands that share a dozen options declare them once.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, get_type_hints
 
 
 def grouped(command: Callable[..., int]) -> Callable[..., int]:
-    """The command with its groups taken apart."""
+    """The command with the fields of its groups as parameters."""
     groups: dict[str, type] = {}
     flat: list[inspect.Parameter] = []
     for parameter in inspect.signature(command, eval_str=True).parameters.values():

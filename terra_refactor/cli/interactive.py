@@ -1,7 +1,7 @@
 """`fix --interactive`: one change after the other, with its reason, and a question.
 
-Computes: which changes are wanted. Needs: what `fix` would do, answers on standard input. Gives: `choose`: the same report with the changes
-that were wanted, still unwritten. The end of the input is a no to the rest.
+Computes: the accepted changes. Needs: the changes of `fix`, answers on standard input. Gives: `choose`: the same report with the
+accepted changes, still unwritten. The end of the input rejects the rest.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ class UserAnswer(Enum):
     ALL = "a"
     """This one and all that follow."""
     QUIT = "q"
-    """Neither this one nor any that follows; what was wanted before is done."""
+    """Rejects this one and all that follow; accepted ones are made."""
 
 
 class _Questions:
-    """Asks, until somebody says that all or nothing more is wanted."""
+    """Asks for each change, until the user accepts or rejects all the others."""
 
     def __init__(self, console: Console) -> None:
         self._console = console

@@ -1,4 +1,4 @@
-"""`lint`: the findings, as a linter prints them; and what keeps a lint step usable: baselines, comments, statistics."""
+"""`lint`: the findings, as a linter prints them, with baselines, suppression comments and statistics."""
 
 from __future__ import annotations
 

@@ -28,11 +28,11 @@ _COMMANDS: Final = {
     "batch": ("batch_command", "Analyse many repositories, and keep results in one file."),
     "cache": ("cache_app", None),
 }
-"""The commands: what the module of that name in this folder calls each, and its short help, where that is not its first sentence."""
+"""The commands: the function of each in the module of that name in this folder, and its short help, if that is not its first sentence."""
 
 
 class _ByName(Mapping[str, Any]):
-    """The commands. The module of one is imported when it is asked for: a run should not wait for what the others need."""
+    """The commands. The module of a command is imported on use: a run should not wait for imports of the others."""
 
     def __getitem__(self, name: str) -> Any:
         attribute, short_help = _COMMANDS[name]
@@ -88,7 +88,7 @@ def common(
 
 
 class _Printable(logging.Formatter):
-    """Messages may quote paths, and these may hold what terminals obey."""
+    """Messages may quote paths, which may contain control sequences for terminals."""
 
     def format(self, record: logging.LogRecord) -> str:
         return printable(super().format(record))

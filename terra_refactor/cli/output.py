@@ -35,7 +35,7 @@ class _HarmlessConsole(Console):
     """A console on which text that came from a repository cannot talk to the terminal, nor to the runner of a GitHub workflow."""
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
-        """The parts of what is printed; what Rich itself says to the terminal is no text."""
+        """The segments of text to print, without Rich's control segments."""
         in_workflow = os.environ.get("GITHUB_ACTIONS") == "true"
         for segment in super().render(renderable, options):
             if segment.control:
@@ -93,7 +93,7 @@ def emit(text: str, output: str | None) -> None:
 
 
 def _emit_to_device(text: str, output: str) -> None:
-    """Write to a pipe or a device, which must stay what it is."""
+    """Writes to a pipe or a device, which must not be replaced."""
     try:
         with open(output, "w", encoding="utf-8", newline="") as stream:
             stream.write(text)

@@ -1,4 +1,4 @@
-"""`record`: run a program, and write what its functions were called with."""
+"""`record`: runs a program, and writes the types with which its functions were called."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ FORMATS: Final = (TEXT, *WRITERS)
 
 _FEW_LINKS: Final = 5
 OF_FINDINGS: Final = frozenset({TEXT, "sarif", "github", "gitlab", "junit", "rdjson"})
-"""The formats that tell of `lint` nothing but findings and errors."""
+"""The formats that contain only findings and errors of `lint`."""
 
 
 def coverage_for(targets: Sequence[ReportTarget]) -> AnalysedFiles:
@@ -130,7 +130,9 @@ def write_reports(targets: Sequence[ReportTarget], report: WorkspaceReport, show
 
 
 def warn_of_nothing(report: WorkspaceReport) -> None:
-    """Say on standard error what a report without findings would hide: links that were not followed, and that there was no file to read."""
+    """Reports on standard error what a report without findings would hide: links that were not followed, and that there was no file to
+    read.
+    """
     for link in report.skipped_links[:_FEW_LINKS]:
         err().print(f"warning: {link}: not read: a symbolic link out of the given paths", soft_wrap=True)
     if more := len(report.skipped_links[_FEW_LINKS:]):

@@ -1,9 +1,8 @@
-"""Watching files: running again whenever one changes.
+"""Watches files, and runs again whenever one changes.
 
-Computes: which files are there and when they were written, again and again. Needs: paths and options. Gives: `watch_files`.
-
-The file system is asked rather than listened to: that works on every platform and on network folders, and needs no further package. The
-pause between two looks grows with what one look costs, so that a large repository is not looked at all the time.
+Computes: the files and their modification times, repeatedly. Needs: paths and options. Gives: `watch_files`. It polls the file
+system, which works on every platform and on network folders, and needs no further package. The interval grows with the cost of one
+poll, so that a large repository is not polled all the time.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ def watch_files(paths: Sequence[str], options: Options, run: Callable[[], None],
     """
     if STDIN in paths:
         raise UsageError("--watch: standard input cannot be watched")
-    gc.enable()  # this goes on for long
+    gc.enable()  # this runs for long
     console = err()
     seen = _times(paths, options)
     console.print("watching; Ctrl-C ends", style="dim")
@@ -67,6 +66,6 @@ def _times(paths: Sequence[str], options: Options) -> Mapping[str, tuple[int, in
         try:
             status = os.stat(path)
         except OSError:
-            continue  # gone in between: the next look tells
+            continue  # deleted in between: the next poll sees it
         times[path] = (status.st_mtime_ns, status.st_size)
     return times

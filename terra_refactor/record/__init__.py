@@ -1,5 +1,3 @@
-"""Records of real runs: running a program under watch, and the records that such runs leave.
-
-`child/` runs inside the user's process and stands alone; `launch.py` starts it; `record_file.py` is the format; `evidence.py` says what
-a record tells about the functions of a program.
+"""Records of real runs: running an observed program, and the resulting records. `child/` runs inside the user's process and imports no
+other room; `launch.py` starts it; `record_file.py` is the format; `evidence.py` matches a record with the functions of a program.
 """

@@ -1,10 +1,10 @@
-"""Runs a command of the user's under watch, and gathers what its processes saw.
+"""Runs a command of the user's with observation, and merges the records of its processes.
 
-Computes: the record of a run. Needs: the command, and the folder whose functions are of interest. Gives: `run_recorded`, `Recorded`.
+Computes: the record of a run. Needs: the command, and the folder whose functions are recorded. Gives: `run_recorded`, `Recorded`.
 
 The command must start Python: `python SCRIPT`, `python -m MODULE`, or a script that an installer made, such as `pytest`, whose first
-line names its interpreter. That interpreter runs the program through `bootstrap.py`, as `verify` does; this package need not be installed
-in it. The program has this process's environment, folder, and streams.
+line names its interpreter. That interpreter runs the program through `bootstrap.py`, as `verify` does; this package need not be
+installed in it. The program has this process's environment, folder, and streams.
 """
 
 from __future__ import annotations
@@ -149,7 +149,7 @@ def _interpreter_of(script: str) -> list[str] | None:
 
 @contextlib.contextmanager
 def _signals_for(child: subprocess.Popen[bytes]) -> Iterator[None]:
-    """A keyboard's interrupt reaches the program itself; a request to end is handed on. The record is written anyway."""
+    """A keyboard interrupt reaches the program itself; a request to end is forwarded. The record is written anyway."""
 
     def hand_on(number: int, _frame: object) -> None:
         with contextlib.suppress(ProcessLookupError):

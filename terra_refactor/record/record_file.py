@@ -1,10 +1,9 @@
-"""The file that a recorded run leaves: `record/1`, see docs/record.md.
+"""The file of a recorded run: `record/1`, see docs/record.md.
 
 Computes: one record from those of several processes; a checked record from JSON, and JSON from a record. Needs: nothing.
 Gives: `Record` and its parts, `read_record`, `parse_record`, `merged_records`, `record_to_json`.
 
-A record may come from anybody, as all that lies in a repository: what is not of the form is a UsageError, and no text of it is believed
-to be anything but a name.
+A record is untrusted, like all files of a repository: one of another form is a UsageError, and its strings are used only as names.
 """
 
 from __future__ import annotations

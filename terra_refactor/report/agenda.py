@@ -1,4 +1,4 @@
-"""The part of a report that leads: the changes to make by what they save, then hot code that a hazard keeps from being a graph.
+"""The first part of a report: the proposed changes by expected gain, then hot code that a hazard keeps from being a graph.
 
 Needs: the results of a run. Gives: `Agenda`, `agenda_of`. The reports for people (text, HTML, Markdown) share it.
 """

@@ -1,8 +1,9 @@
-"""The call graph as a drawing: which function calls which, what of it runs in graphs, and where each goes on the page.
+"""The call graph as a drawing: functions, calls, the parts that run in graphs, and their layout.
 
-Computes: for each function its region (eager, graph, both, or graph after the proposed changes), and a layered layout, callers to the left
-of what they call (longest path over the condensation, then barycentres within the layers; Sugiyama, Tagawa and Toda 1981). Needs:
-decisions. Gives: `draw_call_graph`. Ignores: calls that could not be resolved, functions that neither call nor are called, and module code.
+Computes: for each function its region (eager, graph, both, or graph after the proposed changes), and a layered layout, callers to the
+left of callees (longest path over the condensation, then barycentres within the layers; Sugiyama, Tagawa and Toda 1981). Needs:
+decisions. Gives: `draw_call_graph`. Ignores: calls that could not be resolved, functions that neither call nor are called, and module
+code.
 """
 
 from __future__ import annotations

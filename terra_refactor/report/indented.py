@@ -1,8 +1,8 @@
 """JSON for readers: indented by two spaces.
 
-Computes: the text that `json.dumps(..., indent=2, ensure_ascii=False)` gives. Needs: what JSON knows, and records of the report.
-Gives: `indented_json`. Python's own encoder is compiled only where it does not indent, and takes several times as long here, which is a
-good part of a run that finds everything in the cache.
+Computes: the text of `json.dumps(..., indent=2, ensure_ascii=False)`. Needs: JSON values, and records of the report. Gives:
+`indented_json`. Python's own encoder is compiled only without indentation, and takes several times as long here, a large part of a
+run that finds everything in the cache.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class _Writer:
         self._fields: dict[type, tuple[tuple[str, str, bool], ...]] = {}
 
     def write(self, value: Any, newline: str) -> None:
-        """Write a value; `newline` begins a line as deep as the line that it stands in."""
+        """Writes a value; `newline` starts a line at the present indentation."""
         kind = type(value)
         if kind is str:
             self._append(encode_basestring(value))

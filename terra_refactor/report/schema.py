@@ -48,7 +48,7 @@ class TensorTypeEntry:
     dtype: str | None
     shape: tuple[int | str | None, ...] | None
     usual: tuple[int | str | None, ...] | None = field(default=None, metadata=OPTIONAL)
-    """The sizes in the run with all options as they are by default and the files beside the program as they stand, where that says more."""
+    """The sizes in the default run (default options, present data files), if they are more precise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,7 +312,7 @@ def _hazard(hazard: Hazard, path: str, places: Places) -> HazardEntry:
 
 
 def diagnostic_entry(finding: Finding, places: Places) -> DiagnosticEntry:
-    """A finding as the report tells it."""
+    """A finding as it appears in the report."""
     place = places.place(finding.path, finding.span)
     return DiagnosticEntry(
         rule=finding.rule,

@@ -1,8 +1,8 @@
 """Findings as a GitLab code quality report.
 
-Needs: the results of a run with their sources. Gives: a JSON array of the fields that GitLab reads ("Code Quality" in its documentation):
-each finding with a fingerprint by which GitLab tells new ones from old ones when lines move. Files that could not be analysed are issues
-of severity `blocker`. Paths count from the repository's root.
+Needs: the results of a run with their sources. Gives: a JSON array of the fields that GitLab reads ("Code Quality" in its
+documentation): each finding with a fingerprint by which GitLab tells new ones from old ones when lines move. Files that could not be
+analysed are issues of severity `blocker`. Paths are relative to the repository's root.
 """
 
 from __future__ import annotations

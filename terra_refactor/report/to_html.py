@@ -1,10 +1,9 @@
-"""The report as one HTML file that needs nothing else: what a team looks at.
+"""The report as one self-contained HTML file, for a team.
 
-Needs: the results of a run with their sources. Gives: a page with totals, and their trend where the run was compared to a baseline; what
-to do first; the functions in a table with search and filters, each with its class, reason, assumptions, parameters, hazards, and the
-diff of its change; the findings; the call graph with what runs in graphs coloured. The page's parts lie in `page/`; the data is JSON
-inside of it.
-Ignores: the time of day. The same code gives the same page, but for the seconds of the run.
+Needs: the results of a run with their sources. Gives: a page with totals, and their trend if the run was compared to a baseline; the
+proposed changes; the functions in a table with search and filters, each with its class, reason, assumptions, parameters, hazards, and
+the diff of its change; the findings; the call graph, coloured by the parts that run in graphs. The page's parts are in `page/`; the
+data is JSON inside of it. Ignores: the time of day. The same code gives the same page, except for the seconds of the run.
 """
 
 from __future__ import annotations
@@ -140,7 +139,7 @@ def _functions(report: WorkspaceReport, places: Places, texts: _Texts) -> list[d
         source = report.sources.get(decision.path)
         diff = unified_diff(decision.path, source.text, apply_edits(source.text, own)) if own and source else ""
         entry = {**_function(decision, places, texts), "region": where[decision.function].value, "diff": diff}
-        # the page takes what is left out for empty: most functions have no hazards, effects or change
+        # the page treats missing keys as empty: most functions have no hazards, effects or change
         entries.append({name: value for name, value in entry.items() if value or name == "path"})
     return entries
 

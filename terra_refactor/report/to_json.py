@@ -45,7 +45,7 @@ def json_schema() -> dict[str, Any]:
 
 
 def plain(value: Any) -> Any:
-    """A record of the report as what JSON knows: objects, arrays, texts, numbers."""
+    """A record of the report as JSON values: objects, arrays, texts, numbers."""
     if dataclasses.is_dataclass(value):
         return {
             field.name: plain(member)

@@ -88,7 +88,7 @@ def _named(item: AgendaItem, places: Places) -> str:
 
 
 def _change(item: AgendaItem) -> str:
-    """The action, the level that it needs, and what it saves."""
+    """The action, the level that it needs, and its gain."""
     level = "" if item.level is Level.SAFE else f"at `--level {item.level.value}`"
     return ", ".join(part for part in (f"{_ACTIONS[item.action]} {level}".rstrip(), gain_words(item)) if part)
 

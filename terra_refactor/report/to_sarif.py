@@ -1,15 +1,15 @@
 """The report as SARIF 2.1.0, for code scanning services and editors.
 
-Needs: the results of a run with their sources. Gives: one JSON text with one run: every rule with its help, every finding with its place,
-the calls that lead to it as a code flow, a fingerprint that survives moved lines, its fix where there is one; suppressed findings with
-their reason, and, where the run was compared to a baseline, whether each is new, unchanged or absent. Files that could not be analysed are
-notifications. Ignores: the decisions about functions (the finding TR506 tells which would pay).
+Needs: the results of a run with their sources. Gives: one JSON text with one run: every rule with its help, every finding with its
+place, the calls that lead to it as a code flow, a fingerprint that survives moved lines, its fix if there is one; suppressed findings
+with their reason, and, if the run was compared to a baseline, whether each is new, unchanged or absent. Files that could not be
+analysed are notifications. Ignores: the decisions about functions (the finding TR506 reports those that would pay).
 
-Paths are relative to the repository's root (`SRCROOT`), which code scanning services count from. Columns are code points.
+Paths are relative to the repository's root (`SRCROOT`), which code scanning services require. Columns are code points.
 
-GitHub takes 25,000 results a run (and shows the 5,000 most severe), 25,000 rules, 20 tags a rule, 1,000 locations of a result and 10,000 of
-a thread flow ("SARIF results exceed one or more limits" in its documentation). Further results are left out, the least severe first, and a
-notification says so.
+GitHub accepts 25,000 results a run (and shows the 5,000 most severe), 25,000 rules, 20 tags a rule, 1,000 locations of a result and
+10,000 of a thread flow ("SARIF results exceed one or more limits" in its documentation). Further results are left out, the least
+severe first, and a notification says so.
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ class _Run:
                 suppression = {"kind": "inSource", "status": "accepted"}
                 result["suppressions"] = [suppression | ({"justification": reasons[index]} if reasons[index] else {})]
             elif suppressed:
-                result["suppressions"] = []  # 3.27.23: where one result tells of suppressions, all do
+                result["suppressions"] = []  # 3.27.23: if one result has suppressions, all have
             results.append(result)
         gone = report.comparison.gone if report.comparison is not None else ()
         results.extend(self._gone(entry, told=bool(suppressed)) for entry in gone[: MAX_RESULTS - len(results)])

@@ -1,6 +1,6 @@
-"""The report for a person: what to do, a summary, a table per file where asked for, and findings as a linter prints them.
+"""The report for a person: the proposed changes, a summary, a table per file with `--all`, and findings as a linter prints them.
 
-Needs: results of a run and a rich console, which decides about width and colour (none on a pipe or with NO_COLOR).
+Needs: results of a run and a rich console, which determines width and colour (none on a pipe or with NO_COLOR).
 Gives: printed text.
 """
 
@@ -26,7 +26,7 @@ from terra_refactor.workspace.printable import printable
 from terra_refactor.workspace.results import FileError, FixReport, WorkspaceReport
 
 _NARROW = 76
-"""Below this width there is no table: what is said of a function stands beneath its name."""
+"""Below this width there is no table: the text about a function is below its name."""
 _FEW = 5
 """The summary of `lint` names at most this many rules."""
 _RELATED_SHOWN = 3
@@ -259,7 +259,7 @@ def print_changes(console: Console, fixed: FixReport, *, written: frozenset[str]
 
 
 def _outcomes(fixed: FixReport) -> str:
-    """The outcome of the changes, in one line; nothing is said of what there is none of."""
+    """The outcome of the changes, in one line, without empty parts."""
     changes = [change for file in fixed.files for change in file.changes]
     done = sum(change.outcome is Outcome.DONE for change in changes)
     changed = sum(file.changed for file in fixed.files)
@@ -375,7 +375,7 @@ def _details(decision: Decision, places: Places) -> list[RenderableType]:
 
 
 def _summary(report: WorkspaceReport, agenda: Agenda | None) -> RenderableType:
-    """The totals; with what `agenda` leaves out, where only that was printed."""
+    """The totals; with the omissions of `agenda`, if only that was printed."""
     stats = report.stats
     text = Text()
     text.append(

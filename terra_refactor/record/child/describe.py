@@ -1,11 +1,11 @@
-"""Values as types: what may be written of a value that a program has.
+"""Values as types: the parts of a value that may be written.
 
-Computes: a description that JSON can hold, as nested tuples, so that equal ones are one; whether a Python value is small enough to be
-written. Needs: a value. Gives: `describe`, `small`, `NOT_WRITTEN`.
+Computes: a description for JSON, as nested tuples, so that equal ones are shared; whether a Python value is small enough to be
+written.
+Needs: a value. Gives: `describe`, `small`, `NOT_WRITTEN`.
 
-Ignores: contents of arrays, and every text, keys included: a string may be a password, so its type is all that is ever written.
-Elements of containers beyond MAX_ITEMS are not inspected. Values are asked for nothing but `dtype` and `shape`, and only if their class
-is an array's.
+Ignores: contents of arrays, and every text, keys included: a string may be a password, so only its type is written. Elements of
+containers beyond MAX_ITEMS are not inspected. Only `dtype` and `shape` of values are read, and only if their class is an array's.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""Runs the user's program in this process, under watch, and leaves what was seen in a file.
+"""Runs the user's program in this process, observes it, and writes a record.
 
 Run as `bootstrap.py terra_refactor.record.child.main REQUEST` with REQUEST a JSON file: `root`, `part` (the file to write, to which
 the number of the process is added), `mode` (`script` or `module`), `target` and `arguments`.
 
-The program runs as `python SCRIPT ARGUMENTS` or `python -m MODULE ARGUMENTS` would run it. The record is written when it ends,
-however that is: at its end, by an exception, `sys.exit` or `os._exit`, in each process that it forks; and every ten seconds, for
-what is killed. Each time the file is replaced as a whole.
+The program runs as `python SCRIPT ARGUMENTS` or `python -m MODULE ARGUMENTS` would run it. The record is written when it ends, also
+by an exception, `sys.exit` or `os._exit`, in each process that it forks; and every ten seconds, in case it is killed. Each time the
+file is replaced as a whole.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from terra_refactor.record.child.traces import GraphSeen, Traces
 
 
 class Session:
-    """One process."""
+    """The state of one process."""
 
     def __init__(self, root: str, part: str) -> None:
         self.part = part

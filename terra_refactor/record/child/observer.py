@@ -188,7 +188,7 @@ class Observer:
         self._woken: dict[int, int] = {}
         self._main = threading.get_ident()
 
-    # --- what is asked from outside -------------------------------------------------------------------------------------------------
+    # --- called from outside --------------------------------------------------------------------------------------------------------
 
     def start(self) -> None:
         """From now on."""
@@ -233,7 +233,7 @@ class Observer:
         return {id(each.seen.code): now - each.started for each in (*self._stack(), *self._saved) if each.outermost}
 
     def restart_after_fork(self) -> None:
-        """In a child process: what the parent has seen is the parent's."""
+        """In a child process: drops the observations of the parent."""
         for seen in self.functions.values():
             if seen is not None:
                 seen.__init__(seen.code, seen.path)  # type: ignore[misc]
@@ -398,7 +398,7 @@ class Observer:
         return False
 
     def _quiet(self, now: float) -> None:
-        """Something was called, and nothing is new: if that goes on, watching may rest."""
+        """A call without new information: after many of these, observation may pause."""
         if self._window_began <= max(self.news, self._changed):
             self._window_began = now
             for seen in tuple(self.functions.values()):
@@ -520,7 +520,7 @@ class Observer:
 
 
 def _goes_on(frame: FrameType) -> bool:
-    """Whether a generator's frame does not begin here: its last instruction is behind the one that begins it."""
+    """Whether a generator's frame is resumed here: its last instruction is after the initial one."""
     code = frame.f_code
     first = _first_of.get(id(code))
     if first is None:

@@ -1,7 +1,7 @@
-"""Which functions stand where in a file, and which text they have: how a record and a source find each other again.
+"""The positions and texts of the functions in a file, by which a record is matched with a source.
 
 Computes: from the bytes of a file its functions, each with its qualified name, its line, and a digest of its text. Needs: the bytes.
-Gives: `definitions`, `text_of`, `digest_of`. The same code looks at the file when the program runs and when it is analysed.
+Gives: `definitions`, `text_of`, `digest_of`. The same code reads the file when the program runs and when it is analysed.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Place = tuple[str, int, str]
 
 
 def text_of(data: bytes) -> str:
-    """A file as lines that end in one newline: what differs in nothing else is the same source."""
+    """A file as lines that end in one newline: sources that differ in nothing else are equal."""
     text = data.decode("utf-8-sig", "replace")
     return text.replace("\r\n", "\n").replace("\r", "\n")
 

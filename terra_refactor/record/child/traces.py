@@ -1,10 +1,10 @@
-"""Watches `tf.function`: how often each is called, for how long, how often it is traced, and which argument made that necessary.
+"""Observes `tf.function`: calls, time, traces, and the argument that caused each trace.
 
-Computes: calls, time and traces of each `tf.function` of the program; for each trace the arguments in which it differs from the nearest
-earlier one. Needs: the observer. Gives: `Traces`, whose `install` waits until TensorFlow is imported.
+Computes: calls, time and traces of each `tf.function` of the program; for each trace the arguments in which it differs from the
+nearest earlier one. Needs: the observer. Gives: `Traces`, whose `install` waits until TensorFlow is imported.
 
-How: the method `__call__` of TensorFlow's class is wrapped; whether a call traced is what `experimental_get_tracing_count` says before
-and after. Where TensorFlow has no such class or methods, a notice says so, and everything else is recorded.
+How: the method `__call__` of TensorFlow's class is wrapped; a call traced if `experimental_get_tracing_count` differs before and
+after. If TensorFlow has no such class or methods, a notice says so, and everything else is recorded.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ class Traces:
             finally:
                 entered(function, arguments, keywords, before, clock() - started, executing())
 
-        # TensorFlow calls what is its own without converting it
+        # TensorFlow calls its own functions without converting them
         watched.__module__ = original.__module__
         watched.__doc__ = original.__doc__
         watched.autograph_info__ = {}  # type: ignore[attr-defined]
