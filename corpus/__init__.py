@@ -1,1 +1,1 @@
-"""Example programs: what the analyser and the shim are shown and tested on."""
+"""Example programs, for demonstrations and tests of the analyser and the shim."""

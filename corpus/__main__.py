@@ -1,10 +1,11 @@
 """Measurements on the programs and packages of this folder: `python -m corpus COMMAND`.
 
-On the programs: `agree` compares the analysis with what reviewers expect; `evaluate` runs the programs before and after the refactorings, and writes
-docs/evaluation.md; `try` does a part of that again; `record` runs them (and those of typed/, coexec/ and the demo) under the recorder, and `types` holds
-what it saw against the analysis. On released packages (packages.toml): `fetch` brings them; `analyze` runs the tool on them, checks it, and compares with what is committed;
-`accuracy` and `refactor` run their own tests; `report` writes docs/packages.md and the tables
-of results in README.md, docs/index.md and docs/comparison.md. `index` writes corpus/README.md, the index of everything here. `all` does all of it.
+On the programs: `agree` compares the analysis with what reviewers expect; `evaluate` runs the programs before and after the
+refactorings, and writes docs/evaluation.md; `try` repeats a part of that; `record` runs them (and those of typed/, coexec/ and the
+demo) under the recorder, and `types` compares the recorded types with the analysis. On released packages (packages.toml): `fetch`
+downloads them; `analyze` runs and checks the tool on them, and compares with the committed results; `accuracy` and `refactor` run
+their own tests; `report` writes docs/packages.md and the tables of results in README.md, docs/index.md and docs/comparison.md.
+`index` writes corpus/README.md, the index of everything here. `all` runs everything.
 """
 
 from __future__ import annotations
@@ -116,7 +117,7 @@ def _released(options: argparse.Namespace) -> int:
 
 
 def _write_pages() -> None:
-    """Every page and table that is written from what is kept."""
+    """Writes every page and table that is generated from stored results."""
     from corpus.claims import write_claims  # noqa: PLC0415 - as above
     from corpus.evaluate import renew_page  # noqa: PLC0415 - as above
     from corpus.released.tables import write_tables  # noqa: PLC0415 - as above
@@ -127,7 +128,10 @@ def _write_pages() -> None:
 
 
 def _agree(names: Sequence[str]) -> int:
-    """Print all disagreements. Gives 1 if one of them is more than another action or a less precise type: these are counted, and no mistake in what is said."""
+    """Prints all disagreements.
+
+    Returns 1 if one of them is more than a different action or a less precise type, which are counted, and are not errors.
+    """
     from corpus.expectations import decisions_of, disagreements, missing, programs, said  # noqa: PLC0415 - as above
 
     count = wrong = 0

@@ -1,7 +1,7 @@
-"""Programs or packages side by side, one on each processor.
+"""Runs programs or packages in parallel, one on each processor.
 
-Computes: what a function gives for each of them, in processes that are bound to one processor each, so that what they run has one for itself
-and the processor time that it takes is comparable. Needs: a function at the top of a module. Gives: `on_each_processor`.
+Computes: the results of a function for each of them, in processes that are bound to one processor each, so that processor times are
+comparable. Needs: a function at the top of a module. Gives: `on_each_processor`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _T = TypeVar("_T")
 
 
 def on_each_processor(function: Callable[[_Item], _T], items: Sequence[_Item]) -> Iterator[tuple[_Item, _T]]:
-    """Each program or package with its result, as they come. An exception of the function is raised here."""
+    """Each program or package with its result, as they arrive. An exception of the function is raised here."""
     processors = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
     context = multiprocessing.get_context("spawn")
     free: Queue[int] = context.Queue()

@@ -1,8 +1,8 @@
-"""The tables of results in README.md, docs/index.md and docs/comparison.md: each claim with the command that it comes out of.
+"""The tables of results in README.md, docs/index.md and docs/comparison.md: each claim with its command.
 
-Computes: the rows, from the files that the commands write (docs/evaluation.json, docs/packages.json, corpus/released/expected, the table of the shim in
-docs/benchmarks.md) and from counts of what lies in the corpus. Gives: `write_claims`, which replaces what stands between the marks in the pages. Runs
-nothing; a test fails where a page says something else than the files.
+Computes: the rows, from the files that the commands write (docs/evaluation.json, docs/packages.json, corpus/released/expected, the
+table of the shim in docs/benchmarks.md) and from counts over the corpus. Gives: `write_claims`, which replaces the text between the
+marks in the pages. Runs nothing; a test fails if a page disagrees with the files.
 """
 
 from __future__ import annotations
@@ -171,7 +171,7 @@ def _suites(folder: str) -> list[tuple[str, str, str]]:
 
 
 def _shim(folder: str) -> list[tuple[str, str, str]]:
-    """Only what was timed: the table may hold some of the ten programs."""
+    """Only measured programs: the table may have some of the ten."""
     return [
         (
             f"{len(speeds)} training programs of {size} size under the co-execution shim, two cores",
@@ -258,7 +258,7 @@ def _refactored(released: Mapping[str, Summary]) -> int:
 
 
 def _seconds(released: Mapping[str, Summary]) -> float:
-    """Per thousand lines, of what was measured."""
+    """Per thousand lines of measured packages."""
     costs = measured()["packages"]
     timed = {name: found for name, found in released.items() if "analysis" in costs.get(name, {})}
     spent = sum(costs[name]["analysis"]["analyze"]["cpu"] for name in timed)

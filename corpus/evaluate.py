@@ -77,7 +77,7 @@ def _keep(data: dict[str, Any]) -> None:
 
 
 def try_all(names: Sequence[str]) -> int:
-    """Renew what trying says (`corpus.trying`), and the page."""
+    """Renews the results of trying (`corpus.trying`), and the page."""
     data = json.loads(NUMBERS.read_text())
     chosen = [program for program in programs() if not names or program.name in names]
     for program, found in on_each_processor(tried, chosen):
@@ -155,7 +155,7 @@ def compared(program: Program) -> dict[str, Any]:
 
 
 def time_program(entry: dict[str, Any], program: Program, rounds: int) -> None:
-    """Add what a program and its changed functions take, before and after."""
+    """Adds the times of a program and its changed functions, before and after."""
     plans = {level: plan(program, level) for level in LEVELS}
     for level in LEVELS:
         if level != LEVELS[0] and _texts(plans[level]) == _texts(plans[LEVELS[0]]):

@@ -1,13 +1,13 @@
 """A reviewer's expectations for each function of `corpus/programs`, and the comparison with the analysis.
 
-Every program's folder has an `expected.toml`, written from knowledge of TensorFlow and of the program, not from the tool's answers: a title, the
-command that runs it, and for each function
+Every program's folder has an `expected.toml`, written from knowledge of TensorFlow and of the program, not from the tool's results: a
+title, the command that runs it, and for each function
 
-- `class`: `safe` (a graph keeps its meaning), `unsafe` (it does not, or there is no graph to speak of), `any`;
-- `action`: what to do with it, or `any` where either is right;
-- `types`: of parameters, as `float32[?,28,28,1]`; `?` for a size that is not one number; alternatives by `|`;
+- `class`: `safe` (a graph keeps its meaning), `unsafe` (it does not, or there is no useful graph), `any`;
+- `action`: the expected action, or `any` if either is right;
+- `types`: of parameters, as `float32[?,28,28,1]`; `?` for an open size; alternatives by `|`;
 - `pays`: a graph makes it faster in this program;
-- `why`: the reason, where it is not plain.
+- `why`: the reason, if it is not obvious.
 """
 
 from __future__ import annotations
@@ -141,7 +141,7 @@ def disagreements(program: Program, decisions: Mapping[tuple[str, str], Decision
 
 
 def _agrees(text: str, types: tuple[TensorType, ...]) -> bool:
-    """Whether the types that were found cover what is expected, and are no wider than `?` allows."""
+    """Whether the inferred types cover the expected ones, and are no wider than `?` allows."""
     wanted = [part.strip() for part in text.split("|")]
     return all(any(_covers(one, each) for each in types) for one in wanted) and all(
         any(_covers(one, each) for one in wanted) for each in types
@@ -149,7 +149,7 @@ def _agrees(text: str, types: tuple[TensorType, ...]) -> bool:
 
 
 def _allows(text: str, types: tuple[TensorType, ...]) -> bool:
-    """Whether the types that were found only say less than what is expected."""
+    """Whether the inferred types are only less precise than the expected ones."""
     return all(any(_wider(one.strip(), each) for each in types) for one in text.split("|")) if types else True
 
 

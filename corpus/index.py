@@ -1,7 +1,7 @@
 """corpus/README.md: one index of every program and package that the tool is shown and measured on.
 
-Computes: the page, from what lies here: sidecars, docstrings, marks, and the manifest of packages. The programs of the rules' proofs stay beside the tests
-that run them (tests/proof); the index lists them, so that there is no second copy. Runs nothing.
+Computes: the page, from sidecars, docstrings, marks, and the manifest of packages. The programs of the rules' proofs are with the
+tests that run them (tests/proof), and the index lists them. Runs nothing.
 """
 
 from __future__ import annotations

@@ -1,11 +1,8 @@
 """Wraps the prose of Markdown pages at 100 columns.
 
-Computes: pages whose paragraphs and list items fit. Needs: the files that git knows. Gives: `wrap`, for
-what writes pages. Ignores: code, tables, headings, HTML, front matter,
-and what one word alone makes too long.
-
-Run as `python -m corpus.prose [--check] [FILE...]` (or by `make format` and `make lint`); without files, all pages that
-people read.
+Computes: pages whose paragraphs and list items fit. Needs: the files that git knows. Gives: `wrap`, for generators of pages.
+Ignores: code, tables, headings, HTML, front matter, and single words that are too long. Run as `python -m corpus.prose [--check]
+[FILE...]` (or by `make format` and `make lint`); without files, all pages that people read.
 """
 
 from __future__ import annotations
@@ -27,7 +24,7 @@ _SPACE = "\N{SYMBOL FOR SPACE}"
 _ITEM = re.compile(r"(\s*)((?:[-*+]|\d+[.)])\s+|(?:>\s?)+)?")
 _OTHER = re.compile(r"\s*(\||#|<|!!!|\?\?\?|===|\[[^\]]+\]:|!\[|---|```|~~~)")
 _NESTING = re.compile(r"!!!|\?\?\?|===")
-# What Markdown would take for a list, a heading or a quotation at the beginning of a line.
+# Words that Markdown would take for a list, a heading or a quotation at the beginning of a line.
 _MARKER = re.compile(r"([-*+>]|#+|\d+[.)]|=+)$")
 
 
@@ -38,7 +35,7 @@ def pages() -> list[Path]:
 
 
 def wrap(text: str) -> str:
-    """`text` with each paragraph and list item that has a longer line than `WIDTH` broken anew.
+    """`text` with each paragraph and list item that has a line longer than `WIDTH` wrapped again.
 
     Other paragraphs keep their line breaks.
     """

@@ -1,10 +1,11 @@
-"""Which functions would make their program faster as graphs, by trying: what `fix` leaves alone is decorated, one function at a time.
+"""Functions that `fix` does not change but that would make their program faster as graphs, found by trying them one at a time.
 
-Computes: for one program of `corpus/programs`, the functions that a decorator of their own would still pay for. The program is refactored at
-`speculative` first and runs under a profiler: a function in whose body it spends less than `SHARE` of its time outside of graphs (callees included)
-cannot make it faster by as much as that. Each of the others gets `tf.function` and nothing else, and the program is run once: if it fails, or takes no
-less processor time than without the decorator, that is the answer. What is left pays if the program, run in pairs, takes less processor time by more
-than `SHARE` and does the same, which `verify` decides. Ignores: lambdas; functions that other threads call.
+Computes: for one program of `corpus/programs`, the functions for which a decorator would still pay. The program is refactored at
+`speculative` first and runs under a profiler: a function in whose body it spends less than `SHARE` of its time outside of graphs
+(callees included) cannot make it faster by as much as that. Each of the others gets `tf.function` and nothing else, and the program
+is run once: if it fails, or takes no less processor time than without the decorator, the function does not pay. Otherwise it pays if
+the program, run in pairs, takes less processor time by more than `SHARE` and behaves the same by `verify`. Ignores: lambdas;
+functions that other threads call.
 """
 
 from __future__ import annotations
@@ -54,7 +55,10 @@ class Try:
     ratio: float | None
     """Processor time before by after, of the slower pair (of the first run, where that takes no less); None if the program fails."""
     difference: str | None
-    """Why it is no candidate after all: how the program fails, or what differs. Nobody looks for that where the program takes no less."""
+    """The reason why it is no candidate after all: the failure of the program, or a difference.
+
+    Not determined if the program takes no less time.
+    """
 
     @property
     def pays(self) -> bool:
@@ -110,7 +114,7 @@ def _refactored(program: Program, folder: Path) -> Script:
 def _profile(script: Script, folder: Path, output: Path) -> tuple[dict[tuple[str, int], float], float]:
     """The share of the run's time that is spent in each function, by real path and line of `def`; and the seconds of the run.
 
-    What is traced runs other code, and so does not count; neither does the import of TensorFlow.
+    Traced functions run other code, and do not count; neither does the import of TensorFlow.
     """
     what = ["-m", str(script.module)] if script.file is None else [script.file]
     environment = {**os.environ, "PYTHONPATH": str(folder), "TF_CPP_MIN_LOG_LEVEL": "2"}
@@ -196,7 +200,7 @@ except BaseException as error:
 with open(output, "w") as file:
     json.dump({"failure": failure, "cpu": time.process_time() - begun}, file)
 """
-"""Runs a program in this process, and writes how it ended and what it took."""
+"""Runs a program in this process, and writes its outcome and time."""
 
 
 def _run(script: Script, folder: Path, output: Path, limits: Limits) -> _Ran:
@@ -231,7 +235,7 @@ def _try(decision: Decision, share: float, report: WorkspaceReport, setup: _Setu
         if ratios[0] > 1:
             ratios, difference = _in_pairs(decision, text, report, setup)
     if difference is not None:
-        difference = difference.replace(sys.prefix, "...")  # where this machine keeps its packages says nothing
+        difference = difference.replace(sys.prefix, "...")  # the location of packages on this machine does not matter
     where = f"{Path(decision.path).as_posix()}:{decision.qualname}"
     return Try(where, decision.classification.value, round(share, 3), min(ratios, default=None), difference)
 
@@ -243,7 +247,7 @@ def _moved(script: Script, original: Path, copy: Path) -> Script:
 
 
 def _in_pairs(decision: Decision, text: str, report: WorkspaceReport, setup: _Setup) -> tuple[Sequence[float], str | None]:
-    """Processor time before by after, of each pair of runs, and what differs; as far as it takes to say that it does not pay."""
+    """Processor time before divided by after, of each pair of runs, and the differences; stops when it does not pay."""
     change = Change(decision.path, decision.qualname, decision.line, Action.ADD_TF_FUNCTION, Outcome.DONE, "tried")
     file = FileRefactoring(report.sources[decision.path], (change,), text)
     ratios: list[float] = []
@@ -253,7 +257,7 @@ def _in_pairs(decision: Decision, text: str, report: WorkspaceReport, setup: _Se
             done = verify_changes([file], report.decisions, report.sources, setting)
             assert done.program is not None
             difference = None
-            if record:  # else a graph draws other random numbers, and what is printed says nothing
+            if record:  # otherwise a graph draws different random numbers, and the output is not comparable
                 wrong = [each.detail for each in done.functions if each.status in (Status.DIFFERENT, Status.FAILS)]
                 difference = done.program.difference or next(iter(wrong), None)
             else:

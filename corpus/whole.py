@@ -1,7 +1,7 @@
 """The whole evaluation by one command: `python -m corpus all`.
 
-Runs every part one after the other, each in a process of its own, with all that it prints; measures what each takes; and writes the tables at the
-end. A part that fails (something changed, or did not hold) does not keep the others from running. The times go to docs/packages.json.
+Runs every part one after the other, each in a process of its own, with its output; measures the time of each; and writes the tables
+at the end. A failing part does not prevent the others from running. The times go to docs/packages.json.
 """
 
 from __future__ import annotations

@@ -52,7 +52,8 @@ class ProjectModel:
 class Config:
     """User settings. Each attribute is the key of the same name, with `-` for `_`.
 
-    `KEYS` says what each means. `file` is no key: it is the file that this was read from, None for the defaults. `cache_dir` comes from the
+    `KEYS` has the meaning of each. `file` is not a key, but the file that this was read from, None for the defaults. `cache_dir`
+    comes from the
     command line only.
     """
 

@@ -1,4 +1,4 @@
-"""The libraries of the catalogue: where their public names start, which of several names is canonical, what is private.
+"""The libraries of the catalogue: the roots of their public names, the choice of canonical names, private names.
 
 Computes: nothing until a library's function is called, which imports the library. Gives: `LIBRARIES`. `make_catalogue.py` walks them.
 """
@@ -80,7 +80,7 @@ class Library:
     extra_members: dict[str, type] = field(default_factory=dict)
     """Canonical class to the class its instances really have, for example `tensorflow.Tensor` to the eager tensor."""
     only_own_names: bool = False
-    """Whether what a module imports from elsewhere, and does not list in `__all__`, is none of its public names."""
+    """Whether names that a module imports from elsewhere, and does not list in `__all__`, are private."""
 
 
 def tensorflow_library() -> Library:
@@ -98,7 +98,7 @@ def tensorflow_library() -> Library:
             own = tf_export.get_canonical_name_for_symbol(symbol.value)
             if own is not None and f"tensorflow.{own}" in modern:
                 return f"tensorflow.{own}"
-            # `tf.experimental.numpy` and names without an export: the shortest is what documentation shows.
+            # `tf.experimental.numpy` and names without an export: the shortest is the one of the documentation.
             return min(modern, key=lambda name: (name.startswith("tensorflow.experimental."), name.count("."), name))
         return min(symbol.names, key=lambda name: (name.count("."), name))
 
@@ -141,7 +141,7 @@ def keras_choice(symbol: Symbol) -> str:
         return (
             at_root != (parts[-1] in KERAS_ROOT),
             ".legacy" in name or ".experimental" in name,
-            # What is both a loss and a metric is a loss; `keras.saving` before `keras.utils`, that before the rest.
+            # A function that is a loss and a metric counts as a loss; `keras.saving` before `keras.utils`, that before the rest.
             {"utils": 1, "models": 1, "metrics": 2, "backend": 2, "preprocessing": 2}.get(parts[1], 0),
             len(parts),
             # A class's own name before its function-style alias, `MeanSquaredError` before `mse`.
@@ -161,7 +161,7 @@ def keras_library() -> Library:
         version=keras.__version__,
         # `tf.keras` has a few names of Keras 2 that `keras` has not.
         roots=(("keras", keras), ("keras", tf.keras)),
-        # Keras 3 has one class in the place of all of Keras 2's optimizers, which tells to use others.
+        # Keras 3 has one class for all of Keras 2's optimizers, which only raises an error.
         inside=lambda module: (
             module.__name__.startswith("keras.")
             and not module.__name__.startswith("keras.src")

@@ -1,15 +1,14 @@
-"""How many small mistakes in the rooms that decide would the tests notice? A sample of mutants, and what the tests say to each.
+"""Measures how many small mistakes in a room the tests detect: a sample of mutants, and the result of the tests for each.
 
 Run it as `python tools/check_mutants.py ROOM... --number N [--seed S] [--slow] [--tests PATH...]`; a room is a folder (or file) of
-terra_refactor/.
-A mutant is one mistake in the body of a function: a comparison turned round, `and` for `or`, a condition negated, a constant,
-an arithmetic sign, a statement left out.
+terra_refactor/. A mutant is one mistake in the body of a function: a reversed comparison, `and` for `or`, a condition negated, a
+changed constant or arithmetic sign, a removed statement.
 
-One process imports the rooms and collects the tests; copies of it (`fork`, so not on Windows) do the rest. The first runs every
-test, which must pass, and notes the lines of the rooms that each comes past. Each further one exchanges the code of one function,
-and runs the tests that come past the lines of the mistake, the quickest first, until one fails. A mutant that no test notices has
-survived: it is printed as a diff, and is either a missing test or no mistake at all. Code that tests run in other processes is not traced.
-The exit code is 1 if one survived. The same seed gives the same sample of the same sources.
+One process imports the rooms and collects the tests; copies of it (`fork`, so not on Windows) do the rest. The first runs every test,
+which must pass, and records the executed lines of the rooms. Each further one replaces the code of one function, and runs the tests
+that execute the mutated lines, the quickest first, until one fails. A mutant that no test detects survives: it is printed as a diff,
+and shows a missing test or is equivalent. Code that tests run in other processes is not traced. The exit code is 1 if one survived.
+The same seed gives the same sample of the same sources.
 """
 
 from __future__ import annotations
@@ -239,10 +238,10 @@ class Passed:
 
 
 class Plugin:
-    """Of pytest: puts mutants before the tests instead of running these once."""
+    """Hook of pytest: runs mutants instead of the tests."""
 
     def __init__(self, rooms: Sequence[Sequence[Path]], number: int, seed: int) -> None:
-        # as they are imported: whoever goes on working changes them during the run
+        # the imported sources: edits during the run do not matter
         self.rooms = [{path: path.read_text(encoding="utf-8") for path in room} for room in rooms]
         self.number, self.seed = number, seed
         self.failed = ""
@@ -269,7 +268,7 @@ class Plugin:
     def _try_all(
         self, mutants: Sequence[Mutant], items: Mapping[str, pytest.Item], passed: Mapping[str, Passed]
     ) -> None:
-        """Put mutants before the tests, and print what became of each."""
+        """Applies mutants before the tests, and prints the outcome of each."""
         past: defaultdict[tuple[str, int], set[str]] = defaultdict(set)
         for name, found in passed.items():
             for path, lines in found.lines.items():

@@ -1,9 +1,9 @@
-"""Counts which names of TensorFlow, Keras and NumPy a tree of Python sources uses, and which of them the registry knows.
+"""Counts the names of TensorFlow, Keras and NumPy that a tree of Python sources uses, and those known to the registry.
 
-Run it as `python tools/count_names.py DIRECTORY...`: it prints each canonical name with the number of its uses, most used
-first, and at the end the share that resolves (canonical name known, kind known, parameters known for what is called) and the
-share that has a rule, both by name and by use. `--top 400` takes the most used ones only, `--unresolved` and `--no-rule`
-print only what lacks either. Files that do not parse are counted and skipped.
+Run it as `python tools/count_names.py DIRECTORY...`: it prints each canonical name with the number of its uses, most used first, and
+at the end the share that resolves (canonical name known, kind known, parameters known for callables) and the share that has a rule,
+both by name and by use. `--top 400` counts the most used ones only, `--unresolved` and `--no-rule` print only what lacks either.
+Files that do not parse are counted and skipped.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Writes what is generated from the keys of the configuration: its JSON Schema, and their table in docs/configuration.md.
+"""Writes the JSON Schema of the configuration, and the table of its keys in docs/configuration.md.
 
 Computes: both texts. Needs: `terra_refactor.config.KEYS`. Gives: `stale_files`, and the files. Ignores: the rest of the page.
 
@@ -31,7 +31,7 @@ def texts() -> dict[Path, str]:
 
 
 def stale_files() -> list[Path]:
-    """The files that differ from what they should be."""
+    """The files that are out of date."""
     return [path for path, text in texts().items() if not path.exists() or path.read_text(encoding="utf-8") != text]
 
 

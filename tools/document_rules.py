@@ -2,7 +2,7 @@
 
 Computes: one page for each rule, an index by family, and a page that leads from a message of TensorFlow to the rule.
 Needs: `terra_refactor.rules.registry`, the programs of `corpus/messages`. Gives: `rule_pages`, `quoted_messages`, and the files.
-Ignores: other files in that folder, apart from pages of rules that are no more, which it removes.
+Ignores: other files in that folder, except pages of removed rules, which it deletes.
 
 Run as `python tools/document_rules.py` (or `make generated`). A test fails when the pages are stale.
 """
@@ -57,7 +57,7 @@ def site() -> str:
 
 
 def quoted_messages() -> tuple[tuple[str, str], ...]:
-    """Every message that the explanation of a rule quotes, behind the rule's id."""
+    """Every message that the explanation of a rule quotes, with the rule's id."""
     return tuple(
         (rule.id, message)
         for rule in all_rules().values()
@@ -66,7 +66,7 @@ def quoted_messages() -> tuple[tuple[str, str], ...]:
 
 
 def write_pages() -> list[str]:
-    """Write what differs and remove what is stale; the names of both."""
+    """Writes changed files and removes stale ones; returns the names of both."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     pages = rule_pages()
     changed = []

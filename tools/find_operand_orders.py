@@ -1,10 +1,11 @@
 """Generates the table of `terra_refactor/tf_model/operand_orders.py`: functions whose operands a graph converts in order.
 
-Run it with the Python of an environment that has the TensorFlow that the table is for. Every public function of the catalogue is called
-with a Python number (or list) for one parameter and a tensor of another dtype for another, eagerly and within `tf.function`. Eagerly the
-number takes the dtype of the tensor wherever that stands; a graph converts one operand after the other, and the first decides. Written
-are the pairs of parameters for which the first call works and the second raises because the dtypes do not match. (Lists of operands, as of
-`tf.concat`, make no difference.) Prints the rows, for some names only if there are arguments; `--write` replaces them in the module.
+Run it with the Python of an environment that has the TensorFlow that the table is for. Every public function of the catalogue is
+called with a Python number (or list) for one parameter and a tensor of another dtype for another, eagerly and within `tf.function`.
+Eagerly the number takes the dtype of the tensor in either order; a graph converts one operand after the other, and the first
+determines the dtype. The table has the pairs of parameters for which the first call works and the second raises because the dtypes do
+not match. (Lists of operands, as of `tf.concat`, make no difference.) Prints the rows, for some names only if there are arguments;
+`--write` replaces them in the module.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ MODULES = (
     *("tensorflow", "tensorflow.experimental.numpy", "tensorflow.compat.v1", "tensorflow.compat.v1.losses"),
     *(f"keras.{name}" for name in ("ops", "backend", "losses", "activations", "metrics", "random")),
 )
-"""Of `sparse`, `ragged`, `strings` and the like some functions end the process when they are given what they do not take."""
+"""Namespaces such as `sparse`, `ragged` and `strings`, in which invalid arguments of some functions crash the process."""
 NOT_CALLED = re.compile(
     r"^(?:enable|disable|set|reset|initialize|while|device|init_scope|no_op|py_f|numpy_f|print|Print|case$|cond$|map_fn|scan$|foldl|foldr"
     r"|vectorized_map|associative_scan|fori_loop|switch|function$|load|import|name_scope|control_dep|Assert|assert_|barrier|abort)"
@@ -67,7 +68,7 @@ def public_functions() -> Iterator[tuple[str, Callable[..., Any]]]:
 
 
 def operands(tf: Any) -> tuple[tuple[Any, Any], ...]:
-    """Pairs of what is no tensor and a tensor of another dtype than it has by default."""
+    """Pairs of a value that is not a tensor and a tensor of another dtype than the value's default."""
     found: list[tuple[Any, Any]] = []
     for dtype, number in (("float64", 1.0), ("int64", 1), ("float32", 1)):
         row, square = tf.ones([2], dtype), tf.ones([2, 2], dtype)

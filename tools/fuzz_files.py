@@ -1,11 +1,10 @@
-"""Does any file end, hang or confuse the tool? Many mutants of real files, each tried in full.
+"""Tests whether any file crashes, blocks or confuses the tool, with many mutants of real files.
 
 Run it as `python tools/fuzz_files.py FOLDER... --number N [--seed S] [--jobs J] [--most-bytes B]`; the folders hold Python files and
-notebooks, which are only read. What a trial is says `tests/property/file_mutants.py`.
-
-Each worker is a process that tries its share and writes a line of JSON for each mutant. One that dies, or that takes more than `--limit`
-seconds of processor time, has lost only the mutant that it was at, which is kept in the folder `--keep`. The exit code is 1 if a promise
-was broken. The same seed makes the same mutants of the same files.
+notebooks, which are only read. `tests/property/file_mutants.py` defines a trial. Each worker is a process that tries its share and
+writes a line of JSON for each mutant. If one dies, or takes more than `--limit` seconds of processor time, only its present mutant is
+lost, which is kept in the folder `--keep`. The exit code is 1 if a check failed. The same seed makes the same mutants of the same
+files.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Renews TensorFlow's kept answers for the tests: `python tools/keep_answers.py [PYTEST ARGUMENT...]`, or `make answers`.
 
-Runs the tests that ask TensorFlow, which run what has no kept answer, and puts what they saw into `tests/answers/`. After a run of all
-these tests (no arguments), unused answers are removed. The exit code is that of pytest: a test that fails has its answers
-kept all the same, since they were seen.
+Runs the tests that use TensorFlow, which run all programs without a kept answer, and stores the results in `tests/answers/`. After a
+run of all these tests (no arguments), unused answers are removed. The exit code is that of pytest: the answers of a failing test are
+kept, too.
 """
 
 from __future__ import annotations
@@ -56,11 +56,11 @@ def merge(new: Path, folder: Path, *, whole: bool) -> None:
 
 
 def main(arguments: list[str]) -> int:
-    """Runs the tests and keeps what they saw."""
+    """Runs the tests and keeps their answers."""
     shutil.rmtree(NEW, ignore_errors=True)
     command = [sys.executable, "-m", "pytest", *(arguments or ["-q", "-n", os.environ.get("WORKERS", "2"), *ASKING])]
     status = subprocess.run(command, cwd=REPOSITORY, env={**os.environ, SETTING: "write"}, check=False).returncode
-    # what a run that was stopped did not ask for may be asked for all the same
+    # a stopped run may have answers that it did not use yet
     merge(NEW, FOLDER, whole=not arguments and status in (0, 1))
     return status
 

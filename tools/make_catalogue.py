@@ -1,21 +1,21 @@
 """Generates `terra_refactor/tf_model/catalogue_data/`: the public names of the libraries that are installed in the running environment.
 
-Run it as `python tools/make_catalogue.py` with the environment's Python: it writes one file for each library that is
-importable (TensorFlow, Keras, tf_keras, NumPy, TensorFlow Probability, Python's standard library); `--only tensorflow` writes some of them,
-`--check` writes nothing and exits with 1 where a file would change. The result depends on the installed versions
-only: sorted, no time stamps. The form of a file is documented in `tf_model/catalogue.py`.
+Run it as `python tools/make_catalogue.py` with the environment's Python: it writes one file for each library that is importable
+(TensorFlow, Keras, tf_keras, NumPy, TensorFlow Probability, Python's standard library); `--only tensorflow` writes some of them,
+`--check` writes nothing and exits with 1 where a file would change. The result depends on the installed versions only: sorted, no
+time stamps. The form of a file is documented in `tf_model/catalogue.py`.
 
 Where several public names lead to one object, one is canonical and the others are aliases:
 
 - TensorFlow: its own choice (the first name it exports the symbol under, which is also the address of its
-  documentation page). What only `tf.compat.v1` has stays `tensorflow.compat.v1.X`, the shortest name; but a function
+  documentation page). Names of `tf.compat.v1` only stay `tensorflow.compat.v1.X`, the shortest name; but a function
   that has the same name and parameters in both is the same one (TensorFlow merely wraps it twice), except for those
   in `DIFFERENT_IN_V1`.
 - Keras: a module's name before the package's, except for those in `catalogue_libraries.KERAS_ROOT`; then by
   `catalogue_libraries.keras_choice`.
 - NumPy: the shortest name, then the first.
 
-Private base classes do not appear: what a class gets from them is listed as its own.
+Private base classes do not appear: members inherited from them are listed as the class's own.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ KNOWN_SIGNATURES = {
     "datetime.datetime": "year, month, day, hour=0, minute=0, second=0, microsecond=0, tzinfo=None, *, fold=0",
     "datetime.timedelta": "days=0, seconds=0, microseconds=0, milliseconds=0, minutes=0, hours=0, weeks=0",
 }
-"""Of functions that Python cannot tell the signature of, or that have several forms."""
+"""Signatures of functions that Python cannot inspect, or that have several forms."""
 
 
 def plain(value: object) -> bool:
@@ -155,7 +155,7 @@ def signature_text(function: object, *, drop_first: bool) -> str | None:
 
 
 def render(parameters: Iterable[inspect.Parameter]) -> str:
-    """The parameters as they stand between the parentheses of a definition; no annotations."""
+    """The parameters as in the parentheses of a definition, without annotations."""
     parts: list[str] = []
     last_kind = None
     for parameter in parameters:
@@ -312,7 +312,7 @@ def constructor_signature(cls: type) -> str | None:
 
 
 class Writer:
-    """Turns what a walk found into the content of a file."""
+    """Converts the result of a walk into the content of a file."""
 
     def __init__(self, library: Library, walk: Walk, foreign: Callable[[type], str | None]) -> None:
         self.library = library
@@ -380,7 +380,7 @@ class Writer:
         }
 
     def is_the_same_everywhere(self, name: str) -> bool:
-        """Whether a constant's value is no matter of the version, the machine or the run."""
+        """Whether a constant's value is independent of the version, the machine and the run."""
         owner, _, leaf = name.rpartition(".")
         if (
             owner in ("numpy.testing", "tensorflow.sysconfig", "tensorflow.compat.v1.sysconfig")
@@ -443,7 +443,7 @@ class Writer:
         return self.canonical.get(id(cls)) or self.foreign(cls)
 
     def members(self, cls: type, *, everything: bool = False) -> Iterator[tuple[str, object]]:
-        """What a class defines, and what it gets from private bases before any public one does."""
+        """Members that a class defines, or inherits from private bases before any public one defines them."""
         seen: set[str] = set()
         for base in cls.__mro__:
             if base is object:
@@ -507,7 +507,7 @@ def generate(name: str) -> dict[str, Any]:
 
 
 def file_name(content: dict[str, Any]) -> str:
-    """Which file it is: TensorFlow, and what has no first version yet, by minor version, the others by major version."""
+    """The name of the file: TensorFlow, and libraries before version 1, by minor version, the others by major version."""
     parts = content["version"].split(".")
     kept = parts[:2] if content["library"] == "tensorflow" or parts[0] == "0" else parts[:1]
     return f"{content['library']}-{'.'.join(kept)}.json.gz"

@@ -1,10 +1,9 @@
 """Runs the tests of the shim on other versions of TensorFlow: `python tools/shim_versions.py [VERSION...]`, or `make shim-versions`.
 
-Each version has an environment of its own (`build/shim-versions/<version>`, two gigabytes), with the Keras that pip takes for it and
-`tf_keras` of the same version. It is made once; what is installed there is this checkout. Prints a line for each version, the failures by
-name, and leaves pytest's output beside the environment. The exit code is 1 where a test fails.
-
-Versions of TensorFlow that this Python has no package of are said and passed over.
+Each version has an environment of its own (`build/shim-versions/<version>`, two gigabytes), with the Keras that pip chooses for it
+and `tf_keras` of the same version. It is created once, and has this checkout installed. Prints a line for each version, the failures
+by name, and writes pytest's output next to the environment. The exit code is 1 if a test fails. Versions of TensorFlow without a
+package for this Python are reported and skipped.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ def environment(version: str, folder: Path) -> Path | None:
 def run(python: Path, minutes: float, tests: list[str]) -> tuple[str, list[str]]:
     """Pytest's last line, and the names of the tests that failed."""
     log = python.parents[1] / "pytest.txt"
-    # warnings of old versions say nothing about the shim
+    # warnings of old versions do not concern the shim
     command = [str(python), "-m", "pytest", "-q", "-n", os.environ.get("WORKERS", "2"), "-W", "default", *tests]
     with log.open("w") as output:
         try:

@@ -1,14 +1,14 @@
-"""Small programs as they are and after `fix`: `python tools/try_programs.py FOLDER... [--level safe]`.
+"""Runs small programs before and after `fix`: `python tools/try_programs.py FOLDER... [--level safe]`.
 
-Each program is run alone in a copy of its folder, read, refactored (`--min-ops 0`), and run again. One line for each says what it did and
-what is wrong with the tool's answers:
+Each program is run alone in a copy of its folder, read, refactored (`--min-ops 0`), and run again. One line for each has its outcome
+and the errors of the tool:
 
 - `error`: a finding of severity error says that the program fails where it runs, and it ran to its end;
 - `missed`: the program ends in an exception of an operation or a trace, and no error says so (it may fail for other reasons: read it);
 - `broken`, `different`: it ran before, and fails or prints something else afterwards;
 - `again`: a second `fix` would change something.
 
-Whoever runs this runs the programs, with all that they do. The exit code is 1 if anything but `missed` was found.
+This runs the programs, with all their effects. The exit code is 1 if anything but `missed` was found.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _SHOWN = 100
 
 @dataclass(frozen=True)
 class Outcome:
-    """The outcome of a run: `ran`, `failed` or `late`, with what it printed and its last line of errors."""
+    """The outcome of a run: `ran`, `failed` or `late`, with its output and its last line of errors."""
 
     how: str
     printed: str

@@ -2,9 +2,9 @@
 
     python tools/tutorial_pictures.py [--editor [--code-server DIR] [--vsix FILE]]
 
-Needs: the package of the tutorial (`python -m corpus fetch`); for `--editor`, what `make extension-e2e` needs. Gives: one SVG for each
-command of PICTURES, with the lines and colours that the command prints on a terminal; with `--editor`, pictures of VS Code
-(`vscode-extension/e2e/tutorial.mjs`). The SVG loads no font from elsewhere.
+Needs: the package of the tutorial (`python -m corpus fetch`); for `--editor`, the requirements of `make extension-e2e`. Gives: one
+SVG for each command of PICTURES, with the lines and colours that the command prints on a terminal; with `--editor`, pictures of VS
+Code (`vscode-extension/e2e/tutorial.mjs`). The SVG loads no font from elsewhere.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def project(folder: Path) -> Path:
 
 
 def picture(command: list[str], folder: Path) -> str:
-    """What a command prints, as SVG."""
+    """The output of a command as SVG."""
     variables = {"COLUMNS": str(WIDTH), "FORCE_COLOR": "1", "TERM": "xterm-256color", "PYTHONPATH": str(ROOT)}
     line = [sys.executable, "-m", "terra_refactor", *command, "--no-cache"]
     environment = {name: value for name, value in os.environ.items() if name != "NO_COLOR"} | variables

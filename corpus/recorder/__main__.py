@@ -1,8 +1,8 @@
 """Measures the analysis on programs that run: `python -m corpus.recorder --help`.
 
-`record ROOT OUTPUT (-m MODULE | SCRIPT) [ARGUMENT ...]` runs a program eagerly, below ROOT as the working folder, and writes what it saw.
-`compare RECORDING [...]` analyses the same files and prints the table; with `--list wrong` (or another verdict) every item, too.
-A recording names its root, so several are compared in one call; those of one root are taken together.
+`record ROOT OUTPUT (-m MODULE | SCRIPT) [ARGUMENT ...]` runs a program eagerly, with ROOT as the working folder, and writes the
+recorded types. `compare RECORDING [...]` analyses the same files and prints the table; with `--list wrong` (or another verdict) every
+item, too. A recording names its root, so several are compared in one call; those of one root are merged.
 """
 
 from __future__ import annotations

@@ -1,11 +1,12 @@
-"""The types of this folder's own programs: recorded once, and held against the analysis as often as it changes.
+"""The types of this folder's own programs: recorded once, and compared with the analysis after each of its changes.
 
-Computes: recordings of `programs/`, `typed/`, `coexec/` and of the demo (`record_bundled`, which runs each program eagerly; recordings/ keeps what was
-seen, and which sources it was seen of), and how the analysis compares (`compare_bundled`, which runs nothing). Needs: what the programs import, for
-recording only. Gives: docs/types.json and recordings/not_exact.txt, every answer that is not exactly what was recorded.
+Computes: recordings of `programs/`, `typed/`, `coexec/` and of the demo (`record_bundled`, which runs each program eagerly;
+recordings/ keeps the types, and the sources to which they belong), and the comparison with the analysis (`compare_bundled`, which
+runs nothing). Needs: what the programs import, for recording only. Gives: docs/types.json and recordings/not_exact.txt, every
+inferred type that is not exactly the recorded one.
 
-Ignores: notebooks, which the recorder cannot run. A program with options for sizes is recorded with others as well (`runs.toml`): a size that
-the caller of a script decides is open, which one run does not show.
+Ignores: notebooks, which the recorder cannot run. A program with options for sizes is also recorded with other values (`runs.toml`),
+because one run does not show that such a size is open.
 """
 
 from __future__ import annotations
@@ -58,7 +59,9 @@ class Bundled:
     eager: bool = True
     """Whether `tf.function`, Keras and `tf.data` are made to run eagerly."""
     drivers: tuple[tuple[str, str], ...] = ()
-    """Scripts by name, which call what in the sources has no script; the sources are then below a folder `corpus`, as in this repository."""
+    """Scripts by name, which call functions of the sources that have no script; the sources are then below a folder `corpus`, as in this
+    repository.
+    """
 
     @property
     def file(self) -> Path:
@@ -139,7 +142,10 @@ def _sources(folder: Path) -> tuple[Path, ...]:
 
 
 def record_bundled(names: Sequence[str]) -> int:
-    """Run the programs and keep what reaches their functions. Gives 1 if one of them fails; its recording stays as it was."""
+    """Runs the programs and keeps the types that reach their functions.
+
+    Returns 1 if one of them fails; its recording is then unchanged.
+    """
     code = 0
     chosen = [program for program in bundled() if not names or program.name in names]
     for program, (exits, functions) in on_each_processor(_recorded, chosen):
@@ -170,7 +176,7 @@ def _recorded(program: Bundled) -> tuple[list[int], list[dict[str, Any]]]:
             recordings.append(json.loads(output.read_text(encoding="utf-8")))
     functions = merged(recordings)["functions"]
     for function in functions:
-        del function["calls"]  # how often says nothing here, and differs from run to run
+        del function["calls"]  # counts do not matter here, and differ between runs
     return exits, functions
 
 
@@ -178,7 +184,7 @@ def _recorded(program: Bundled) -> tuple[list[int], list[dict[str, Any]]]:
 
 
 def stale() -> list[str]:
-    """Programs without a recording, or that are not what was recorded; and recordings of no program."""
+    """Programs without a recording, or that have changed since; and recordings of no program."""
     found = []
     known = set()
     for program in bundled():
@@ -265,7 +271,9 @@ def numbers(found: Mapping[str, Comparison]) -> dict[str, Any]:
 
 
 def not_exact(found: Mapping[str, Comparison]) -> list[str]:
-    """A line for every answer that is not exactly what was recorded, for every false tensor, and every function that the analysis does not list."""
+    """A line for every inferred type that is not exactly the recorded one, for every false tensor, and every function that the analysis
+    does not list.
+    """
     lines = []
     for group, comparison in found.items():
         for kind in KINDS:

@@ -1,10 +1,10 @@
 """Comparison of a report of `analyze` with the types recorded while the program ran.
 
-Needs: a recording of `observe.py`, the JSON report for the same files, and the sources (to match lines). Gives: `compare`,
-one `Item` for each tensor parameter and each result that holds tensors, with a verdict; `Score`, the shares. docs/accuracy.md defines the terms.
+Needs: a recording of `observe.py`, the JSON report for the same files, and the sources (to match lines). Gives: `compare`, one `Item`
+for each tensor parameter and each result that holds tensors, with a verdict; `Score`, the shares. docs/accuracy.md defines the terms.
 
-Ignores: functions that did not run, and those that the report does not list; which symbol stands for which size, but that one
-symbol is one size within one shape.
+Ignores: functions that did not run, and those that the report does not list; the sizes of symbols, except that one symbol is one size
+within one shape.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ class Verdict(Enum):
 
     EXACT = "exact"
     IMPRECISE = "imprecise"
-    """It covers what was recorded, and more."""
+    """It covers the recorded types, and more."""
     UNKNOWN = "unknown"
-    """It says nothing."""
+    """There is no type."""
     WRONG = "wrong"
     """Something was recorded that it rules out."""
 
@@ -99,7 +99,7 @@ class Score:
 
     @property
     def sound(self) -> int:
-        """How many are covered by what is reported."""
+        """The number of items whose type is covered."""
         return self.exact + self.imprecise
 
 
@@ -119,10 +119,9 @@ def score(items: Sequence[Item]) -> Score:
 def compare(
     recording: Mapping[str, Any], report: Mapping[str, Any], root: Path, only: str = "", *, usual: bool = False
 ) -> Comparison:
-    """Holds the report against the recording; `only` keeps the functions below one folder (or of one file) of `root`.
+    """Compares the report with the recording; `only` restricts it to functions below one folder (or of one file) of `root`.
 
-    With `usual` the sizes count that the report gives for the run with all options by default and the files as they stand, which the
-    recorded one must be.
+    With `usual` the sizes of the report's default run count, and the recorded run must be that.
     """
     told: dict[tuple[str, int, str], list[Mapping[str, Any]]] = defaultdict(list)
     for entry in report["functions"]:
@@ -144,7 +143,7 @@ def compare(
         line = definitions[path].get((seen["line"], seen["name"]))
         found = told.get((path, line, seen["name"]), []) if line is not None else []
         if len(found) != 1:
-            # two lambdas of one line cannot be told apart
+            # two lambdas on one line cannot be distinguished
             if not found and line is not None:
                 unmatched.append(f"{path}:{line} {seen['name']}")
             continue
@@ -162,7 +161,7 @@ def compare(
             recorded = _recorded(observations)
             if kinds & {"tensor", "variable", "deferred tensor"}:
                 recognised = kind in ("tensor", "variable")
-                # an object that is converted to a tensor is an object all the same: the report leaves out what it becomes
+                # an object that is converted to a tensor is an object nevertheless: the report omits the tensor
                 silent = kind == "unknown" or (kind == "object" and not kinds & {"tensor", "variable"})
                 verdict = _verdict(recorded, reported, recognised, silent)
                 parameters.append(Item(place, name, verdict, recognised, recorded, reported, kind))
@@ -196,7 +195,7 @@ def compare(
 
 
 def merged(recordings: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Several runs of one project as one: what any of them saw."""
+    """The merged recordings of several runs of one project."""
     functions: dict[tuple[str, int, str], dict[str, Any]] = {}
     for recording in recordings:
         for seen in recording["functions"]:
@@ -267,7 +266,7 @@ def _verdict(recorded: Sequence[ArrayType], reported: Sequence[ArrayType], recog
 
 
 def covers(said: ArrayType, seen: ArrayType) -> bool:
-    """Whether a value of type `seen` is one of type `said`. A symbol stands for one size within a shape."""
+    """Whether a value of type `seen` is one of type `said`. A symbol is one size within a shape."""
     if said.dtype is not None and said.dtype != seen.dtype:
         return False
     if said.shape is None or seen.shape is None:

@@ -1,15 +1,16 @@
-"""Runs a program or a module eagerly and writes down the types that reach the parameters and results of a project's functions.
+"""Runs a program or a module eagerly and records the types that reach the parameters and results of a project's functions.
 
-Needs: nothing but the interpreter that runs it (and what the program itself imports), so that it works in any environment:
-`python observe.py ROOT OUTPUT [--eager] (-m MODULE | SCRIPT) [ARGUMENT ...]`. Gives: OUTPUT, JSON, written when the program ends,
-however it ends: `{"functions": [{"path", "name", "line", "calls", "parameters": {NAME: [TYPE ...]}, "returns": [TYPE ...]}]}` with
-paths relative to ROOT, the line of the first decorator (or of the `def`), and types `{"kind", "dtype", "shape", "symbolic",
-"held"}`, each once; `held` are the arrays that a container holds.
+Needs: nothing but the interpreter that runs it (and what the program itself imports), so that it works in any environment: `python
+observe.py ROOT OUTPUT [--eager] (-m MODULE | SCRIPT) [ARGUMENT ...]`. Gives: OUTPUT, JSON, written when the program ends, for
+whatever reason: `{"functions": [{"path", "name", "line", "calls", "parameters": {NAME: [TYPE ...]}, "returns": [TYPE ...]}]}` with
+paths relative to ROOT, the line of the first decorator (or of the `def`), and types `{"kind", "dtype", "shape", "symbolic", "held"}`,
+each once; `held` are the arrays that a container holds.
 
-How: `sys.setprofile`, in every thread that TensorFlow calls back into, too. Only calls of code below ROOT are looked at. `--eager` makes
-`tf.function`, Keras and `tf.data` run everything eagerly. Of one function no more than MAX_CALLS calls are looked at.
+How: `sys.setprofile`, in every thread that TensorFlow calls back into, too. Only calls of code below ROOT are recorded. `--eager`
+makes `tf.function`, Keras and `tf.data` run everything eagerly. At most MAX_CALLS calls of one function are recorded.
 
-Ignores: functions that only a graph calls, when not `--eager`; values that differ only in content; what containers hold beyond MAX_ITEMS.
+Ignores: functions that only a graph calls, when not `--eager`; values that differ only in content; items of containers beyond
+MAX_ITEMS.
 """
 
 from __future__ import annotations
@@ -42,13 +43,13 @@ class Recorded:
         self.path = path
         self.calls = 0
         self.first = -2
-        """Where a frame of it stands when it begins, as opposed to when a generator goes on."""
+        """The instruction of a frame when it begins, as opposed to when a generator resumes."""
         self.parameters: dict[str, dict[str, None]] = {name: {} for name in _parameter_names(code)}
         self.returns: dict[str, None] = {}
 
 
 class Recorder:
-    """The profile function and what it has seen."""
+    """The profile function and its records."""
 
     def __init__(self, root: str) -> None:
         self.root = os.path.join(os.path.realpath(root), "")
@@ -159,7 +160,7 @@ def _collect(value: object, held: dict[str, None], depth: int) -> None:
 
 
 def _array(value: object) -> dict[str, Any] | None:
-    """The description of an array by its class, without importing anything; None for what is none."""
+    """The description of an array by its class, without importing anything; None for other values."""
     names = {base.__name__: base.__module__.partition(".")[0] for base in type(value).__mro__}
     if names.get("ndarray") == "numpy" or names.get("generic") == "numpy":
         return _typed("ndarray", value.dtype.name, value.shape)  # type: ignore[attr-defined]

@@ -1,7 +1,7 @@
 """The analysis of one folder, in a process of its own: `python -m corpus.released.analysis`, in the folder (which git may ignore).
 
-It prints what `analyze --no-cache --format json .` prints, and for each function two keys more: `level`, the least level at which `fix` makes the
-action (null without one), and `refused_by`, the first rule whose hazard makes the function unsafe (null without one).
+It prints the output of `analyze --no-cache --format json .` with two more keys for each function: `level`, the lowest level at which
+`fix` makes the action (null without one), and `refused_by`, the first rule whose hazard makes the function unsafe (null without one).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The commands about released packages: `fetch` is in fetch.py, the tables are in tables.py.
 
-`analyze` runs the tool on packages (or on any folders), measures, checks, and compares with what is committed. With `--renew` it commits to what it
-found instead. Measurements are kept in docs/packages.json, for the tables.
+`analyze` runs the tool on packages (or on any folders), measures, checks, and compares with the committed results, which `--renew`
+replaces. Measurements are kept in docs/packages.json, for the tables.
 """
 
 from __future__ import annotations
@@ -89,14 +89,14 @@ def measured() -> dict[str, Any]:
 
 
 def keep(name: str, part: str, numbers: dict[str, Any]) -> None:
-    """Add to what was measured; what is not measured this time stays."""
+    """Adds measurements; those that are not repeated this time stay."""
     data = measured()
     data["packages"].setdefault(name, {}).setdefault(part, {}).update(numbers)
     _write(data)
 
 
 def keep_times(times: dict[str, dict[str, float]]) -> None:
-    """Replace what the parts of a whole evaluation took, in seconds."""
+    """Replaces the times of the parts of a whole evaluation, in seconds."""
     data = measured()
     data["whole"] = {"parts": times, "machine": _machine()}
     _write(data)

@@ -30,7 +30,7 @@ _ACCEPT = "application/vnd.pypi.simple.v1+json, text/html;q=0.2"
 
 
 def fetch(wanted: Sequence[Package]) -> int:
-    """Bring what is missing. Gives 1 if something is still missing then."""
+    """Downloads missing packages. Returns 1 if some are still missing then."""
     missing = [package for package in wanted if not package.fetched]
     failed = 0
     index = index_url() if missing else ""
@@ -122,7 +122,7 @@ def _read(address: str) -> bytes:
 
 
 def store(package: Package, content: bytes) -> None:
-    """Unpack an archive in place of what was there of the package; the marker comes last.
+    """Unpacks an archive, replacing earlier files of the package; the marker comes last.
 
     Raises:
         FetchError: it cannot be unpacked.

@@ -82,7 +82,7 @@ def run_module(arguments: Sequence[str], folder: Path, timeout: float) -> Measur
 
 
 def memory_of(pid: int) -> int:
-    """Bytes that a process and its descendants hold, what they share counted once; 0 where the system does not say."""
+    """Bytes that a process and its descendants use, with shared memory counted once; 0 if the system does not report it."""
     total = 0
     waiting = [pid]
     while waiting:

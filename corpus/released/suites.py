@@ -1,8 +1,9 @@
 """Packages' own tests: before and after the changes, and under the recorder.
 
-A suite runs in an environment of its own (corpus/packages/.environments) that sees this environment's TensorFlow and has besides it what the manifest names;
-and on a copy of the package, so that neither tests nor changes touch what was fetched. `refactor` compares test by test: what passed before must
-pass after. A test that also fails before says nothing about the changes; how many these are is counted. Packages run side by side, each on one processor.
+A suite runs in an environment of its own (corpus/packages/.environments) that sees this environment's TensorFlow and has the packages
+of the manifest; and on a copy of the package, so that neither tests nor changes touch the fetched files. `refactor` compares test by
+test: tests that pass before must pass after. Tests that already fail before are only counted. Packages run side by side, each on one
+processor.
 """
 
 from __future__ import annotations
@@ -91,7 +92,7 @@ def _compare(
     before: _Suite,
     after: _Suite,
 ) -> int:
-    """Keep and print what a level does to a suite. Gives 1 if a test that passed does not any more, or none ran."""
+    """Stores and prints the effect of a level on a suite. Returns 1 if a passing test fails afterwards, or none ran."""
     outcomes, costs = zip(before, after, strict=True)
     worse = sorted(test for test, how in outcomes[0].items() if how == "passed" and outcomes[1].get(test) != "passed")
     better = sorted(test for test, how in outcomes[1].items() if how == "passed" and outcomes[0].get(test) != "passed")
@@ -118,7 +119,7 @@ def _compare(
 
 
 def accuracy(wanted: Sequence[Package], timeout: float) -> int:
-    """Record which types reach the functions of each package when its tests run, and compare with what `analyze` says."""
+    """Records the types that reach the functions of each package when its tests run, and compares them with `analyze`."""
     for package, numbers in on_each_processor(_accuracy, _with_suites(wanted)):
         keep(package.name, "accuracy", numbers)
         parts = [f"{kind}: {one['exact'] + one['imprecise']} of {one['number']} sound, {one['wrong']} wrong" for kind, one in numbers["kinds"].items()]
@@ -164,7 +165,7 @@ def _with_suites(wanted: Sequence[Package]) -> list[Package]:
 
 
 def _spent(name: str) -> float:
-    """Seconds that a package's tests took when they were last run; 0 if nobody knows."""
+    """Seconds of the last run of a package's tests; 0 if unknown."""
     levels = measured()["packages"].get(name, {}).get("refactor", {})
     return max((level["seconds"][0]["wall"] for level in levels.values()), default=0.0)
 

@@ -1,11 +1,12 @@
-"""The few numbers and names of a report that are committed for each package, and how two of them differ.
+"""The numbers and names of a report that are committed for each package, and their differences.
 
-Computes: `summary_of`, from a report of `analysis.py`; everything in it is the same in each run. Gives: `differences`, one line for each thing that
-changed, for a person; `read` and `write` for corpus/released/expected.
+Computes: `summary_of`, from a report of `analysis.py`; everything in it is the same in each run. Gives: `differences`, one line for
+each thing that changed, for a person; `read` and `write` for corpus/released/expected.
 
-Terms. A **candidate** is a function (no lambda) outside of tests that is a `tf.function` already, or that has a parameter that is, or holds, a tensor or a
-variable. **Refactored** is a candidate with an action; its level is the least one at which `fix` makes it. What is **refused** is a candidate
-without an action, under the reason: the first rule that makes it unsafe, or the report's sentence with names and numbers left out.
+Terms. A **candidate** is a function (no lambda) outside of tests that is a `tf.function` already, or that has a parameter that is, or
+holds, a tensor or a variable. **Refactored** is a candidate with an action; its level is the least one at which `fix` makes it. A
+candidate without an action is **refused**, for a reason: the first rule that makes it unsafe, or the report's sentence without names
+and numbers.
 """
 
 from __future__ import annotations
@@ -77,7 +78,7 @@ def is_candidate(entry: Mapping[str, Any]) -> bool:
 
 
 def without_names(text: str) -> str:
-    """A sentence of the report without what is different for each function."""
+    """A sentence of the report without the parts that differ between functions."""
     plain = re.sub(r"`[^`]*`", "…", text).replace("operation per", "operations per")
     return re.sub(r"TR\d+|\d+", lambda found: found[0] if found[0][0] == "T" else "N", plain)
 
@@ -114,7 +115,7 @@ def write(key: str, summary: Summary) -> None:
 
 
 def differences(expected: Any, present: Any, place: str = "") -> Iterator[str]:
-    """The changes from one summary to the other, one line each: numbers as `before → now`, what came with `+`, what went with `-`."""
+    """The changes from one summary to the other, one line each: numbers as `before → now`, added items with `+`, removed ones with `-`."""
     if isinstance(expected, dict) and isinstance(present, dict):
         for key in [*expected, *(key for key in present if key not in expected)]:
             inner = f"{place}, {key}" if place else key

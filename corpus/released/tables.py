@@ -1,6 +1,7 @@
 """docs/packages.md: the tables of the published studies, over the packages of the manifest.
 
-Needs: the committed summaries (which are the same in each run) and what was measured (docs/packages.json, which is not). Runs nothing.
+Needs: the committed summaries (which are the same in each run) and the measurements (docs/packages.json, which are not). Runs
+nothing.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""The tool on a folder of code that was written elsewhere, and what must hold on all code.
-
-`try_folder` analyses the folder and calls `fix --level speculative` as a user does, in processes of their own and without the cache (`fix` writes
-into a copy), and checks that
+"""Runs the tool on a folder of foreign code, and checks properties that must hold for all code. `try_folder` analyses the folder and
+calls `fix --level speculative` like a user, in processes of their own and without the cache (`fix` writes into a copy), and checks
+that
 
 - no command crashes or takes longer than the timeout, and no function ends in an internal error;
 - every `def` and `lambda` of every file that `ast` parses is in the report exactly once, by path, line and qualified name;
@@ -46,7 +45,7 @@ class Trial:
     failures: list[str] = field(default_factory=list)
 
 
-# --- what Python says ---------------------------------------------------------------------------------------------------------------
+# --- the files according to Python ------------------------------------------------------------------------------------------------
 
 
 class Definitions(ast.NodeVisitor):
@@ -121,7 +120,7 @@ def without_comprehensions(qualname: str) -> str:
     return qualname
 
 
-# --- what is checked ----------------------------------------------------------------------------------------------------------------
+# --- the checks -------------------------------------------------------------------------------------------------------------------
 
 
 def analyze_folder(folder: Path, timeout: float) -> Trial:
@@ -137,7 +136,7 @@ def analyze_folder(folder: Path, timeout: float) -> Trial:
 
 
 def try_folder(folder: Path, timeout: float) -> Trial:
-    """Analyse a folder and refactor a copy of it, and check what both gave."""
+    """Analyses a folder, refactors a copy of it, and checks both results."""
     trial = analyze_folder(folder, timeout)
     if not trial.report:
         return trial

@@ -1,8 +1,9 @@
-"""The places of causes: the calls from a function to the code that keeps it from being a graph, and other writes of state that a graph keeps
+"""The places of causes: the calls from a function to the code that keeps it from being a graph, and other writes of state that it keeps
 (TR106).
 
 Computes: places. Needs: a snapshot, and a finding or a hazard. Gives: `writing_places`, `places_to`.
-Ignores: constructors, which write before anything is traced, and writes of a module body to its own containers, which are not effects.
+Ignores: constructors, which write before anything is traced, and writes of a module body to its own containers, which are not
+effects.
 """
 
 from __future__ import annotations

@@ -1,14 +1,14 @@
 """Suppression comments.
 
-Computes: which rules are switched off on which lines. Needs: a text; it need not parse. Gives: `Suppressions`.
-Ignores: whether a rule of that name exists, and which suppressions were of use (`workspace/suppression.py` decides both).
+Computes: the rules suppressed on each line. Needs: a text; it need not parse. Gives: `Suppressions`. Ignores: whether a rule of that
+name exists, and whether a suppression is useful (see `workspace/suppression.py`).
 
     x = print(y)  # terra: ignore[TR101] shown once on purpose
     # terra: ignore                        (a line of its own: the next line that is not a comment)
     # terra: off[TR4]  ...  # terra: on[TR4]
     # terra: ignore-file[TR101,TR3] reason
 
-A code stands for every rule that begins with it, so `TR3` is the family. Without brackets all rules are meant.
+A code matches every rule that begins with it, so `TR3` is the family. Without brackets all rules are meant.
 """
 
 from __future__ import annotations
@@ -39,15 +39,15 @@ class SuppressionKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Suppression:
-    """One comment that switches rules off.
+    """One comment that suppresses rules.
 
     Attributes:
         kind: how far it reaches.
-        codes: the rules or families, in upper case and sorted; empty for all rules. A rule's name in kebab-case stays as it is.
+        codes: the rules or families, in upper case and sorted; empty for all rules. A rule's name in kebab-case is unchanged.
         first_line: the first line it reaches, counted from 1.
         last_line: the last line it reaches.
         span: the comment itself.
-        reason: what the author says about it; empty if nothing.
+        reason: the author's reason; may be empty.
         closed_by: the comment that ends a block; None where it goes on to the end, or is none.
     """
 
@@ -101,7 +101,7 @@ def read_suppressions(text: str) -> Suppressions:
     lines = LineIndex(text)
     entries: list[Suppression] = []
     malformed: list[MalformedSuppression] = []
-    open_blocks: dict[str, tuple[int, Span, str]] = {}  # by code; "" stands for all rules
+    open_blocks: dict[str, tuple[int, Span, str]] = {}  # by code; "" is all rules
     for word, codes, reason, start, end in _directives(text):
         span = lines.span(start, end)
         if codes is None:
@@ -155,7 +155,7 @@ def _directives(text: str) -> Iterator[tuple[str, tuple[str, ...] | None, str, i
 
 
 def _target_line(text: str, lines: LineIndex, start: int) -> int:
-    """The line an `ignore` speaks of: its own, or, when it stands alone, the next that holds code."""
+    """The line to which an `ignore` applies: its own, or, if it is alone on its line, the next that contains code."""
     line, column = lines.place(start)
     if text[start - column + 1 : start].strip():
         return line

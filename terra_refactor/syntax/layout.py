@@ -48,8 +48,8 @@ class Nesting:
         depth: the largest number of syntax tree levels within one statement: brackets and operators that may nest in each other, or
             branches of one `if` (`elif` nests in the tree).
         depth_line: the line of that place, counted from 1.
-        work: what statements that are deep cost LibCST's parser, in microseconds, roughly.
-        work_line: the line of the statement that costs most, counted from 1.
+        work: the estimated time of LibCST's parser for deep statements, in microseconds.
+        work_line: the line of the most expensive statement, counted from 1.
     """
 
     brackets: int
@@ -61,7 +61,7 @@ class Nesting:
 
 
 _ORDINARY_DEPTH, _ORDINARY_BRACKETS, _ORDINARY_CHAIN = 100, 20, 50
-"""Of a statement: what is not deeper costs what its length says."""
+"""Depth of a statement up to which its parsing time depends only on its length."""
 
 
 class _ParserWork:
@@ -217,10 +217,10 @@ def measure_nesting(text: str) -> Nesting:
 
 
 def measure_patterns(text: str) -> tuple[int, int]:
-    """How often LibCST may begin to parse what is innermost in the nested patterns of `case`, in all; and the line of the worst.
+    """Maximum number of times that LibCST parses the innermost of the nested patterns of `case`; and the line of the worst.
 
-    Its grammar tries one alternative after the other there and remembers nothing, so each bracket doubles the work, and a mapping's
-    does so twice. Expressions are remembered, and cost about the square of their depth.
+    Its grammar tries alternatives there without memoising, so each bracket doubles the work, and a mapping's does so twice. Expressions
+    are memoised, and take time about the square of their depth.
     """
     total = worst = worst_at = 0
     for case in _CASE.finditer(text):
@@ -248,7 +248,7 @@ def measure_patterns(text: str) -> tuple[int, int]:
 
 
 def _string_end(line: str, at: int, quote: str) -> int | None:
-    """Offset just after the closing quote of a string whose content goes on at `at`, or None when it is not on this line."""
+    """Offset just after the closing quote of a string whose content continues at `at`, or None if it is not on this line."""
     while at < len(line):
         if line[at] == "\\":
             at += 2
@@ -278,7 +278,7 @@ def _line_at(text: str, offset: int) -> int:
 
 
 def comments_of(text: str) -> Iterator[tuple[int, int]]:
-    """Start and end of every comment of a text, in order; what looks like one inside a string is none."""
+    """Start and end of every comment of a text, in order, except in strings."""
     for found in _TOKEN.finditer(text):
         if found.lastgroup is None and text[found.start()] == "#":
             yield found.span()

@@ -50,7 +50,10 @@ class Span:
 
 
 class Spans(Sequence[Span]):
-    """Spans as plain numbers, an eighth of what the objects take; each is made when it is asked for. All can move down at once."""
+    """Spans as plain numbers, which take an eighth of the memory of objects; each object is created on request.
+
+    All can move down at once.
+    """
 
     __slots__ = ("_lines", "_numbers")
 
@@ -67,7 +70,7 @@ class Spans(Sequence[Span]):
         return moved
 
     def placed(self, place: Callable[[int, int], tuple[int, int]], first: int) -> Spans:
-        """The spans with each line and column replaced by what `place` gives for them; those that end above line `first` stay."""
+        """The spans with each line and column replaced by the result of `place`; those that end above line `first` are unchanged."""
         numbers, lines = self._numbers[:], self._lines
         for at in range(0, len(numbers), 4):
             start, end = numbers[at] + lines, numbers[at + 2] + lines

@@ -1,19 +1,18 @@
 """From paths to module names, and from imports to modules.
 
-Computes: the import roots of a repository, the dotted name of every file, and which file an import means.
+Computes: the import roots of a repository, the dotted name of every file, and the file of an import.
 Needs: the list of files; of scripts that change `sys.path`, their trees; of `pyproject.toml`, its package folders.
-Gives: `ModuleIndex`. Ignores: what is installed outside of the repository (an import that no file answers is external, None).
+Gives: `ModuleIndex`. Ignores: packages installed outside of the repository (an import without a file is external, None).
 
-A root is a folder from which imports are looked up. Roots come, in this order of preference, from
-1. `package-dir` of the build configuration, and `src/` folders;
-2. the folder in which the topmost package (the topmost folder with `__init__.py`) of a file lies;
-3. the folder of a script, which Python puts first on `sys.path` when it runs it, for that script's own imports (and conftest.py alike);
-4. what scripts add to `sys.path` by a constant or `__file__`-relative expression, for that script's own imports and, last, for all.
-Folders without `__init__.py` are namespace packages below the repository's root. A package that is installed goes before a namespace
-package of its name, wherever that lies: a folder `tensorflow` with scripts is not what `import tensorflow` means.
+A root is a folder from which imports are looked up. Roots come, in this order of preference, from 1. `package-dir` of the build
+configuration, and `src/` folders; 2. the folder of the topmost package (the topmost folder with `__init__.py`) of a file; 3. the
+folder of a script, which Python puts first on `sys.path` when it runs it, for that script's own imports (and conftest.py alike); 4.
+folders that scripts add to `sys.path` by a constant or `__file__`-relative expression, for that script's own imports and, last, for
+all. Folders without `__init__.py` are namespace packages below the repository's root. A package that is installed goes before a
+namespace package of its name, wherever that lies: a folder `tensorflow` with scripts is not what `import tensorflow` means.
 
-A path that is relative to the current folder does not tell what its folders are called (`x.py` may lie in a package, `../x.py` above one).
-So all of this is asked of absolute paths, and nothing of it depends on where a run was started.
+A path that is relative to the current folder does not tell what its folders are called (`x.py` may lie in a package, `../x.py` above
+one). So all of this is asked of absolute paths, and nothing of it depends on where a run was started.
 """
 
 from __future__ import annotations
@@ -111,7 +110,7 @@ class ModuleIndex:
     def _locate(self, importer: str, name: str, level: int) -> tuple[str, str] | None:
         """The absolute name and the place (folder or file without suffix) of an import."""
         if name and name.partition(".")[0] not in self._steps:
-            return None  # most imports are of what is installed
+            return None  # most imports are of installed packages
         module = self.files[importer]
         if level:
             anchor = module.folder
@@ -158,9 +157,9 @@ def build_module_index(
 
     `package_dirs`: folders that a build configuration names as roots of packages. `path_additions`: for a script, the folders it adds
     to `sys.path` (see `path_edits.read_path_additions`). `markers`: paths of files such as `setup.py` or `pyproject.toml`, whose
-    folders are roots of projects. `bases`: the folders that were asked for; the root of what lies in no project. All paths are as in
-    reports, and `absolute` gives the one spelling of each, with `/`; the answer does not depend on their order. `is_installed` says
-    whether a top-level name is a package that Python has besides.
+    folders are roots of projects. `bases`: the given folders; the roots of files outside of all projects. All paths are as in
+    reports, and `absolute` gives the one spelling of each, with `/`; the answer does not depend on their order. `is_installed`
+    tests whether a top-level name is an installed package.
     """
     place_of = {path: absolute(path) for path in paths if path.endswith(_SUFFIXES)}
     ordered = sorted(place_of, key=lambda path: _preference(place_of[path]))

@@ -1,10 +1,10 @@
-"""How names flow through the statements of one scope: what a run of them reads, binds, and leaves to others.
+"""Data flow of names through the statements of one scope: reads, bindings and liveness. Computes, on Python's own syntax tree: the names
+that some statements may read before they bind them, those that they bind on some or on every path, the names of a scope that are live
+after a statement, and those bound before one on every path.
 
-Computes, on Python's own syntax tree: which names some statements may read before they bind them, which they bind at all or on every
-path, which of a scope's names somebody may read after a statement, and which are bound before one on every path. Needs: `ast` nodes.
-Gives: `Usage`, `usage_of`, `ScopeFlow`. Ignores: what values are; attributes and elements, which are reads of the name before them.
-
-Every answer errs to one side: what may be read counts as read, what may stay unbound counts as unbound.
+Needs: `ast` nodes.
+Gives: `Usage`, `usage_of`, `ScopeFlow`. Ignores: values; attributes and elements, which are reads of the name before them. Answers
+are conservative: a name that may be read counts as read, one that may stay unbound as unbound.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def _joined(usage: Usage, ways: Sequence[Usage]) -> None:
 
 
 def _read(usage: Usage, node: ast.AST | None) -> None:
-    """Take note of what an expression reads, and of what it binds (`:=`), which is not sure."""
+    """Records the reads of an expression, and its bindings (`:=`), which are not certain."""
     if node is None:
         return
     read, bound = _names_of(node)
@@ -216,7 +216,7 @@ def _names_of(node: ast.AST) -> tuple[tuple[ast.Name, ...], tuple[ast.Name, ...]
 
 
 def names_read(node: ast.AST) -> tuple[ast.Name, ...]:
-    """The names that evaluating a node may read, in the scope that it stands in. Reads of nested functions count when they run."""
+    """The names that evaluating a node may read, in its scope. Reads of nested functions count when they run."""
     return _names_of(node)[0]
 
 
@@ -334,7 +334,7 @@ class ScopeFlow:
         return frozenset(found) & self.names
 
     def kept_by_lambdas(self, outside: Statements) -> frozenset[str]:
-        """The names that lambdas read which stand outside of some statements of the scope."""
+        """The names that lambdas outside of some statements of the scope read."""
         inside = {id(node) for statement in outside for node in ast.walk(statement)}
         found: set[str] = set()
         for statement in statements_of_scope(self.scope.body):
@@ -346,7 +346,7 @@ class ScopeFlow:
         return frozenset(found) & self.names
 
     def live_after(self, block: Statements, end: int) -> frozenset[str]:
-        """The names of the scope that somebody may read after the statement before `block[end]`, before they are bound again."""
+        """The names of the scope that may be read after the statement before `block[end]`, before they are bound again."""
         finder = _Liveness(block, end)
         at_end = set(self.everywhere)
         finder.before(self.scope.body, at_end, _Exits(at_end, set(), set(), set()))
@@ -415,7 +415,7 @@ class _Liveness:
                 return live
             case ast.Try(body=body, handlers=handlers, orelse=otherwise, finalbody=last):
                 after = self.before(last, live, exits)
-                # the last block runs on the way of every jump
+                # every jump passes through the final block
                 jumps = _Exits(
                     exits.returned | after, exits.broken | after, exits.continued | after, exits.raised | after
                 )
@@ -465,7 +465,7 @@ def _names_bound(target: ast.AST) -> set[str]:
 
 
 class _Bound:
-    """Forwards through the blocks of a scope, with what is bound for sure; None where no path comes."""
+    """Forwards through the blocks of a scope, with the names that are certainly bound; None if no path reaches the place."""
 
     def __init__(self, block: Statements, start: int) -> None:
         self.block = block

@@ -3,11 +3,10 @@
 Computes: the module text of a notebook (nbformat 4 or 3) and the place of every cell in it.
 Needs: the text of the `.ipynb` document. Gives: `Notebook`, which maps lines both ways and writes an edited module text back so that
 nothing but the edited cells' sources changes in the document.
-Ignores: outputs, metadata and other kinds of cells; they are kept as they are.
+Ignores: outputs, metadata and other kinds of cells, which are kept unchanged.
 
-Each code cell is introduced by a comment line (`# %% cell 3`, its place in the document, counted from 0). What IPython understands
-and Python does not (magics, shell lines, `?` help) is replaced, line for line, by a placeholder that Python parses, and put back
-on writing:
+Each code cell is introduced by a comment line (`# %% cell 3`, its place in the document, counted from 0). IPython's own syntax
+(magics, shell lines, `?` help) is replaced, line for line, by a placeholder that Python parses, and put back on writing:
 
     %matplotlib inline      ->  pass  # %% kept 0
     files = !ls             ->  files = get_ipython()  # %% kept 1

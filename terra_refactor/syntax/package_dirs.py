@@ -16,7 +16,7 @@ from terra_refactor.errors import UsageError
 
 
 def read_package_dirs(name: str, text: str, folder: str) -> tuple[str, ...]:
-    """The roots that a `pyproject.toml` or `setup.cfg` (told by `name`) in `folder` declares; empty when it does not parse."""
+    """The roots that a `pyproject.toml` or `setup.cfg` (by its `name`) in `folder` declares; empty if it does not parse."""
     try:
         if name == "setup.cfg":
             parser = configparser.ConfigParser(interpolation=None, strict=False)

@@ -3,9 +3,10 @@
 Computes: the LibCST module of a source. Needs: `Source`. Gives: `ParsedModule`.
 Ignores: positions (`positions.py`) and scopes (`scopes.py`).
 
-LibCST's parser recurses in native code, where too deep a nesting ends the process. So nesting is bounded before parsing, by the limits of
-Python itself: CPython takes 200 nested brackets and, before 3.13, fewer than 3,000 levels of nested operators. Native code cannot be
-interrupted either, so what it takes is bounded before, too: by the size of a text, and by what its patterns (`case`) cost.
+LibCST's parser recurses in native code, where too deep a nesting ends the process. So nesting is bounded before parsing, by the
+limits of Python itself: CPython accepts 200 nested brackets and, before 3.13, fewer than 3,000 levels of nested operators. Native
+code cannot be interrupted either, so its time is also bounded before: by the size of a text, and by the cost of its patterns
+(`case`).
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ MAX_NESTING = 3_000
 """Levels of operators, or of `elif`, within one statement."""
 
 MAX_CHARACTERS = 4_000_000
-"""Maximum length of one source text; what is larger is data."""
+"""Maximum length of one source text; a larger one is data."""
 
 MAX_WORDS = 250_000
 """Words (names, numbers, words of comments) of one source text, about ten seconds of parsing and analysis."""
@@ -79,7 +80,7 @@ def parse_module(source: Source, *, unusual: bool = True) -> ParsedModule:
     if len(source.text) > MAX_CHARACTERS:
         message = f"is too large to be analysed: {len(source.text):,} characters (at most {MAX_CHARACTERS:,})"
         raise SourceError(source.path, message)
-    if len(source.text) > 2 * MAX_WORDS:  # a shorter one cannot have so many
+    if len(source.text) > 2 * MAX_WORDS:  # a shorter one cannot have so many levels
         words = sum(1 for _ in _WORD.finditer(source.text))
         if words > MAX_WORDS:
             message = f"is too large to be analysed: {words:,} words (at most {MAX_WORDS:,})"
@@ -137,7 +138,7 @@ def _syntax_error(source: Source, error: libcst.ParserSyntaxError) -> SourceErro
 def _complaint_of_python(text: str) -> tuple[int | None, str] | None:
     """Where the running Python sees the syntax error, and its words, or None if it sees none. Nothing is executed."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # an odd escape sequence is not what is asked about
+        warnings.simplefilter("ignore")  # an unknown escape sequence does not matter here
         try:
             compile(text, "<source>", "exec", dont_inherit=True)
         except SyntaxError as error:

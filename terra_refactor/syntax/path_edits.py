@@ -27,7 +27,7 @@ def read_path_additions(source: Source) -> tuple[str, ...]:
         return ()
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # an odd escape sequence is not what is asked about
+            warnings.simplefilter("ignore")  # an unknown escape sequence does not matter here
             module = ast.parse(source.text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return ()
@@ -83,7 +83,7 @@ def _dotted(node: ast.expr) -> str | None:
 
 
 class _PathEvaluator:
-    """Evaluates path expressions. A path is text with `/`, relative to the current folder; None stands for what is not known."""
+    """Evaluates path expressions. A path is text with `/`, relative to the current folder; None is an unknown path."""
 
     def __init__(self, file: str, nodes: list[ast.Assign | ast.AugAssign | ast.Call]) -> None:
         self._file = file

@@ -75,7 +75,7 @@ def measure_spans(parsed: ParsedModule) -> SpanTable:
     """The extents of all nodes of a parsed source.
 
     Raises:
-        SourceError: the tree does not stand for the text (a fault of the parser), so that no edit would be safe.
+        SourceError: the tree does not match the text (a fault of the parser), so no edit would be safe.
     """
     state = call_with_deep_stack(lambda: _generate(parsed.module))
     text = parsed.source.text

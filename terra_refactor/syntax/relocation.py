@@ -23,7 +23,7 @@ Place: TypeAlias = "tuple[int, int]"
 """Line and column, both from 1, as in `Span`."""
 _LAYOUT: Final = frozenset({tokenize.COMMENT, tokenize.NL, tokenize.ENCODING})
 _WITHOUT_TEXT: Final = frozenset({tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER})
-"""Tokens whose text says nothing: the width of an indentation, the way a line ends."""
+"""Tokens whose text does not matter: the width of an indentation, the kind of a line ending."""
 _FUNCTIONS: Final = frozenset({"def", "lambda"})
 _BLOCK_ENDS: Final = frozenset({tokenize.DEDENT, tokenize.ENDMARKER})
 _STATEMENT_ENDS: Final = frozenset({tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT})
@@ -34,7 +34,7 @@ class RelocationError(Exception):
 
 
 class _Tokens:
-    """The tokens of a text that count: what they are, and where those with a text begin and end."""
+    """The significant tokens of a text, and the start and end of those with a text."""
 
     def __init__(self, text: str) -> None:
         self.words: list[tuple[int, str]] = []
@@ -100,7 +100,7 @@ class Relocation:
         self._last_lines = array("I", (line for line, _ in old.ends))
 
     def span(self, span: Span) -> Span:
-        """The span in the new text; an empty one at the first column stands for its line. Raises RelocationError where there is none."""
+        """The span in the new text; an empty one at the first column means its line. Raises RelocationError if there is none."""
         if (span.column, span.end_line, span.end_column) == (1, span.line, 1):
             line = self.line(span.line)
             return Span(line, 1, line, 1)
@@ -159,9 +159,9 @@ def _only(lines: set[int], line: int) -> int:
 
 
 def relocation(old: str, new: str) -> Relocation | None:
-    """How to get from the places of a text to those of another; None if the texts differ in more than comments, docstrings and layout.
+    """The mapping from the places of a text to those of another; None if the texts differ in more than comments, docstrings and layout.
 
-    None also where Python's own tokens cannot tell: a text that does not parse, or line ends of old machines.
+    None also if Python's own tokens are not available: for a text that does not parse, or line endings of old machines.
     """
     if any("\r" in text.replace("\r\n", "") for text in (old, new)):
         return None

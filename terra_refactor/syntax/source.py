@@ -132,7 +132,7 @@ def source_from_text(text: str, name: str = STDIN_NAME) -> Source:
 
 
 def display_path(path: str | os.PathLike[str]) -> str:
-    """The path as reports show it: as `relative_path`, with what no report can hold written as an escape.
+    """The path as reports show it: as `relative_path`, with characters that a report cannot contain escaped.
 
     Names of files are bytes: those that are not UTF-8 have no text, and control characters would change the report around them. It is a
     name for people, and the identity of a file in a run; `Source.file` is what opens it.
@@ -217,19 +217,19 @@ def _decode(data: bytes, shown: str) -> tuple[str, str]:
     second_line = data.find(b"\n", data.find(b"\n") + 1)
     if not data.startswith(codecs.BOM_UTF8) and b"coding" not in data[: second_line if second_line >= 0 else None]:
         with contextlib.suppress(UnicodeDecodeError):
-            return data.decode("utf-8"), "utf-8"  # nothing is declared, which is what most files do
+            return data.decode("utf-8"), "utf-8"  # no encoding is declared, as in most files
     try:
         # Only "\n" ends a line for the tokenizer, while Python reads "\r" as one too; the declaration is in the first two lines.
         head = io.BytesIO(b"\n".join(re.split(rb"\r\n?|\n", data, maxsplit=2)[:2]) + b"\n")
         encoding, _ = tokenize.detect_encoding(head.readline)
     except SyntaxError as error:
         if data.startswith(codecs.BOM_UTF8):
-            _decode_as(data, "utf-8-sig", shown)  # says the line, if that is what is wrong
+            _decode_as(data, "utf-8-sig", shown)  # names the line, if that is the error
             message = "declares another encoding than its byte order mark, which says UTF-8"
             raise SourceError(shown, message, 1) from error
         if "unknown encoding" in str(error):
             raise SourceError(shown, str(error), 1) from error
-        # Without a declaration the tokenizer complains of what is not UTF-8, but says no line: decoding does.
+        # Without a declaration the tokenizer reports bytes that are not UTF-8 without a line: decoding has it.
         encoding = "utf-8"
     return _decode_as(data, encoding, shown)
 

@@ -1,11 +1,11 @@
-"""Switching one finding off with a comment.
+"""Suppresses one finding with a comment.
 
 Computes: the text with the comment. Needs: a text that may be edited, the rule and its place. Gives: `suppressed_text`.
 
     loss = float(x)      ->      loss = float(x)  # terra: ignore[TR301] shown once
 
-The comment goes behind the first line of the place; where that line ends inside a string or is continued by a backslash, behind its
-last line; else on a line of its own above. A comment that is there already gets the rule's id.
+The comment is added to the first line of the place; if that line ends inside a string or is continued by a backslash, to its last
+line; else on a line of its own above. An existing comment gets the rule's id.
 """
 
 from __future__ import annotations

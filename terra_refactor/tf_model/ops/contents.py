@@ -1,10 +1,10 @@
-"""Arithmetic on what small tensors hold.
+"""Arithmetic on the known contents of small tensors.
 
 Computes: the content of `left <op> right`, of `-value`, and of a function of one number. Needs: contents as `TensorValue` keeps them.
 Gives: `content_result`, `negated_content`, `applied`.
 
-How: integers may be sizes that are only symbols; floats are kept where every one is known, and are rounded as their dtype rounds them.
-Rounding the result of `+ - * /` in double precision once more to single precision gives what single precision gives at once.
+How: integers may be sizes that are only symbols; floats are kept if all are known, and are rounded to their dtype. Rounding the
+result of `+ - * /` in double precision once more to single precision gives the same as computing in single precision.
 
 Ignores: contents of other dtypes than int32, int64, float32 and float64.
 """

@@ -1,10 +1,10 @@
-"""Rules for functions that call functions, and for what surrounds tensor code: structures, control flow, gradients, assertions.
+"""Rules for functions that call functions, and for structures, control flow, gradients and assertions.
 
-Computes: results of callbacks by `BoundCall.invoke`. Gives: `RULES`. Source: `tf.cond`, `tf.while_loop`, `tf.map_fn`, `tf.scan`, `tf.nest`,
-`tf.GradientTape`, `tf.TensorArray`, TensorFlow 2.21.
+Computes: results of callbacks by `BoundCall.invoke`. Gives: `RULES`. Source: `tf.cond`, `tf.while_loop`, `tf.map_fn`, `tf.scan`,
+`tf.nest`, `tf.GradientTape`, `tf.TensorArray`, TensorFlow 2.21.
 
-Approximates: a gradient is taken to exist (TensorFlow gives None for sources that the target does not depend on). A loop's variables
-have the type that they have before the loop and after two turns; sizes that keep changing are unknown.
+Approximates: a gradient is assumed to exist (TensorFlow gives None for sources that the target does not depend on). A loop's
+variables have the join of their types before the loop and after two iterations; sizes that keep changing are unknown.
 """
 
 from __future__ import annotations
@@ -339,7 +339,7 @@ def _declared(leaf: Value, count: Dim) -> Value:
         if leaf.kind is not TensorKind.TENSOR:
             return TensorValue(TensorType(leaf.type.dtype), leaf.kind)
         return result(leaf.type.dtype, None if leaf.type.shape is None else (count, *leaf.type.shape))
-    # what is not known may declare a structure as well
+    # an unknown value may declare a structure as well
     return UNKNOWN if any(isinstance(each, UnknownValue) for each in members(leaf)) else result(tensor_dtype(leaf))
 
 
@@ -438,7 +438,7 @@ def _jacobian(call: BoundCall) -> Value:
 def _element_type(call: BoundCall) -> TensorType:
     wanted, shape = call.configuration.get("dtype"), call.configuration.get("element_shape")
     if is_none(shape):
-        # what was written, on the paths on which something was: see `analysis.transfer.tensor_arrays`
+        # the written elements, on paths with a write: see `analysis.transfer.tensor_arrays`
         written = [member for member in members(call.configuration.get("written", UNKNOWN)) if member != UNBOUND]
         shape = written[0] if len(written) == 1 and isinstance(written[0], ShapeValue) else ShapeValue(None)
     return TensorType(tensor_dtype(wanted), shape_argument(shape))
@@ -454,7 +454,7 @@ def _array_read(call: BoundCall) -> Value:
 
 
 def _array_length(call: BoundCall) -> Dim:
-    """How many elements an array has: what it was made for, unless it grows and something may have been written beyond."""
+    """The number of elements of an array: its initial size, unless it grows and something may have been written beyond."""
     dynamic = call.configuration.get("dynamic_size")
     fixed = is_none(dynamic) or truth(call.configuration["dynamic_size"]) is False
     within = {TRUE}.issuperset(set(members(call.configuration.get("within", FALSE))) - {UNBOUND})

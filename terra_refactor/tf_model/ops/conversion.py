@@ -1,4 +1,4 @@
-"""Values as tensors: what TensorFlow and NumPy make of Python numbers, nested lists, arrays and sizes.
+"""Values as tensors: the conversion of Python numbers, nested lists, arrays and sizes by TensorFlow and NumPy.
 
 Computes: dtype, shape and (of small integer tensors) content of `tf.convert_to_tensor(value)`. Gives: `convert_rule`, `Operand`.
 Source: `tf.convert_to_tensor`, TensorFlow 2.21, eager and in graphs. Ignores: objects with conversion functions of their own.
@@ -58,7 +58,7 @@ class Operand:
 
     type: TensorType
     kind: TensorKind | None
-    """None for what is no array: Python numbers and structures, and the unknown."""
+    """None for values that are not arrays: Python numbers, structures and unknown values."""
     content: Value | None = None
     weak: bool = False
     """A Python number, text or structure: it takes the dtype of the tensor beside it, if it fits."""
@@ -152,7 +152,7 @@ _SCALAR_DTYPES: Final = {
 
 
 def _converted(value: Value) -> _Converted | None:
-    """The converted value; None where nothing is known."""
+    """The converted value; None if unknown."""
     match value:
         case TensorValue(kind=TensorKind.SPARSE | TensorKind.RAGGED):
             return None
@@ -230,7 +230,7 @@ def _packed(items: Sequence[Value]) -> _Converted:
     elif len(known) == len(items) <= CONTENT_LIMIT and shape == () and dtype in (INT32, INT64):
         content = TupleValue(tuple(UNKNOWN_INT if part.content is None else part.content for part in known))
     if any(part is None for part in parts):
-        # an unknown element may be anything of any rank, but the others say what it must be for this to work
+        # an unknown element may be anything of any rank, but the others determine the only type that works
         if shape is None:
             return _Converted(TensorType(dtype))
     return _Converted(

@@ -487,7 +487,7 @@ def _spec(kind: TensorKind) -> OperationRule:
 
 
 def _declared(shape: Value | None) -> Shape:
-    """The shape of a spec, which leaves open what is None."""
+    """The shape of a spec, with open sizes for None."""
     sizes, given = _shape_of(shape), elements(shape)
     if sizes is None or given is None or len(given) != len(sizes):
         return sizes
@@ -523,7 +523,7 @@ def _is_tensor(call: BoundCall) -> Value:
 
 
 def operand_is_python(value: Value) -> bool:
-    """True for what certainly is a plain Python value."""
+    """True for values that are certainly plain Python values."""
     return isinstance(value, Constant | TupleValue | FrozenList | ShapeValue | DTypeValue)
 
 

@@ -137,7 +137,7 @@ def _rotated(call: BoundCall) -> Value:
     if shape is None or len(shape) not in (3, 4):
         return result(data.type.dtype, _sized(shape, None, None))
     if not isinstance(turns, int):
-        # of a square, however often it is turned; a number that a tensor holds leaves the sizes open in a graph all the same
+        # of a square, for any number of turns; with a tensor as the number, the sizes are still open in a graph
         times = call.argument("k")
         is_python = isinstance(times, Scalar) and not is_symbolic_number(times)
         square = is_python and shape[-2] is not None and shape[-2] == shape[-3]

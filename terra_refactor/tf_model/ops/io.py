@@ -1,6 +1,8 @@
-"""Rules for `tf.io`: files, codecs, and the parsing of examples by their features. Gives: `RULES`. Source: `tf.io`, TensorFlow 2.21.
+"""Rules for `tf.io`: files, codecs, and the parsing of examples by their features.
 
-A feature (`tf.io.FixedLenFeature`) is held as the spec of what it parses to.
+Gives: `RULES`. Source: `tf.io`, TensorFlow 2.21.
+
+A feature (`tf.io.FixedLenFeature`) is represented by the spec of its parsed value.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Rules that put tensors together and take them apart: concat, stack, unstack, split.
+"""Rules that join and split tensors: concat, stack, unstack, split.
 
-Computes: sizes along the joined axis by exact or symbolic addition; contents of small integer tensors are kept. Gives: `JOINING`, which
-`array` merges into its rules. Source: `tf.concat`, `tf.stack`, `tf.unstack`, `tf.split`, TensorFlow 2.21.
+Computes: sizes along the joined axis by exact or symbolic addition; contents of small integer tensors are kept. Gives: `JOINING`,
+which `array` merges into its rules. Source: `tf.concat`, `tf.stack`, `tf.unstack`, `tf.split`, TensorFlow 2.21.
 """
 
 from __future__ import annotations
