@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import atexit
+import dataclasses
 import gc
 import logging
 import sys
 from collections.abc import Sequence
 
 from terra_refactor import __version__
+from terra_refactor.generated_methods import keep_generated_methods, reuse_generated_methods
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -17,10 +20,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
     gc.disable()  # imports make a hundred thousand objects that stay
     try:
+        import attr._make as attrs  # noqa: PLC0415
+
+        reuse_generated_methods([dataclasses, attrs])
         from lsp_server.wiring import make_server  # noqa: PLC0415 - needs an extra that may be missing
     except ModuleNotFoundError as error:
         sys.exit(_without_extra(error))
     server = make_server()
+    keep_generated_methods()  # an editor may kill the server in the end
+    atexit.register(keep_generated_methods)
     server.scheduler.collect_when_idle()
     if options.tcp is None:
         server.start_io()

@@ -364,6 +364,7 @@ def has_trait(name: str, trait: Trait) -> bool:
     return entity is not None and trait in entity.traits
 
 
+@cache
 def lookup(name: str) -> Entity | None:
     """The declaration of a name (canonical or not); None if nothing is."""
     canonical = canonical_name(name)

@@ -79,9 +79,10 @@ def available_jobs() -> int:
 
 
 def lower_files(
-    tasks: Sequence[LoweringTask], *, jobs: int, cache: LoweringCache | None, advance: Advance
+    tasks: Sequence[LoweringTask], *, jobs: int, cache: LoweringCache | None, advance: Advance, keep: bool = True
 ) -> list[LoweringResult]:
-    """Lower every file; `advance(n)` is called when `n` more are done, and with 0 every moment, so that it can end the work."""
+    """Lower every file; `advance(n)` is called when `n` more are done, and with 0 every moment, so that it can end the work. What is made
+    is kept in the cache unless the caller does that."""
     results: dict[int, LoweringResult] = {}
     missing: list[int] = []
     for index, task in enumerate(tasks):
@@ -91,6 +92,7 @@ def lower_files(
         else:
             results[index] = found
             advance(1)
+    cache = cache if keep else None
     workers = min(jobs, len(missing) // _WORTH_A_WORKER, available_jobs() * _MOST_WORKERS)
     here = ((index, _lower(tasks[index], cache)) for index in missing)
     unusual: list[int] = []

@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[2]
 BOOTSTRAP = "bootstrap"
 """The script that children of ours begin with; nobody imports it."""
 
-LEAVES = ("errors", "config", "isolation")
+LEAVES = ("errors", "config", "isolation", "generated_methods", "methods_of_classes")
 """Modules that every room may import. They import nothing but each other."""
 
 ROOMS = (
@@ -48,7 +48,7 @@ CHILDREN = (ROOT / "terra_refactor" / "verify" / "child", ROOT / "terra_refactor
 """Code that runs in its own processes, under the user's interpreter: it may use TensorFlow and NumPy, and
 nothing of this project but itself."""
 
-LSP_MAY_IMPORT = {"workspace", "ide", "rules", "report", "syntax", "errors", "config", "isolation"}
+LSP_MAY_IMPORT = {"workspace", "ide", "rules", "report", "syntax", "errors", "config", "isolation", "generated_methods"}
 
 
 @cache

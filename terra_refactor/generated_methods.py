@@ -1,0 +1,111 @@
+"""The methods that `dataclasses` and `attrs` write for classes, compiled once instead of at every start.
+
+Both write the methods of a class as text when its module is imported, and compile them: for some six hundred classes of ours, and as many
+of the editor's protocol, a quarter of the time that the language server takes to start.
+
+Gives: `reuse_generated_methods`, to be called before the modules with the classes are imported; `keep_generated_methods`, when they are.
+Needs: nothing of ours. Ignores: errors. Without a folder to write to, and for a `dataclasses` that compiles in another way, the
+methods are compiled as usual.
+
+The compiled code is kept where Python keeps that of modules, as that of the module `methods_of_classes` (which has none of its own, so that
+an uninstallation finds the file): who can write there can run code anyway. It is found by its whole text, so it is never out of date.
+"""
+
+from __future__ import annotations
+import __future__
+
+import contextlib
+import importlib.util
+import marshal
+import os
+import sys
+from collections.abc import Iterable, Mapping
+from types import CodeType, ModuleType
+from typing import Any, Final, TypeAlias
+
+_MAGIC: Final = b"generated methods 1\n" + importlib.util.MAGIC_NUMBER
+_TOO_MANY: Final = 3
+"""Times as many kept methods as are used: most are of other versions of the code."""
+
+_Key: TypeAlias = "tuple[str, str, int]"
+"""Text, name of the file and compiler flags."""
+_known: Final[dict[_Key, CodeType]] = {}
+_used: Final[dict[_Key, CodeType]] = {}
+_new: Final[set[_Key]] = set()
+"""Those that are not kept."""
+
+
+def reuse_generated_methods(modules: Iterable[ModuleType]) -> None:
+    """Have `exec` and `compile` of these modules look for what an earlier process compiled."""
+    _known.update(_read())
+    for module in modules:
+        _replace(module)
+
+
+def _replace(module: ModuleType) -> None:
+    """A global of a module comes before the builtin of that name."""
+    # what a module imports from the future holds for the texts that it compiles
+    features = (each for each in vars(module).values() if isinstance(each, __future__._Feature))
+    inherited = 0
+    for feature in features:
+        inherited |= feature.compiler_flag
+
+    def compiled(source: Any, filename: Any, mode: str, *others: Any, **named: Any) -> Any:
+        if isinstance(source, str) and isinstance(filename, str) and mode == "exec" and not (others or named):
+            return _code(source, filename, inherited)
+        return compile(source, filename, mode, *others, **named)
+
+    def execute(
+        source: Any, scope: dict[str, Any] | None = None, names: Mapping[str, object] | None = None, /, **named: Any
+    ) -> None:
+        if isinstance(source, str) and scope is not None:
+            source = _code(source, "<string>", inherited)
+        exec(source, scope, names, **named)
+
+    vars(module).setdefault("compile", compiled)
+    vars(module).setdefault("exec", execute)
+
+
+def _code(source: str, filename: str, flags: int) -> CodeType:
+    key = (source, filename, flags)
+    code = _known.get(key)
+    if code is None:
+        code = _known[key] = compile(source, filename, "exec", flags, dont_inherit=True)
+        _new.add(key)
+    _used[key] = code
+    return code
+
+
+def keep_generated_methods() -> None:
+    """Keep what was compiled for the next process, if anything was."""
+    if not _new or sys.dont_write_bytecode:
+        return
+    methods = _used if len(_known) > _TOO_MANY * len(_used) else _known
+    file = _file()
+    temporary = f"{file}.{os.getpid()}"
+    with contextlib.suppress(OSError):
+        os.makedirs(os.path.dirname(file), exist_ok=True)
+        try:
+            with open(temporary, "xb") as stream:
+                stream.write(_MAGIC + marshal.dumps(methods))
+            os.replace(temporary, file)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.unlink(temporary)
+            raise
+        _new.clear()
+
+
+def _read() -> dict[_Key, CodeType]:
+    try:
+        with open(_file(), "rb") as stream:
+            data = stream.read()
+        made = marshal.loads(memoryview(data)[len(_MAGIC) :]) if data.startswith(_MAGIC) else {}
+    except (OSError, ValueError, EOFError, TypeError):
+        return {}
+    return made if isinstance(made, dict) else {}
+
+
+def _file() -> str:
+    source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "methods_of_classes.py")
+    return importlib.util.cache_from_source(source)

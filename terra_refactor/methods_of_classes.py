@@ -1,0 +1,1 @@
+"""Nothing: the place of this module's compiled code is that of the methods that `generated_methods` keeps."""
