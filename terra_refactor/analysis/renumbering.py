@@ -10,10 +10,10 @@ function is run again, and its callers are kept only if its result is the same.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import fields, replace
 from difflib import SequenceMatcher
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, TypeGuard
 
 from terra_refactor.analysis.frames import Summary
 from terra_refactor.domain.effect import EffectSite
@@ -63,6 +63,18 @@ def _form(op: Op) -> Hashable:
     )
 
 
+def _places(summary: Summary) -> Iterator[EffectSite]:
+    """All places that a summary names, each once for each time."""
+    for effect in summary.effects:
+        yield effect.site
+        yield from effect.via
+    for site, via in summary.state_reads.values():
+        yield site
+        yield from via
+    for site, _, _ in summary.stale_reads:
+        yield site
+
+
 class Renumbering:
     """Results from before an edit, with the new numbers of operations."""
 
@@ -83,13 +95,7 @@ class Renumbering:
 
     def summary(self, summary: Summary) -> Summary:
         """The summary with the new numbers; the same object if it refers to no operation that has moved."""
-        if not (
-            any(self._has_moved(effect.site) or any(map(self._has_moved, effect.via)) for effect in summary.effects)
-            or any(
-                self._has_moved(site) or any(map(self._has_moved, via)) for site, via in summary.state_reads.values()
-            )
-            or any(self._has_moved(site) for site, _, _ in summary.stale_reads)
-        ):
+        if not any(map(self._has_moved, _places(summary))):
             return summary
         return replace(
             summary,
@@ -105,19 +111,27 @@ class Renumbering:
 
     def key(self, key: Hashable, number: ObjectId) -> Hashable:
         """The key of an object, by which an operation finds it again; of one that nothing makes any more it is its number."""
+        found: Hashable
         match key:
-            case ("site", kind, (FunctionId() as function, int(op)), tag):
-                moved = self.op(function, op)
-                found: Hashable = ("site", kind, (function, moved), tag)
-            case ("call", (FunctionId() as function, int(op), iteration), inner):
+            case ("call", (function, int(op), iteration), inner) if self._is_edited(function):
                 moved = self.op(function, op)
                 found = ("call", (function, moved, iteration), inner)
-            case ("collapsed", kind, FunctionId() as function, int(op)):
+            case ("site", kind, (function, int(op)), tag) if self._is_edited(function):
+                moved = self.op(function, op)
+                found = ("site", kind, (function, moved), tag)
+            case ("collapsed", kind, FunctionId() as function, int(op)) if self._is_edited(function):
                 moved = self.op(function, op)
                 found = ("collapsed", kind, function, moved)
             case _:
                 return key
         return ("gone", number) if moved is None else found
+
+    def _is_edited(self, function: object) -> TypeGuard[FunctionId]:
+        """Whether it is a function in which operations have other numbers."""
+        if type(function) is not FunctionId:
+            return False
+        functions = self._moves.get(function.module)
+        return functions is not None and function.index in functions
 
     def _has_moved(self, site: EffectSite) -> bool:
         functions = self._moves.get(site.module)

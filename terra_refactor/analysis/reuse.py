@@ -98,7 +98,9 @@ class SummaryStore:
         """Speaks of operations by the numbers that they have now."""
         if renumbering:
             self.objects.renumber(renumbering)
-            self._keep([renumbering.summary(summary) for summary in self.by_identity.values()])
+            summaries = [renumbering.summary(summary) for summary in self.by_identity.values()]
+            if any(new is not old for new, old in zip(summaries, self.by_identity.values(), strict=True)):
+                self._keep(summaries)
 
     def _keep(self, summaries: Iterable[Summary]) -> None:
         self.by_key, self.by_identity = {}, {}

@@ -67,6 +67,10 @@ class _Answer:
     """The outermost of these queries: until it is answered, answers that use this one depend on the recursion, too."""
     depth: int = 0
     """While it is being answered: how many others are, around it."""
+    changed: bool = False
+    """A look that it was made from does not meet what it met."""
+    asked: tuple[tuple[_Answer, object], ...] | None = None
+    """The answers among `looks`, once somebody has wanted them."""
 
 
 _NO_LOOKS: Final[dict[Look | _Answer, object]] = {}
@@ -87,7 +91,6 @@ class Answers(Generic[ProgramT]):
         self._keeps = keeps
         self._program: ProgramT | None = None
         self._notes: Looks | None = None
-        self._changed: AbstractSet[Look] = frozenset()
         self._found: dict[tuple[Question[Any, Any, Any], Hashable], _Answer] = {}
         self._users: dict[Look, set[_Answer]] = {}
         """Dependents of a look at the program."""
@@ -194,10 +197,11 @@ class Answers(Generic[ProgramT]):
         self._has_earlier = self.are_complete = changed is not None
         self._notes = notes
         if changed is None:
-            self._found, self._users, self._changed, self._doubtful = {}, {}, frozenset(), []
+            self._found, self._users, self._doubtful = {}, {}, []
             return
-        self._changed = changed
         pending = [answer for look in changed for answer in self._users.get(look, ())]
+        for answer in pending:
+            answer.changed = True
         pending += [answer for answer in self._found.values() if answer.recursive]
         while pending:
             answer = pending.pop()
@@ -255,7 +259,7 @@ class Answers(Generic[ProgramT]):
             if not self._holds(found):
                 value, looks = found.value, found.looks
                 self._unlink(found)
-                found.recursive, found.root = False, None
+                found.recursive, found.root, found.changed = False, None, False
                 if notes is not None:
                     notes.looks = cast("dict[Look, object]", found.looks)
                 try:
@@ -278,19 +282,18 @@ class Answers(Generic[ProgramT]):
 
     def _holds(self, found: _Answer) -> bool:
         """Whether the kept answer of an earlier state has the dependencies that it would have now."""
-        if found.recursive or not found.looks:
+        if found.recursive or found.changed or not found.looks:
             return False
-        looks = found.looks
-        # queries in between are recorded elsewhere
+        looks, asked = found.looks, found.asked
+        if asked is None:
+            answers = ((look, known) for look, known in looks.items() if isinstance(look, _Answer))
+            asked = found.asked = tuple(answers)
+        # queries on the way are recorded elsewhere
         found.looks = {}
         try:
-            for look, known in looks.items():
-                if isinstance(look, _Answer):
-                    now = self.ask(look.question, look.about)
-                    same = now is known or now == known
-                else:
-                    same = look not in self._changed
-                if not same or found.recursive:
+            for look, known in asked:
+                now = self.ask(look.question, look.about)
+                if (now is not known and now != known) or found.recursive:
                     return False
         finally:
             found.looks = looks
@@ -311,4 +314,4 @@ class Answers(Generic[ProgramT]):
                 users.discard(answer)
                 if not users:
                     del self._users[look]
-        answer.looks, answer.root = {}, None
+        answer.looks, answer.root, answer.asked = {}, None, None

@@ -17,7 +17,7 @@ from terra_refactor.analysis.facts import ContextFacts, EntryKind, FunctionFacts
 from terra_refactor.classify.answers import Question
 from terra_refactor.classify.assumptions import Assumptions, gather_assumptions
 from terra_refactor.classify.benefit import NOTHING, UNKNOWN_ITERATIONS, Count, largest, operations
-from terra_refactor.classify.candidates import is_test_code, why_not_a_candidate
+from terra_refactor.classify.candidates import is_taken_from_temporary, is_test_code, why_not_a_candidate
 from terra_refactor.classify.decision import Classification, ParameterDecision, ParameterValueKind
 from terra_refactor.classify.fresh_arguments import Fresh, Freshness, FreshParameter, brought_by_callers
 from terra_refactor.classify.hazards import HazardMap, ReachedHazard
@@ -215,7 +215,15 @@ def _imported(hazards: HazardMap, identity: FunctionId) -> tuple[str, ...]:
 def _structural(hazards: HazardMap, identity: FunctionId) -> str | None:
     code, found = hazards.program.function(identity), hazards.facts.functions[identity]
     parameters = assess(hazards, identity).parameters
-    return why_not_a_candidate(hazards.codes, hazards.facts, code, found, parameters, partial(hazards.ask, _FRESH))
+    return why_not_a_candidate(
+        hazards.codes,
+        hazards.facts,
+        code,
+        found,
+        parameters,
+        partial(hazards.ask, _FRESH),
+        partial(hazards.ask, _TAKEN_FROM_TEMPORARY),
+    )
 
 
 def _brought(hazards: HazardMap, about: FreshParameter) -> Fresh:
@@ -291,6 +299,9 @@ def _effects(effects: Iterator[Effect]) -> Iterator[Effect]:
 
 _FRESH: Final = Question[HazardMap, FreshParameter, Fresh](_brought, Fresh(Freshness.NEVER))
 _ASSESSMENT: Final = Question[HazardMap, FunctionId, Assessment | None](_assess, None)
+_TAKEN_FROM_TEMPORARY: Final = Question[HazardMap, str, bool](
+    lambda hazards, name: is_taken_from_temporary(hazards.codes, hazards.facts, name), meanwhile=False
+)
 _STRUCTURAL: Final = Question[HazardMap, FunctionId, str | None](_structural, None)
 _TEST: Final = Question[HazardMap, FunctionId, bool](
     lambda hazards, identity: is_test_code(hazards.codes, hazards.facts, hazards.program.function(identity)),

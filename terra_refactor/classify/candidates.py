@@ -5,7 +5,7 @@ Computes: the structural reasons. Needs: the code and the facts about its class.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import Final
 
 from terra_refactor.analysis.facts import FunctionFacts, ProgramFacts
@@ -86,8 +86,9 @@ def why_not_a_candidate(
     found: FunctionFacts,
     parameters: tuple[ParameterDecision, ...],
     ask: AskFresh,
+    is_taken: Callable[[str], bool],
 ) -> str | None:
-    """Why a `tf.function` on this definition makes no sense; None if it may."""
+    """Why a `tf.function` on this definition makes no sense; None if it may. `is_taken` is `is_taken_from_temporary`, asked by name."""
     if code.kind is FunctionKind.LAMBDA:
         return "a lambda takes no decorator"
     if code.is_async or code.is_generator:
@@ -116,7 +117,7 @@ def why_not_a_candidate(
         codes, code
     ):
         return "in a graph `tf.custom_gradient` makes a tensor of every argument, and of its defaults that are none"
-    if _is_called_on_temporaries(codes, facts, code, found):
+    if _is_called_on_temporaries(codes, facts, code, found, is_taken):
         return "it is called on a temporary object: a traced method holds only a weak reference to its object, and would lose it"
     fresh = freshness(code, ask)
     if fresh.how is Freshness.ALWAYS:
@@ -173,7 +174,9 @@ def _is_reached_from_keras_call(codes: Codes, facts: ProgramFacts, found: Functi
     return False
 
 
-def _is_called_on_temporaries(codes: Codes, facts: ProgramFacts, code: Function, found: FunctionFacts) -> bool:
+def _is_called_on_temporaries(
+    codes: Codes, facts: ProgramFacts, code: Function, found: FunctionFacts, is_taken: Callable[[str], bool]
+) -> bool:
     """Whether some call is `Class(...).method(...)`: `tf.function` holds `self` weakly. Keras objects are in cycles that keep them."""
     if code.kind is not FunctionKind.METHOD or code.name == "__call__":
         return False
@@ -186,15 +189,20 @@ def _is_called_on_temporaries(codes: Codes, facts: ProgramFacts, code: Function,
             made = facts.value_in(caller.context, call.owner)
             if made is not None and any(isinstance(member, Reference) for member in members(made)):
                 return True
+    return is_taken(code.name)
+
+
+def is_taken_from_temporary(codes: Codes, facts: ProgramFacts, name: str) -> bool:
+    """Whether some bound method of that name outlives its object."""
     return any(
-        _is_taken_from_temporary(codes.of(reader), facts, read)
-        for reader in codes.readers_of(code.name)
+        _outlives_its_object(codes.of(reader), facts, read)
+        for reader in codes.readers_of(name)
         for read in codes.of(reader).of_kind(AttributeRead)
-        if read.name == code.name
+        if read.name == name
     )
 
 
-def _is_taken_from_temporary(code: CodeFacts, facts: ProgramFacts, read: AttributeRead) -> bool:
+def _outlives_its_object(code: CodeFacts, facts: ProgramFacts, read: AttributeRead) -> bool:
     """Whether a bound method outlives its object: `return Class(...).method`, also through a local variable."""
     readers = [code.facts[number] for number in code.readers(read.op)]
     if any(isinstance(reader, Call) and reader.function == read.op for reader in readers):

@@ -114,7 +114,9 @@ def _follow(
     while pending:
         context = facts.contexts[pending.popleft()]
         for call in context.calls:
-            callees = (*call.certain, *call.chosen) if by_choice else call.certain
+            callees = (*call.certain, *call.chosen) if by_choice and call.chosen else call.certain
+            if not callees:
+                continue
             new = [callee for callee in callees if callee not in found]
             for callee in new if new and expected.holds(context, call.op) else ():
                 if callee not in found:

@@ -21,7 +21,7 @@ from terra_refactor.config import Config
 from terra_refactor.ir.program import Program
 from terra_refactor.rules.rule import Finding
 from terra_refactor.syntax.deep_stack import call_with_deep_stack
-from terra_refactor.workspace.usual_run import with_usual_run
+from terra_refactor.workspace.usual_run import UsualRuns, with_usual_run
 
 _NEARLY_ALL: Final = 1.5
 """Ratio of contexts to reused contexts up to which few contexts are new."""
@@ -72,8 +72,8 @@ class RepeatedJudge:
 
     def __init__(self) -> None:
         self._store = SummaryStore()
-        self._usual = SummaryStore()
-        """That of the run with all defaults, of which nothing is kept for other processes."""
+        self._usual = UsualRuns()
+        """Of the run with all defaults, of which nothing is kept for other processes."""
         self._hazards: HazardMap | None = None
         self.is_restored = False
         """Its state comes from another process."""
@@ -126,11 +126,17 @@ class RepeatedJudge:
         _, decisions, findings = self.judge(program, config, progress)
         return decisions, findings
 
-    def decided_about(self, program: Program, config: Config, names: FunctionNames) -> tuple[Decision, ...]:
+    def decided_about(
+        self,
+        program: Program,
+        config: Config,
+        names: FunctionNames,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> tuple[Decision, ...]:
         """The decisions about the functions of such a path and name; the others are not looked at further than these need."""
 
         def judge() -> tuple[Decision, ...]:
-            _, hazards = self._advance(program, config, None)
+            _, hazards = self._advance(program, config, progress)
             try:
                 decisions = decide(hazards, _decision_options(config), names)
                 if self.seen is not None:

@@ -2,7 +2,7 @@
 
 Computes: the findings of the shape rules of a second analysis, in which options, data files and environment variables have their values
 of that run (`Program.usual`): branches on them are decided, loops over their lists have a known length, and arithmetic with them has
-known results. Needs: the program, and the findings of the first analysis. Gives: `with_usual_run`.
+known results. Needs: the program, and the findings of the first analysis. Gives: `with_usual_run`, `UsualRuns`.
 
 A finding that only this analysis has is a warning, and its message names the run. Decisions come from the first analysis, and hold in all
 runs. Ignores: programs that take no numbers from outside, and large ones, whose analysis would take twice as long.
@@ -11,7 +11,7 @@ runs. Ignores: programs that take no numbers from outside, and large ones, whose
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from posixpath import basename
 from typing import Final
 
@@ -21,6 +21,7 @@ from terra_refactor.classify.findings import find_shapes
 from terra_refactor.classify.hazards import HazardMap
 from terra_refactor.classify.shape_findings import doubted
 from terra_refactor.ir import ops
+from terra_refactor.ir.ids import FunctionId
 from terra_refactor.ir.program import Program
 from terra_refactor.ir.walk import walk
 from terra_refactor.rules.rule import Finding
@@ -33,15 +34,36 @@ _ENVIRONMENT: Final = words("environ getenv")
 _MOST_FILES: Final = 3
 
 
+@dataclass(slots=True)
+class UsualRuns:
+    """What the usual runs of the states of one program leave for the next."""
+
+    store: SummaryStore = field(default_factory=SummaryStore)
+    named: dict[FunctionId, tuple[object, frozenset[str]]] = field(default_factory=dict)
+    """By function its body, and the attributes that it reads of those which tell where numbers come from."""
+
+    def begin(self, program: Program) -> frozenset[str]:
+        """The attributes that a program reads of these."""
+        known, self.named = self.named, {}
+        for module in program.modules.values():
+            for function in module.functions:
+                found = known.get(function.id)
+                if found is None or found[0] is not function.body:
+                    read = (op.name for op in walk(function.body) if isinstance(op, ops.LoadAttribute))
+                    found = function.body, (_OPTIONS | _ENVIRONMENT).intersection(read)
+                self.named[function.id] = found
+        return frozenset().union(*(read for _, read in self.named.values() if read))
+
+
 def with_usual_run(
-    program: Program, findings: tuple[Finding, ...], options: AnalysisOptions, store: SummaryStore | None
+    program: Program, findings: tuple[Finding, ...], options: AnalysisOptions, runs: UsualRuns | None
 ) -> tuple[Finding, ...]:
-    """The findings, with those of the shape rules that only the usual run shows; sorted by place."""
-    sources = tuple(_sources(program))
+    """The findings, with those of the shape rules that only the usual run shows; sorted by place. `runs` are those of earlier states."""
+    sources = tuple(_sources(program, (runs or UsualRuns()).begin(program)))
     if not sources or sum(module.line_count for module in program.modules.values()) > _MOST_LINES:
         return findings
     usual = replace(program, usual=True)
-    hazards = HazardMap(usual, analyze_program(usual, options, None, store))
+    hazards = HazardMap(usual, analyze_program(usual, options, None, None if runs is None else runs.store))
     try:
         found = find_shapes(hazards)
     finally:
@@ -55,15 +77,8 @@ def with_usual_run(
     return _sorted((*findings, *new.values())) if new else findings
 
 
-def _sources(program: Program) -> Iterator[str]:
+def _sources(program: Program, named: frozenset[str]) -> Iterator[str]:
     """Where the program takes numbers from, in words."""
-    named = {
-        op.name
-        for module in program.modules.values()
-        for function in module.functions
-        for op in walk(function.body)
-        if isinstance(op, ops.LoadAttribute)
-    }
     if named & _OPTIONS:
         yield "all options by default"
     if program.data:
