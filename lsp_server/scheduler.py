@@ -23,6 +23,7 @@ from typing import Final, TypeVar
 
 from lsp_server.documents import Documents
 from terra_refactor.errors import SourceError
+from terra_refactor.ide.regions import find_regions
 from terra_refactor.ide.session import Session, StaleError
 from terra_refactor.ide.snapshot import Snapshot
 from terra_refactor.workspace.workspace import ProgressCallback
@@ -205,6 +206,19 @@ class Scheduler:
                 self._first -= 1
             return await self.snapshot(path) if found is None else found
         return None
+
+    async def regions(self, snapshot: Snapshot) -> bool:
+        """Looks for the regions of a snapshot's files, unless they are known (`ide.regions`). False if a text changed meanwhile."""
+        generation = self._documents.generation
+
+        def cancelled() -> bool:
+            return self.stopped or self._documents.generation != generation or self._first > 0
+
+        try:
+            await self.in_thread(partial(_without_garbage, partial(find_regions, snapshot, cancelled)))
+        except StaleError:
+            return False
+        return True
 
     async def in_thread(self, work: Callable[[], _T]) -> _T:
         """A long task other than the analysis of one path."""

@@ -10,7 +10,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from lsprotocol import types
 from pygls import uris
@@ -25,12 +25,15 @@ from lsp_server.settings import EditorSettings, parse_settings
 from terra_refactor import __version__
 from terra_refactor.config import Config
 from terra_refactor.errors import UsageError
+from terra_refactor.ide.regions import shown_regions
 from terra_refactor.ide.session import Session
 from terra_refactor.ide.snapshot import Snapshot
 from terra_refactor.workspace.cache import LoweringCache, ResultCache
 from terra_refactor.workspace.workspace import cache_folder_of
 
 NAME = "terra-refactor-lsp"
+_QUIET: Final = 0.5
+"""Seconds without a change after which regions are looked for that nobody waits for."""
 LOGGER = logging.getLogger(__name__)
 
 NOTEBOOKS = types.NotebookDocumentSyncOptions(
@@ -96,6 +99,8 @@ class TerraServer(LanguageServer):
         """Called when all is known of files of which a first answer was given."""
         self._widening: set[str] = set()
         """The projects of which a first answer was given, by their folders, while all of it is being analysed."""
+        self._looking: set[str] = set()
+        """The files whose regions are looked for."""
         self._tasks: set[asyncio.Future[Any]] = set()
 
     def settings_changed(self) -> None:
@@ -164,6 +169,43 @@ class TerraServer(LanguageServer):
         """As `first`, for features that cannot combine the answers before and after an edit: it waits for the full answer then."""
         found = await self.first(path)
         return found if found is None or found.before is None else await self.snapshot(path)
+
+    async def with_regions(self, path: str, *, soon: bool = True) -> Snapshot | None:
+        """As `snapshot`, when the regions of its files are known. Without `soon`, a client that can be asked to ask again gets what is
+        known of them now (`shown_regions`), and is asked when nothing has changed for a while and they are found."""
+        while True:
+            found = await self.snapshot(path)
+            if found is None or shown_regions(found, path).are_final:
+                return found
+            if not soon and self.client.refreshes_lenses:
+                if path not in self._looking:
+                    self._looking.add(path)
+                    self.keep(asyncio.ensure_future(self._look(path)))
+                return found
+            if await self.scheduler.regions(found) or self.scheduler.stopped:
+                return found
+
+    async def _look(self, path: str) -> None:
+        """Looks for the regions of a file when no text has changed for a while."""
+        try:
+            while not self.scheduler.stopped:
+                generation = self.documents.generation
+                await asyncio.sleep(_QUIET)
+                if generation != self.documents.generation:
+                    continue
+                found = await self.snapshot(path)
+                if found is None or not self.documents.is_open(path):
+                    return
+                before = shown_regions(found, path)
+                if before.are_final:
+                    return
+                if await self.scheduler.regions(found):
+                    after = shown_regions(found, path)
+                    if before.undecided or before.decisions != after.decisions:
+                        await self.workspace_code_lens_refresh_async(None)
+                    return
+        finally:
+            self._looking.discard(path)
 
     async def _widen(self, path: str) -> None:
         root = self.documents.session(path).root

@@ -52,10 +52,10 @@ def register(server: TerraServer) -> None:
         documents = server.documents
         path, first, _ = documents.place(uri, params.range.start)
         _, last, _ = documents.place(uri, params.range.end)
-        snapshot = await server.snapshot(path)
+        asked = params.context.trigger_kind is types.CodeActionTriggerKind.Invoked
+        snapshot = await (server.with_regions(path) if asked else server.snapshot(path))
         if snapshot is None:
             return None
-        asked = params.context.trigger_kind is types.CodeActionTriggerKind.Invoked
         in_notebook = snapshot.sources[path].notebook is not None
         shown = problems_of(server, snapshot, path).get(uri, [])
         found: list[types.CodeAction | types.Command] = []
@@ -99,7 +99,8 @@ def register(server: TerraServer) -> None:
         if not isinstance(data, dict) or action.edit is not None or action.disabled is not None:
             return action
         request = decoded(data["request"])
-        snapshot = await server.snapshot(request.path)
+        is_extraction = request.task is Task.EXTRACT
+        snapshot = await (server.with_regions(request.path) if is_extraction else server.snapshot(request.path))
         if snapshot is None or snapshot.sources[request.path].digest != data["digest"]:
             raise ContentModifiedError
         reason = _fill(server, action, snapshot, request)

@@ -21,7 +21,7 @@ def register(server: TerraServer) -> None:
         settings = server.settings_of(documents.session(path).root)
         if not settings.code_lens:
             return None
-        snapshot = await server.snapshot(path)
+        snapshot = await server.with_regions(path, soon=False)
         if snapshot is None:
             return None
         found: list[types.CodeLens] = []
@@ -31,6 +31,6 @@ def register(server: TerraServer) -> None:
             if located is None or located[0] != uri:
                 continue
             command = APPLY_FUNCTION if lens.applies else EXPLAIN_FUNCTION
-            arguments = [uri, lens.decision.qualname, lens.decision.line]
+            arguments = [uri, lens.qualname, lens.span.line]
             found.append(types.CodeLens(located[1], types.Command(lens.title, command, arguments=arguments)))
         return found

@@ -22,9 +22,9 @@ from lsp_server.requests import decoded
 from lsp_server.server import TerraServer
 from terra_refactor.errors import SourceError
 from terra_refactor.ide.causes import places_to
-from terra_refactor.ide.code_actions import NewText, NotPossible, Request, Task, perform
+from terra_refactor.ide.code_actions import NewText, NotPossible, Request, Task, best_change, perform
 from terra_refactor.ide.explanations import function_text
-from terra_refactor.ide.proving import ProofResult, change_around, prove
+from terra_refactor.ide.regions import forget_regions
 from terra_refactor.ide.session import Session
 from terra_refactor.ide.snapshot import Snapshot
 from terra_refactor.ide.whole_project import (
@@ -66,7 +66,8 @@ def register(server: TerraServer) -> None:
     @server.command(APPLY_FUNCTION)
     async def apply_function(uri: str, qualname: str, line: int) -> bool:
         path = server.documents.path_of(uri)
-        return await _apply(server, Request(Task.REFACTOR, path, qualname, line))
+        snapshot = await server.with_regions(path)
+        return snapshot is not None and await _apply(server, best_change(snapshot, path, qualname, line))
 
     @server.command(EXPLAIN_FUNCTION)
     async def explain_function(uri: str, qualname: str, line: int) -> str | None:
@@ -112,6 +113,8 @@ def register(server: TerraServer) -> None:
         """Runs the program with and without a change, and makes the change if both are the same. `how` may name the interpreter that has
         TensorFlow (`python`) and a command to run instead of generated calls (`run`). Without a name it is the innermost function around
         the line. A change that assumes something is left to a client that shows the comparison first (`review`)."""
+        from terra_refactor.ide.proving import ProofResult, change_around, prove  # noqa: PLC0415 - what runs programs is not for every start
+
         path = server.documents.path_of(uri)
         snapshot = await server.snapshot(path)
         if snapshot is None:
@@ -207,20 +210,20 @@ def register(server: TerraServer) -> None:
             {
                 "uri": located[0],
                 "line": located[1].start.line + 1,
-                "functionLine": decision.line,
-                "qualname": decision.qualname,
-                "path": decision.path,
-                "place": _place(proposal.snapshot.sources[decision.path], decision.line),
-                "canChange": not _is_closed_notebook(server, proposal.snapshot, decision.path),
+                "functionLine": proposal.line,
+                "qualname": proposal.qualname,
+                "path": proposal.path,
+                "place": _place(proposal.snapshot.sources[proposal.path], proposal.line),
+                "canChange": not _is_closed_notebook(server, proposal.snapshot, proposal.path),
                 "title": proposal.title,
-                "level": decision.level.value,
-                "reason": decision.reason,
-                "assumptions": list(decision.assumptions),
+                "level": proposal.level.value,
+                "isExtraction": proposal.is_extraction,
+                "reason": proposal.reason,
+                "assumptions": list(proposal.assumptions),
                 "secondsSaved": proposal.seconds_saved,
             }
             for proposal in sorted(found, key=order_of_proposals)
-            if (decision := proposal.decision)
-            and (located := server.documents.locate(proposal.snapshot.sources[decision.path], _line(decision.line)))
+            if (located := server.documents.locate(proposal.snapshot.sources[proposal.path], _line(proposal.line)))
         ]
 
     @server.command(WRITE_REPORT)
@@ -250,6 +253,7 @@ def register(server: TerraServer) -> None:
             info = await server.scheduler.in_thread(functools.partial(clean_cache, cache_folder_of(session.config)))
             entries += info.entries + info.stale_entries
             await server.scheduler.in_thread(session.clear)
+        await server.scheduler.in_thread(forget_regions)
         server.documents.generation += 1
         server.scheduler.changed()
         message = f"The cache is empty ({entries} entr{'y' if entries == 1 else 'ies'} removed)."

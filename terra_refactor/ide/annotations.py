@@ -70,11 +70,16 @@ def known_types(snapshot: Snapshot, function: Function, style: AnnotationStyle) 
     found = {
         parameter.name: _joined(parameter.values, named.get(parameter.name))
         for parameter in facts.parameters
-        if parameter.name in bare and is_plain_tensor(parameter.values)
+        if parameter.name in bare and is_plain_tensor(parameter.values) and not any(map(_is_guess, parameter.values))
     }
     plain = is_plain_tensor([facts.returns]) and not function.is_generator and not function.is_async
     returns = _joined((facts.returns,), None) if plain and not _has_returns(snapshot, function) else None
     return KnownTypes(found, returns, with_shapes) if found or returns is not None else None
+
+
+def _is_guess(value: Value) -> bool:
+    """Whether all that is known is that it is used as a tensor is: a dict of tensors may be used so as well."""
+    return any(member.type == TensorType() for member in members(value) if isinstance(member, TensorValue))
 
 
 def writes_shapes(snapshot: Snapshot, style: AnnotationStyle) -> bool:

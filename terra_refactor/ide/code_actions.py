@@ -1,7 +1,7 @@
 """Code actions: the offers of an editor at a place, and the text after one of them.
 
 Computes: the offers for some lines, cheaply; and, for a chosen one, the new text. Needs: a snapshot. Gives: `code_actions`, `perform`,
-`refactored`, `all_safe`, `one_for_each_change`, `Offer`, `Request`, `NewText`.
+`best_change`, `refactored`, `all_safe`, `one_for_each_change`, `Offer`, `Request`, `NewText`.
 Ignores: how edits are sent; `NewText` holds the whole new text of one file.
 
 Levels are those of the decision. Uncertain changes are never among the safe fixes, and carry their assumptions.
@@ -18,8 +18,8 @@ from typing_extensions import assert_never
 from terra_refactor.classify.decision import Action, Classification, Decision, Hazard, Level
 from terra_refactor.classify.region import RegionDecision
 from terra_refactor.ide.annotations import AnnotationStyle, KnownTypes, known_types, write_types
-from terra_refactor.ide.explanations import action_title, change_title
-from terra_refactor.ide.regions import decisions_beside_regions, regions_at
+from terra_refactor.ide.explanations import action_title, change_title, extraction_title
+from terra_refactor.ide.regions import MODULE, beside_regions, find_regions, regions_at, shown_regions
 from terra_refactor.ide.shape_cures import shape_cure
 from terra_refactor.ide.snapshot import Snapshot
 from terra_refactor.ir.function import FunctionKind
@@ -209,10 +209,9 @@ def _decision_of(snapshot: Snapshot, path: str, finding: Finding) -> Decision | 
 
 def _rewrites(snapshot: Snapshot, path: str, first_line: int, last_line: int, *, explicit: bool) -> Iterator[Offer]:
     inner: dict[int, Decision] = {}
-    decisions = snapshot.decisions.get(path, ())
-    if explicit:
-        decisions = decisions_beside_regions(snapshot, path, decisions, first_line, last_line)
-    for decision in decisions:
+    if explicit and _may_be_replaced(snapshot, path, first_line, last_line):
+        find_regions(snapshot)  # else those that are known already
+    for decision in beside_regions(snapshot.decisions.get(path, ()), shown_regions(snapshot, path)):
         if decision.kind is FunctionKind.LAMBDA:
             continue
         function = snapshot.program.function(decision.function)
@@ -235,6 +234,17 @@ def _rewrites(snapshot: Snapshot, path: str, first_line: int, last_line: int, *,
             title = action_title(Action.REMOVE_TF_FUNCTION if decision.hybrid else Action.ADD_TF_FUNCTION)
             kind = OfferKind.REWRITE_REMOVE if decision.hybrid else OfferKind.REWRITE_ADD
             yield Offer(f"{title}: {decision.qualname}", kind, _refactoring(path, decision), disabled=decision.reason)
+
+
+def _may_be_replaced(snapshot: Snapshot, path: str, first_line: int, last_line: int) -> bool:
+    """Whether a function around the lines is to be co-executed unless one of its regions becomes a graph."""
+    return any(
+        decision.action is Action.CO_EXECUTE
+        and decision.line <= last_line
+        and first_line <= decision.end_line
+        and bool(regions_at(snapshot, path, decision.line, decision.end_line))
+        for decision in snapshot.decisions.get(path, ())
+    )
 
 
 def _types(snapshot: Snapshot, path: str, first_line: int, last_line: int, style: AnnotationStyle) -> Iterator[Offer]:
@@ -269,16 +279,39 @@ def _extractions(snapshot: Snapshot, path: str, first_line: int, last_line: int)
         region = found.decision
         lines = f"lines {region.line} to {region.end_line}"
         title = action_title(Action.EXTRACT_TF_FUNCTION)
-        request = Request(Task.EXTRACT, path, qualname=region.qualname, line=region.line)
+        request = _extraction(region)
         if region.extract:
             yield Offer(
-                f"{title}: {region.function_name} ({lines})",
+                f"{extraction_title(region)} ({lines})",
                 OfferKind.EXTRACT,
                 request,
                 assumptions=_region_assumptions(region),
             )
         else:
             yield Offer(f"{title}: {lines}", OfferKind.EXTRACT, request, disabled=region.reason)
+
+
+def _extraction(region: RegionDecision) -> Request:
+    return Request(Task.EXTRACT, region.path, qualname=region.qualname, line=region.line)
+
+
+def best_change(snapshot: Snapshot, path: str, qualname: str, line: int) -> Request:
+    """The change that is proposed first for a function, or for code of a module (`MODULE`) at the line: that of its lens."""
+    around = [
+        decision
+        for decision in snapshot.decisions.get(path, ())
+        if (decision.qualname, decision.line) == (qualname, line)
+    ]
+    if qualname == MODULE:
+        lines = (line, line)
+    elif around and around[0].action in (Action.NONE, Action.CO_EXECUTE):
+        lines = (around[0].line, around[0].end_line)
+    else:
+        return Request(Task.REFACTOR, path, qualname, line)
+    for found in regions_at(snapshot, path, *lines):
+        if found.decision.extract and found.decision.inside == qualname:
+            return _extraction(found.decision)
+    return Request(Task.REFACTOR, path, qualname, line)
 
 
 def _region_assumptions(decision: RegionDecision) -> tuple[str, ...]:
@@ -413,8 +446,7 @@ def _extracted(snapshot: Snapshot, request: Request) -> NewText | NotPossible:
         decision = found.decision
         if decision.extract and (decision.line, decision.qualname) == (request.line, request.qualname):
             text = apply_edits(snapshot.sources[request.path].text, found.edits)
-            title = f"{action_title(Action.EXTRACT_TF_FUNCTION)}: {decision.function_name}"
-            return NewText(request.path, text, title, _region_assumptions(decision))
+            return NewText(request.path, text, extraction_title(decision), _region_assumptions(decision))
     return NotPossible(f"{request.qualname} cannot be extracted there any more")
 
 

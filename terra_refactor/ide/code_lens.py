@@ -1,6 +1,6 @@
 """Code lens: a line above each function for which there is something to do; on request above every function with tensor work.
 
-Computes: lenses of a file. Needs: a snapshot. Gives: `code_lenses`, `Lens`.
+Computes: lenses of a file, one for each function. Needs: a snapshot, and what is known of its regions. Gives: `code_lenses`, `Lens`.
 Ignores: functions that set objects up or make models and layers, and tests, which need no graph. Hover and menu speak of all.
 """
 
@@ -10,7 +10,15 @@ from dataclasses import dataclass
 from typing import Final
 
 from terra_refactor.classify.decision import Action, Classification, Decision, Level
-from terra_refactor.ide.explanations import assumptions_in_words, change_title, hazards_in_words, recorded_text
+from terra_refactor.classify.region import RegionDecision
+from terra_refactor.ide.explanations import (
+    assumptions_in_words,
+    change_title,
+    extraction_title,
+    hazards_in_words,
+    recorded_text,
+)
+from terra_refactor.ide.regions import MODULE, beside_regions, shown_regions
 from terra_refactor.ide.snapshot import Snapshot
 from terra_refactor.ir.function import FunctionKind
 from terra_refactor.rules.graph_failures.non_tensor_return import RULE as NON_TENSOR_RETURN
@@ -27,31 +35,58 @@ _SET_UP = frozenset({"__init__", "__new__", "__post_init__", "build", "__init_su
 
 @dataclass(frozen=True, slots=True)
 class Lens:
-    """One line above a function. `applies` is whether a click changes the code; else it explains."""
+    """One line above a function, or above a region of a module. `applies` is whether a click changes the code; else it explains."""
 
     span: Span
     title: str
-    decision: Decision
+    qualname: str
     applies: bool
 
 
 @deeply
 def code_lenses(snapshot: Snapshot, path: str, *, every: bool = False, co_execution: bool = True) -> tuple[Lens, ...]:
     """The lenses of a file, in source order. `every`: also those of functions for which there is nothing to do. Without `co_execution`
-    the program could not import the shim, so it is not proposed."""
+    the program could not import the shim, so it is not proposed. Nothing is proposed for a function whose regions are not known yet
+    (`shown_regions`) and may take the place of that."""
+    regions = shown_regions(snapshot, path)
     found: list[Lens] = []
-    for decision in snapshot.decisions.get(path, ()):
+    for decision in beside_regions(snapshot.decisions.get(path, ()), regions):
+        if decision.kind is FunctionKind.LAMBDA or _in_peace(decision):
+            continue
+        region = regions.best_in(decision.qualname)
         applies = decision.action is not Action.NONE and (co_execution or decision.action is not Action.CO_EXECUTE)
-        wanted = every and (decision.hybrid or decision.tensor_computation) if not applies else True
-        if wanted and decision.kind is not FunctionKind.LAMBDA and not _in_peace(decision):
-            title = _change(decision) if applies else _state(decision)
-            gain = decision.expected_gain
-            if applies and gain is not None and gain.seconds_saved >= LEAST_SHOWN:
-                title = f"{title} · saves about {gain.seconds_saved:.1f} s"
-            if recorded := recorded_text(snapshot.program.recorded.get(decision.function)):
-                title = f"{title} · {recorded}"
-            found.append(Lens(Span(decision.line, 1, decision.line, 1), title, decision, applies))
-    return tuple(found)
+        if region is not None:
+            title = _extraction(region)
+        elif applies:
+            title = _change(decision)
+        elif every and (decision.hybrid or decision.tensor_computation) and decision.qualname not in regions.undecided:
+            title = _state(decision)
+        else:
+            continue
+        gain = decision.expected_gain
+        if region is None and applies and gain is not None and gain.seconds_saved >= LEAST_SHOWN:
+            title = f"{title} · saves about {gain.seconds_saved:.1f} s"
+        if recorded := recorded_text(snapshot.program.recorded.get(decision.function)):
+            title = f"{title} · {recorded}"
+        found.append(Lens(_line(decision.line), title, decision.qualname, applies or region is not None))
+    in_module = (each for each in regions.decisions if each.extract and each.inside == MODULE)
+    found.extend(Lens(_line(region.line), _extraction(region), MODULE, True) for region in in_module)
+    return tuple(sorted(found, key=lambda lens: lens.span.line))
+
+
+def _line(number: int) -> Span:
+    return Span(number, 1, number, 1)
+
+
+def _extraction(region: RegionDecision) -> str:
+    """The action of a click on the lens of a region, and its dependencies."""
+    title = extraction_title(region)
+    if region.level is Level.SAFE:
+        return title
+    count = len(region.assumptions)
+    if count:
+        return f"{title} · if {assumptions_in_words(region)} hold{'s' if count == 1 else ''}"
+    return f"{title} · if it pays"
 
 
 def _in_peace(decision: Decision) -> bool:

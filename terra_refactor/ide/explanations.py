@@ -1,7 +1,7 @@
 """Decisions in sentences: the texts of hover, code lens and titles of actions about a function.
 
 Computes: Markdown, or a sentence. Needs: a decision, and for a card its snapshot. Gives: `verdict`, `action_title`, `change_title`,
-`hazards_in_words`, `assumptions_in_words`, `function_card`, `function_text`.
+`extraction_title`, `hazards_in_words`, `assumptions_in_words`, `function_card`, `function_text`.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing_extensions import assert_never
 
 from terra_refactor.classify.decision import Action, Classification, Decision, Hazard, Level, ParameterDecision
+from terra_refactor.classify.region import RegionDecision
 from terra_refactor.ide.causes import places_to
 from terra_refactor.ide.snapshot import Snapshot
 from terra_refactor.ide.values import types_text
@@ -66,20 +67,27 @@ def hazards_in_words(decision: Decision) -> str:
     return ", ".join(names[:_MOST_NAMES]) + (", …" if len(names) > _MOST_NAMES else "")
 
 
-def assumptions_in_words(decision: Decision) -> str:
+def extraction_title(region: RegionDecision) -> str:
+    """The function that a region should become: `Extract as @tf.function: train_step`."""
+    return f"{action_title(Action.EXTRACT_TF_FUNCTION)}: {region.function_name}"
+
+
+def assumptions_in_words(decision: Decision | RegionDecision) -> str:
     """`2 assumptions`."""
     count = len(decision.assumptions)
     return f"{count} assumption{'s' if count != 1 else ''}"
 
 
-def verdict(decision: Decision) -> str:
-    """The classification and the action, for one line above a function."""
+def verdict(decision: Decision, region: RegionDecision | None = None) -> str:
+    """The classification and the action, for one line above a function. `region` is code of it that should become a function."""
     parts = [decision.classification.value if not decision.hybrid else f"tf.function, {decision.classification.value}"]
     if decision.classification is Classification.SPECULATIVE:
         parts[0] += f" ({assumptions_in_words(decision)})"
     if decision.classification is Classification.UNSAFE and (hazards := hazards_in_words(decision)):
         parts[0] += f" ({hazards})"
-    if decision.action is not Action.NONE:
+    if region is not None:
+        parts.append(extraction_title(region))
+    elif decision.action is not Action.NONE:
         parts.append(change_title(decision))
     elif decision.covered_by_graph_callers:
         parts.append("part of its callers' graph")
@@ -123,18 +131,27 @@ def plain_place(_path: str, _line: int, words: str) -> str:
 
 
 def function_card(
-    snapshot: Snapshot, decision: Decision, rule_link: Callable[[str], str], place_link: PlaceLink = plain_place
+    snapshot: Snapshot,
+    decision: Decision,
+    rule_link: Callable[[str], str],
+    place_link: PlaceLink = plain_place,
+    region: RegionDecision | None = None,
 ) -> str:
     """Everything that is known about a function, as Markdown. `rule_link` makes a rule's id a link, or plain text; `place_link` the calls
-    that lead to a hazard, each of which can be followed."""
+    that lead to a hazard, each of which can be followed; `region` is code of it that should become a function."""
     reason = in_markdown(decision.reason)
-    lines = [f"**{in_markdown(decision.qualname)}**: {verdict(decision)}", reason[:1].upper() + reason[1:] + "."]
+    lines = [
+        f"**{in_markdown(decision.qualname)}**: {verdict(decision, region)}",
+        reason[:1].upper() + reason[1:] + ".",
+    ]
     if recorded := recorded_text(snapshot.program.recorded.get(decision.function)):
         lines.append(f"Recorded: {recorded}.")
     if decision.expected_gain is not None and decision.expected_gain.seconds_saved > 0:
         where = "the recorded run" if decision.expected_gain.source == "record" else "a run"
         lines.append(f"Would save about {decision.expected_gain.seconds_saved:.1f} s in {where}.")
-    if decision.action is not Action.NONE and decision.level is not Level.SAFE:
+    if region is not None:
+        lines.append(f"Lines {region.line} to {region.end_line} can be a graph: {in_markdown(region.reason)}.")
+    elif decision.action is not Action.NONE and decision.level is not Level.SAFE:
         lines.append(f"Needs level `{decision.level.value}`.")
     if decision.proposal.arguments:
         written = ", ".join(f"{name}={text}" for name, text in decision.proposal.arguments)

@@ -20,6 +20,7 @@ from terra_refactor.ide.explanations import PlaceLink, function_card, plain_plac
 from terra_refactor.ide.layers import layer_card
 from terra_refactor.ide.names import fenced, parameter_reason, unknown_reason, value_card
 from terra_refactor.ide.operations import call_text, callers_of, operator_text, reached
+from terra_refactor.ide.regions import beside_regions, shown_regions
 from terra_refactor.ide.snapshot import NAMED, Snapshot, line_text, name_span
 from terra_refactor.ide.unchanged import unchanged_functions
 from terra_refactor.ide.values import tensor_text
@@ -34,6 +35,9 @@ from terra_refactor.workspace.printable import as_code
 
 _MOST_CONTEXTS = 4
 _MOST_CALLEES = 2
+_NAMED_OPERATIONS = (ops.StoreName, ops.StoreAttribute, ops.LoadName, ops.LoadAttribute)
+_FENCE = "```text\n"
+_END = "\n```"
 _WORD = re.compile(r"[^\W\d]\w*")
 
 
@@ -96,16 +100,24 @@ def _card(
     place_link: PlaceLink,
 ) -> tuple[Span, str] | None:
     for function in snapshot.functions(path):
-        if function.kind not in NAMED:
+        if function.kind not in NAMED or not _head(function).contains(line, column):
             continue
         place = name_span(snapshot, path, function)
         spans = [place, *(decorator.span for decorator in function.decorators)]
         for span in spans:
             if span.contains(line, column):
-                for decision in snapshot.decisions.get(path, ()):
+                regions = shown_regions(snapshot, path)
+                for decision in beside_regions(snapshot.decisions.get(path, ()), regions):
                     if decision.function == function.id:
-                        return span, function_card(snapshot, decision, rule_link, place_link)
+                        region = regions.best_in(decision.qualname)
+                        return span, function_card(snapshot, decision, rule_link, place_link, region)
     return None
+
+
+def _head(function: Function) -> Span:
+    """The lines of a function's decorators, and that of its `def`."""
+    first = min([function.def_line, *(decorator.span.line for decorator in function.decorators)])
+    return Span(first, 1, function.def_line + 1, 1)
 
 
 def _expression(snapshot: Snapshot, path: str, line: int, column: int) -> tuple[Span, str] | None:
@@ -142,23 +154,30 @@ def _smallest(function: Function, line: int, column: int) -> tuple[Span, ops.Op]
     for op in walk(function.body):
         span = function.spans[op.id]
         if span.contains(line, column) and (best is None or best[0].encloses(span)):
-            best = (span, op)
+            # that of a lambda is the text of its expression
+            if not (isinstance(op, ops.Return) and best is not None and best[0] == span):
+                best = (span, op)
     return best
 
 
 def _told(snapshot: Snapshot, function: Function, op: ops.Op, word: str) -> str | None:
     """Hover text of an operation. `word` is the identifier under the cursor, or empty."""
     contexts = snapshot.contexts(function)
+    stands_for = _plain(op.name) if isinstance(op, _NAMED_OPERATIONS) else ""
     match op:
-        case ops.StoreName(value=result, name=name) | ops.StoreAttribute(value=result, name=name):
+        case ops.StoreName(value=result) | ops.StoreAttribute(value=result):
             if result is None:
                 return None
-            return _values(snapshot, function, result, name if word == name else None)
-        case ops.LoadName(name=name) | ops.LoadAttribute(name=name):
-            call = callers_of(function).get(op.id) if word == name else None
+            return _values(snapshot, function, result, word if word == stands_for else None)
+        case ops.LoadName(name=name, scope=ops.Scope.GLOBAL) if (
+            word == name and next(reached(contexts, op.id), None) is None
+        ):
+            return _global(snapshot, function, name) or _values(snapshot, function, op.id, name)
+        case ops.LoadName() | ops.LoadAttribute():
+            call = callers_of(function).get(op.id) if word == stands_for else None
             if call is not None:
-                return _call(snapshot, function, op, call, name)
-            return _values(snapshot, function, op.id, name if word == name else None)
+                return _call(snapshot, function, op, call, word)
+            return _values(snapshot, function, op.id, word if word == stands_for else None)
         case ops.Call(arguments=arguments):
             for argument in arguments:
                 if word and argument.keyword == word:
@@ -173,6 +192,11 @@ def _told(snapshot: Snapshot, function: Function, op: ops.Op, word: str) -> str 
             return f"{as_code(name)} is unbound here" if word == name else None
         case _:
             return _values(snapshot, function, op.id, None)
+
+
+def _plain(name: str) -> str:
+    """A name as it is written: a comprehension's own variable has a number behind it."""
+    return name.partition("%")[0]
 
 
 def _call(snapshot: Snapshot, function: Function, op: ops.Op, call: ops.Call, name: str) -> str:
@@ -222,6 +246,15 @@ def _values(snapshot: Snapshot, function: Function, result: int, name: str | Non
     return f"{as_code(name)}: unknown; {reasons[0] if reasons else 'the analysed code does not determine it'}"
 
 
+def _global(snapshot: Snapshot, function: Function, name: str) -> str | None:
+    """A name of the module that is bound once, in code that no analysed call reaches."""
+    body = snapshot.program.modules[function.id.module].body
+    bound = [op.value for op in walk(body.body) if isinstance(op, ops.StoreName) and op.name == name]
+    if len(bound) != 1 or bound[0] is None:
+        return None
+    return _described(snapshot, list(reached(snapshot.contexts(body), bound[0])))
+
+
 def _described(snapshot: Snapshot, values: list[Value]) -> str | None:
     distinct = list(dict.fromkeys(value for value in values if not isinstance(value, Bottom)))
     texts = [text for value in distinct if (text := tensor_text(snapshot, [value])) is not None]
@@ -232,12 +265,21 @@ def _described(snapshot: Snapshot, values: list[Value]) -> str | None:
                 if card is not None:
                     return "\n\n".join(filter(None, [card, value_card(snapshot, value)]))
         cards = dict.fromkeys(card for value in distinct if (card := value_card(snapshot, value)) is not None)
-        return "\n\n".join(list(cards)[:_MOST_CALLEES]) or None
+        return _joined(list(cards)) or None
     rows = list(dict.fromkeys(texts))
     shown = "\n".join(rows[:_MOST_CONTEXTS])
     more = f"\n\n… and {len(rows) - _MOST_CONTEXTS} more" if len(rows) > _MOST_CONTEXTS else ""
     head = "" if len(rows) == 1 else f"{len(rows)} types reach this place:\n\n"
     return f"{head}{fenced(shown)}{more}"
+
+
+def _joined(cards: list[str]) -> str:
+    """The first cards; those of one line each, as numbers have them, in one block."""
+    lines = [card.removeprefix(_FENCE).removesuffix(_END) for card in cards]
+    if all("\n" not in line and fenced(line) == card for line, card in zip(lines, cards, strict=True)):
+        more = f"\n… and {len(lines) - _MOST_CONTEXTS} more" if len(lines) > _MOST_CONTEXTS else ""
+        return fenced("\n".join(lines[:_MOST_CONTEXTS]) + more) if lines else ""
+    return "\n\n".join(cards[:_MOST_CALLEES])
 
 
 def _rules(

@@ -58,8 +58,15 @@ def operator_text(snapshot: Snapshot, contexts: tuple[ContextFacts, ...], op: op
 def _rows(rows: Mapping[str, None]) -> str | None:
     if not rows:
         return None
-    more = f"\n… and {len(rows) - _MOST_ROWS} more" if len(rows) > _MOST_ROWS else ""
-    return fenced("\n".join(list(rows)[:_MOST_ROWS]) + more)
+    told = [row for row in rows if not _says_nothing(row)] or list(rows)
+    more = f"\n… and {len(told) - _MOST_ROWS} more" if len(told) > _MOST_ROWS else ""
+    return fenced("\n".join(told[:_MOST_ROWS]) + more)
+
+
+def _says_nothing(row: str) -> bool:
+    """Whether a row has no shape of the result: beside others it is the call with arguments of which nothing is known."""
+    result = row.rpartition("→ ")[2]
+    return result == "?" or result.startswith("(...)")
 
 
 def _row(
@@ -80,9 +87,9 @@ def _row(
             others.append(f"{keyword}={text}")
         elif keyword is None:
             parts.append(text or "?")
-    separator = " × " if name in _PRODUCTS and len(tensors) == 2 else ", "
-    given = separator.join(parts) + (f" [{', '.join(others)}]" if others else "")
-    return f"{name}: {given} → {'?' if result is None else _result(snapshot, result, dtype)}".replace(":  →", ": →")
+    separator = " × " if name in _PRODUCTS and len(parts) == 2 else ", "
+    given = " ".join(filter(None, [separator.join(parts), f"[{', '.join(others)}]" if others else "", "→"]))
+    return f"{name}: {given} {'?' if result is None else _result(snapshot, result, dtype)}"
 
 
 def _result(snapshot: Snapshot, value: Value, dtype: str | None) -> str:

@@ -1,86 +1,253 @@
-"""Regions for an editor: whether lines are in hot statements that could be a function, and the decision about them.
+"""Regions for an editor: hot code that is no function of its own, and what is decided about it.
 
-Needs: a snapshot. Gives: `regions_at`, `decisions_beside_regions`. The program is analysed again with the region as a function, so this
-runs only on request; the answers for the last few texts are kept.
+Needs: a snapshot. Gives: `find_regions`, `regions_at`, `shown_regions`, `beside_regions`, `forget_regions`, `Regions`. `find_regions`
+analyses the program again, with the regions as functions, as the command line does: it is for a thread, or for somebody who asked.
+`shown_regions` computes nothing: until the regions of an edited text are found, it gives those of the text before whose code is as it was.
 """
 
 from __future__ import annotations
 
-import ast
+import logging
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, TypeAlias
 
 from terra_refactor.classify.decision import Action, Decision
 from terra_refactor.classify.judgement import FunctionNames
+from terra_refactor.classify.region import RegionDecision
+from terra_refactor.ide.session import StaleError
 from terra_refactor.ide.snapshot import Snapshot
 from terra_refactor.ir.program import Program
-from terra_refactor.refactor.regions.candidates import find_candidates
+from terra_refactor.syntax.deep_stack import deeply
+from terra_refactor.syntax.source import Source
 from terra_refactor.workspace.found_region import FoundRegion, without_shim
 from terra_refactor.workspace.judgement import RepeatedJudge
-from terra_refactor.workspace.regions import judge_regions
+from terra_refactor.workspace.judging import judged_by
 
+LOGGER = logging.getLogger(__name__)
+MODULE: Final = "<module>"
+"""The name of the code around a region that is in no function."""
 _KEPT: Final = 4
-_known: OrderedDict[tuple[str, str], tuple[FoundRegion, ...]] = OrderedDict()
+_KEPT_TEXTS: Final = 64
+_LARGE: Final = 20_000
+"""Lines of a program of which no state is kept from one text to the next: it would take as much memory as the analysis itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Regions:
+    """What is known about the regions of a file."""
+
+    decisions: tuple[RegionDecision, ...] = ()
+    """At their lines in the text as it is."""
+    undecided: frozenset[str] = frozenset()
+    """Functions around code of which is not known yet whether it becomes a function: nothing replaces it before that."""
+    are_final: bool = True
+    """Whether they are those of the text as it is."""
+
+    def best_in(self, qualname: str) -> RegionDecision | None:
+        """The first region of a function that should be a function; None if there is none."""
+        return next((each for each in self.decisions if each.extract and each.inside == qualname), None)
+
+
+_NONE: Final = Regions()
+_Key: TypeAlias = "tuple[str, str]"
+
+_known: OrderedDict[_Key, Mapping[str, tuple[FoundRegion, ...]]] = OrderedDict()
+"""The regions of the last few texts, by path."""
+_last: OrderedDict[str, tuple[str, tuple[RegionDecision, ...]]] = OrderedDict()
+"""By path: the last text whose regions were found, and these."""
+_judges: OrderedDict[tuple[str, ...], RepeatedJudge] = OrderedDict()
+"""The judge of the program whose regions were found last, by its files."""
 _guard: Final = threading.Lock()
+_working: Final = threading.Lock()
 
 
+def find_regions(
+    snapshot: Snapshot, cancelled: Callable[[], bool] = lambda: False
+) -> Mapping[str, tuple[FoundRegion, ...]]:
+    """The regions of all files of a snapshot, by path: those of the command line.
+
+    Raises:
+        StaleError: `cancelled` said so.
+    """
+    if not snapshot.config.extract:
+        return {}
+    key = _key(snapshot)
+    with _working:
+        with _guard:
+            known = _known.get(key)
+        if known is not None:
+            return known
+        found: dict[str, tuple[FoundRegion, ...]] = {}
+        for each in _found(snapshot, cancelled):
+            found[each.decision.path] = (*found.get(each.decision.path, ()), each)
+        with _guard:
+            _known[key] = found
+            while len(_known) > _KEPT:
+                _known.popitem(last=False)
+            for path in snapshot.module_names:
+                decisions = tuple(each.decision for each in found.get(path, ()))
+                if decisions or path in _last:
+                    _last[path] = (snapshot.sources[path].text, decisions)
+                    _last.move_to_end(path)
+            while len(_last) > _KEPT_TEXTS:
+                _last.popitem(last=False)
+        return found
+
+
+@deeply
+def _found(snapshot: Snapshot, cancelled: Callable[[], bool]) -> tuple[FoundRegion, ...]:
+    from terra_refactor.workspace.region_trials import find_trials  # noqa: PLC0415 - not for every start
+    from terra_refactor.workspace.regions import judge_trials  # noqa: PLC0415
+
+    sources = _readable(snapshot)
+    decisions = [decision for path in sources for decision in snapshot.decisions.get(path, ())]
+    trials = find_trials(sources, decisions)
+    if not trials:
+        return ()
+    files = tuple(sources)
+    judge = _judges.pop(files, None) or RepeatedJudge()
+
+    def advance(_done: int, _total: int) -> None:
+        if cancelled():
+            raise StaleError("the text has changed")
+
+    def decide(program: Program, names: FunctionNames) -> Sequence[Decision]:
+        advance(0, 0)
+        return judge.decided_about(program, snapshot.judged_with, names, advance)
+
+    try:
+        found = judge_trials(snapshot.program, sources, trials, decide)
+    except StaleError:
+        _keep(files, judge, snapshot)
+        raise
+    except Exception:  # a bug of ours costs the regions, and is seen
+        LOGGER.exception("the regions of %s failed", ", ".join(files))
+        return ()
+    _keep(files, judge, snapshot)
+    return found
+
+
+def _readable(snapshot: Snapshot) -> dict[str, Source]:
+    """The files that were analysed."""
+    return {path: snapshot.sources[path] for path in sorted(snapshot.module_names)}
+
+
+def _keep(files: tuple[str, ...], judge: RepeatedJudge, snapshot: Snapshot) -> None:
+    """Keeps what a judge knows for the next text of the same program, of one program at a time."""
+    _judges.clear()
+    if sum(module.line_count for module in snapshot.program.modules.values()) <= _LARGE:
+        _judges[files] = judge
+
+
+def forget_regions() -> None:
+    """Drops everything that could be computed again."""
+    with _working, _guard:
+        _known.clear()
+        _last.clear()
+        _judges.clear()
+        _places.clear()
+
+
+def _key(snapshot: Snapshot) -> _Key:
+    return snapshot.identity, repr(judged_by(snapshot.judged_with))
+
+
+@deeply
 def regions_at(snapshot: Snapshot, path: str, first_line: int, last_line: int) -> tuple[FoundRegion, ...]:
     """The regions of a file that share a line with some lines (from 1, both included)."""
-    if not snapshot.config.extract or not _has_candidate(snapshot, path, first_line, last_line):
+    here = [place for place in _candidates(snapshot, path) if place.first <= last_line and first_line <= place.last]
+    if not here:
         return ()
     return tuple(
         found
-        for found in _regions(snapshot, path)
+        for found in find_regions(snapshot).get(path, ())
         if found.decision.line <= last_line and first_line <= found.decision.end_line
     )
 
 
-def decisions_beside_regions(
-    snapshot: Snapshot, path: str, decisions: tuple[Decision, ...], first_line: int, last_line: int
-) -> tuple[Decision, ...]:
-    """The decisions, without co-execution of a function around some lines whose step can become a graph: as `fix` has them."""
-    around = [
-        decision
-        for decision in decisions
-        if decision.action is Action.CO_EXECUTE and decision.line <= last_line and first_line <= decision.end_line
-    ]
-    regions = [found for each in around for found in regions_at(snapshot, path, each.line, each.end_line)]
-    return without_shim(decisions, regions) if regions else decisions
+@deeply
+def shown_regions(snapshot: Snapshot, path: str) -> Regions:
+    """What is known about the regions of a file without looking for them."""
+    with _guard:
+        known = _known.get(_key(snapshot))
+    if known is not None:
+        return Regions(tuple(each.decision for each in known.get(path, ())))
+    places = _candidates(snapshot, path)
+    if not places:
+        return _NONE
+    carried = _carried(path, snapshot.sources[path].text)
+    undecided = frozenset(
+        place.inside
+        for place in places
+        if not any(each.inside == place.inside and each.line <= place.tape <= each.end_line for each in carried)
+    )
+    return Regions(tuple(each for each in carried if each.inside not in undecided), undecided, are_final=False)
 
 
-def _has_candidate(snapshot: Snapshot, path: str, first_line: int, last_line: int) -> bool:
-    source = snapshot.sources.get(path)
-    if source is None or path not in snapshot.module_names or "GradientTape" not in source.text:
-        return False
-    try:
-        candidates = find_candidates(ast.parse(source.text))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return False
-    return any(
-        candidate.block[candidate.start].lineno <= last_line
-        and first_line <= (candidate.block[candidate.end - 1].end_lineno or 0)
-        for candidate in candidates
+def _carried(path: str, text: str) -> tuple[RegionDecision, ...]:
+    """The decisions about the regions of the text before that are in this one, once and with the same lines."""
+    with _guard:
+        before, decisions = _last.get(path, ("", ()))
+    old, new = before.split("\n"), text.split("\n")
+    found: list[RegionDecision] = []
+    for each in decisions:
+        code = old[each.line - 1 : each.end_line]
+        places = [at for at in range(len(new)) if new[at] == code[0] and new[at : at + len(code)] == code]
+        if len(places) == 1:
+            moved = places[0] + 1 - each.line
+            found.append(replace(each, line=each.line + moved, end_line=each.end_line + moved))
+    return tuple(found)
+
+
+def beside_regions(decisions: Iterable[Decision], regions: Regions) -> tuple[Decision, ...]:
+    """The decisions without co-execution of functions whose step becomes a graph, as `fix` has them, or may do so."""
+    found = [FoundRegion(each, None) for each in regions.decisions]
+    return tuple(
+        replace(each, action=Action.NONE)
+        if each.action is Action.CO_EXECUTE and each.qualname in regions.undecided
+        else each
+        for each in without_shim(decisions, found)
     )
 
 
-def _regions(snapshot: Snapshot, path: str) -> tuple[FoundRegion, ...]:
-    key = (snapshot.identity, path)
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A candidate: the function around it, and its lines."""
+
+    inside: str
+    tape: int
+    first: int
+    last: int
+
+
+_places: OrderedDict[tuple[str, str], tuple[_Place, ...]] = OrderedDict()
+
+
+def _candidates(snapshot: Snapshot, path: str) -> tuple[_Place, ...]:
+    """The candidates of a file, which is parsed for that."""
+    source = snapshot.sources.get(path)
+    if source is None or path not in snapshot.module_names or not snapshot.config.extract:
+        return ()
+    if "GradientTape" not in source.text:
+        return ()
+    key = (path, snapshot.identity)
     with _guard:
-        if key in _known:
-            _known.move_to_end(key)
-            return _known[key]
+        known = _places.get(key)
+    if known is not None:
+        return known
+    from terra_refactor.workspace.region_trials import trials_of  # noqa: PLC0415 - not for every start
 
-    judge = RepeatedJudge()
-
-    def decide(program: Program, names: FunctionNames) -> Sequence[Decision]:
-        return judge.decided_about(program, snapshot.config, names)
-
-    decisions = [decision for here in snapshot.decisions.values() for decision in here]
-    found = judge_regions(snapshot.program, {path: snapshot.sources[path]}, decisions, decide)
+    found: list[_Place] = []
+    for trial in trials_of(path, _readable(snapshot), snapshot.decisions.get(path, ())):
+        statements = trial.candidate.statements
+        last = statements[-1].end_lineno or statements[-1].lineno
+        inside = trial.candidate.scope.qualname or MODULE
+        found.append(_Place(inside, trial.candidate.anchor.lineno, statements[0].lineno, last))
     with _guard:
-        _known[key] = found
-        while len(_known) > _KEPT:
-            _known.popitem(last=False)
-    return found
+        _places[key] = tuple(found)
+        while len(_places) > _KEPT_TEXTS:
+            _places.popitem(last=False)
+    return tuple(found)

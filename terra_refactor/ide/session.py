@@ -115,6 +115,8 @@ class Session:
         self._index: ModuleIndex | None = None
         self._index_key: object = None
         self._lowered: dict[str, _Lowered] = {}
+        self._unkept_modules: dict[str, ModuleIR] = {}
+        """Lowered files that are not on disk, by path: somebody waited for a first answer."""
         self._snapshots: tuple[Snapshot, ...] = ()
         self._judges: dict[tuple[str, ...], RepeatedJudge] = {}
         self._whole: set[tuple[str, ...]] = set()
@@ -192,6 +194,7 @@ class Session:
             self._index = None
             self._index_key = None
             self._lowered.clear()
+            self._unkept_modules.clear()
             self._snapshots = ()
             self._judges.clear()
             self._whole.clear()
@@ -301,6 +304,9 @@ class Session:
             StaleError: `cancelled` returned True; the remaining results can be kept later.
         """
         with self._working:
+            while self._unkept_modules and self._cache is not None:
+                _check(cancelled)
+                self._cache.keep(self._unkept_modules.popitem()[1])
             for component, (place, program) in tuple(self._unkept.items()):
                 judge = self._judges.get(component)
                 if judge is not None and self._results is not None and self._cache is not None:
@@ -410,7 +416,7 @@ class Session:
         jobs = (
             1 if left_out else self.config.jobs or available_jobs()
         )  # a process takes longer to start than few files to read
-        lowered = self._lower(own, names, index, jobs, cancelled, progress)
+        lowered = self._lower(own, names, index, jobs, cancelled, progress, later=left_out > 0)
         _check(cancelled)
         modules = {result.name: result for result in lowered.values() if isinstance(result, ModuleIR)}
         paths = {name: path for path, name in names.items()}
@@ -448,6 +454,7 @@ class Session:
         snapshot = Snapshot(
             identity=identity,
             config=self.config,
+            judged_with=config,
             program=program,
             facts=facts,
             sources=own,
@@ -522,7 +529,10 @@ class Session:
         jobs: int,
         cancelled: Cancelled,
         progress: ProgressCallback | None,
+        *,
+        later: bool,
     ) -> dict[str, ModuleIR | FileError]:
+        """The lowered files, or why they could not be lowered. `later`: what is new is kept on disk in a quiet moment."""
         results: dict[str, ModuleIR | FileError] = {}
         tasks: list[LoweringTask] = []
         for path, source in own.items():
@@ -551,13 +561,12 @@ class Session:
 
         # a file that is being edited has a new content with each key: no use in keeping those on disk
         cache = self._cache if len(tasks) > len(self._buffers) else None
-        for task, result in zip(
-            tasks,
-            lower_files(tasks, jobs=jobs, cache=cache, advance=advance),
-            strict=True,
-        ):
+        found = lower_files(tasks, jobs=jobs, cache=cache, advance=advance, keep=not later)
+        for task, result in zip(tasks, found, strict=True):
             path = task.source.path
             if isinstance(result, Lowered):
+                if later and cache is not None and not result.cached and path not in self._buffers:
+                    self._unkept_modules[path] = result.module
                 self._lowered[path] = _Lowered(task.source, task.name, result.module, result.module, task.source.text)
                 results[path] = result.module
             else:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import pairwise
 
 from terra_refactor.analysis.facts import ContextFacts, ProgramFacts
@@ -32,6 +33,8 @@ class Snapshot:
     identity: str
     """The same for the same texts and configuration, and for no others."""
     config: Config
+    judged_with: Config = field(repr=False)
+    """The same with what follows from the project, such as the release of TensorFlow that it asks for."""
     program: Program = field(repr=False)
     facts: ProgramFacts = field(repr=False)
     sources: Mapping[str, Source] = field(repr=False)
@@ -106,10 +109,10 @@ def name_span(snapshot: Snapshot, path: str, function: Function) -> Span:
 
 def line_text(text: str, number: int) -> str:
     """A line (from 1) of a text, without its `\n`; empty where there is none."""
-    at = 0
-    for _ in range(number - 1):
-        at = text.find("\n", at) + 1
-        if at == 0:
-            return ""
-    end = text.find("\n", at)
-    return text[at : end if end >= 0 else len(text)]
+    lines = _lines(text)
+    return lines[number - 1] if 0 < number <= len(lines) else ""
+
+
+@lru_cache(maxsize=4)
+def _lines(text: str) -> tuple[str, ...]:
+    return tuple(text.split("\n"))

@@ -31,6 +31,8 @@ _MOST_MEMBERS = 3
 """A union of more alternatives than this is not shown."""
 _MOST_SIZES = 3
 """A size that has more values than this is shown as an unknown one."""
+_WAYS = ((_MOST_SIZES, True), (_MOST_SIZES, False), (1, True))
+"""Most values of a size, and whether its name is shown instead of several."""
 
 
 def full_text(snapshot: Snapshot, value: Value) -> str:
@@ -85,8 +87,8 @@ def hint_text(
 ) -> str | None:
     """A type in `LONGEST_HINT` characters at most; None if it is not informative.
 
-    Alternatives of one rank are one shape, in which a size that differs shows its values: `float32 (2, 8|16)`. `named` is the value
-    with names for unknown sizes, `written` the source text of the hint. A shape with unknown sizes is informative only if at least half
+    Alternatives of one rank are one shape, in which a size that differs shows its name, or its values: `float32 (2, 8|16)`. `named` is
+    the value with names for unknown sizes, `written` the source text of the hint. A shape with unknown sizes is informative only if at least half
     of its sizes are known, and one of them is neither written there nor 1 (with `unknown_sizes` always).
     """
     if tensor_text(snapshot, [value]) is None:
@@ -98,18 +100,24 @@ def hint_text(
     if len(alternatives) - len(tensors) > (Constant(None) in alternatives):
         return None
     heads = list(dict.fromkeys((_head(tensors), _head(tensors, kind=False), "")))
-    # a text that is too long loses first values, then the kind, then the dtype, then the names of sizes
-    for names, head, most in [(named, head, most) for head in heads for most in (_MOST_SIZES, 1)] + [
-        (None, heads[0], 1)
-    ]:
-        shapes = _shapes(tensors, names, most)
+    # what is too long loses first names in the place of values, then values, then the kind, then the element type, then all names
+    ways = [(named, head, most, by_name) for head in heads for most, by_name in _WAYS]
+    for names, head, most, by_name in [*ways, (None, heads[0], 1, False)]:
+        shapes = _shapes(tensors, names, most, written if by_name else None)
         if not unknown_sizes and not any(_tells(tensors, sizes, written) for sizes in shapes):
             return None
         text = f"{head} {' | '.join(dict.fromkeys(map(_shape_text, shapes)))}".lstrip()
         text += " | None" if Constant(None) in alternatives else ""
         if len(text) <= LONGEST_HINT:
+            if head != heads[0] and not unknown_sizes and not _is_new(shapes, written):
+                return None  # the source beside it says as much, and there is no place for the element type
             return text
     return None
+
+
+def _is_new(shapes: list[list[str] | None], written: str) -> bool:
+    """Whether a size is not said by the source text."""
+    return not written or any(_is_news(size, written) for sizes in shapes for size in sizes or ())
 
 
 def _other_text(snapshot: Snapshot, value: Value) -> str | None:
@@ -140,7 +148,7 @@ def _head(tensors: list[TensorValue], *, kind: bool = True) -> str:
     return " ".join([*(head if kind else ()), *(str(each) for each in dtypes if len(dtypes) == 1 and each is not None)])
 
 
-def _shapes(tensors: list[TensorValue], named: Value | None, most: int) -> list[list[str] | None]:
+def _shapes(tensors: list[TensorValue], named: Value | None, most: int, written: str | None) -> list[list[str] | None]:
     """For each rank the sizes in words; if the rank of one tensor is not known, that covers the others."""
     if any(tensor.type.shape is None for tensor in tensors):
         return [None]
@@ -151,7 +159,10 @@ def _shapes(tensors: list[TensorValue], named: Value | None, most: int) -> list[
     return [
         [
             _size_text(
-                list(dict.fromkeys(sizes)), names[axis] if names is not None and len(names) == rank else None, most
+                list(dict.fromkeys(sizes)),
+                names[axis] if names is not None and len(names) == rank else None,
+                most,
+                written,
             )
             for axis, sizes in enumerate(zip(*(shape or () for shape in shapes), strict=True))
         ]
@@ -159,10 +170,14 @@ def _shapes(tensors: list[TensorValue], named: Value | None, most: int) -> list[
     ]
 
 
-def _size_text(sizes: list[Dim], name: Dim, most: int) -> str:
-    if None not in sizes and len(sizes) <= most:
-        return "|".join(map(format_dim, sizes))
-    return format_dim(name)
+def _size_text(sizes: list[Dim], name: Dim, most: int, written: str | None) -> str:
+    """One size: the name that the source has for several ones, unless it stands in the text beside it or `written` is None; else these."""
+    called = format_dim(name)
+    if None in sizes or len(sizes) > most:
+        return called
+    if len(sizes) > 1 and name is not None and written is not None and _is_news(called, written):
+        return called
+    return "|".join(map(format_dim, sizes))
 
 
 def _tells(tensors: list[TensorValue], sizes: list[str] | None, written: str) -> bool:

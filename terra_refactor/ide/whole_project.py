@@ -13,10 +13,15 @@ from dataclasses import dataclass, field
 
 from terra_refactor.classify.decision import Action, Decision, Level
 from terra_refactor.ide.code_actions import NewText, all_safe
-from terra_refactor.ide.explanations import change_title
+from terra_refactor.ide.explanations import change_title, extraction_title
+from terra_refactor.ide.regions import MODULE, Regions, beside_regions, find_regions
 from terra_refactor.ide.session import Session
 from terra_refactor.ide.snapshot import Snapshot
+from terra_refactor.rules.no_benefit.missed_extraction import RULE as MISSED_EXTRACTION
+from terra_refactor.rules.rule import Finding
+from terra_refactor.workspace.found_region import FoundRegion, region_findings, without_shim
 from terra_refactor.workspace.results import Stats, WorkspaceReport
+from terra_refactor.workspace.selection import select_findings, without_known
 from terra_refactor.workspace.workspace import ProgressCallback
 
 
@@ -93,24 +98,50 @@ def report_of(session: Session, cancelled: Callable[[], bool], progress: Progres
     """
     started = time.perf_counter()
     snapshots = tuple(_snapshots(session, cancelled, progress))
+    regions = [tuple(r for group in find_regions(each, cancelled).values() for r in group) for each in snapshots]
     modules = [module for snapshot in snapshots for module in snapshot.program.modules.values()]
     return WorkspaceReport(
         decisions=tuple(
             sorted(
-                (decision for snapshot in snapshots for group in snapshot.decisions.values() for decision in group),
+                (
+                    decision
+                    for snapshot, found in zip(snapshots, regions, strict=True)
+                    for group in snapshot.decisions.values()
+                    for decision in without_shim(group, found)
+                ),
                 key=lambda decision: (decision.path, decision.line, decision.function),
             )
         ),
         findings=tuple(
             sorted(
-                (finding for snapshot in snapshots for group in snapshot.findings.values() for finding in group),
+                (
+                    finding
+                    for snapshot, found in zip(snapshots, regions, strict=True)
+                    for findings in (*snapshot.findings.values(), _of_regions(snapshot, found))
+                    for finding in findings
+                ),
                 key=lambda finding: (finding.path, finding.span, finding.rule, finding.message),
             )
         ),
         errors=tuple(sorted({*session.unreadable(), *(e for s in snapshots for e in s.errors.values())})),
         stats=Stats(len(modules), sum(module.line_count for module in modules), 0, time.perf_counter() - started),
         sources={path: snapshot.sources[path] for snapshot in snapshots for path in sorted(snapshot.module_names)},
+        regions=tuple(
+            sorted(
+                (found for group in regions for found in group),
+                key=lambda found: (found.decision.path, found.decision.line),
+            )
+        ),
     )
+
+
+def _of_regions(snapshot: Snapshot, regions: tuple[FoundRegion, ...]) -> tuple[Finding, ...]:
+    """The findings about regions that should be functions."""
+    decisions = [decision for group in snapshot.decisions.values() for decision in group]
+    selected = select_findings(region_findings(regions), decisions, snapshot.config, snapshot.sources)
+    found = without_known(selected, snapshot.config, snapshot.sources).findings
+    # to `select_findings`, suppressions of other rules seem unused
+    return tuple(finding for finding in found if finding.rule == MISSED_EXTRACTION.id)
 
 
 def safe_changes(
@@ -136,38 +167,71 @@ def safe_changes(
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """One change of a function, for a list of all."""
+    """One change of a function, or of code of a module, for a list of all."""
 
     snapshot: Snapshot = field(repr=False)
-    decision: Decision
+    path: str
+    line: int
+    """Of the `def`, or of the code."""
+    qualname: str
+    """Of the function that changes; `MODULE` for code of a module."""
     title: str
     """The change, as it will be written."""
-    seconds_saved: float | None
+    level: Level
+    reason: str
+    assumptions: tuple[str, ...]
+    seconds_saved: float | None = None
     """Its expected gain in a run; None if unknown."""
+    is_extraction: bool = False
+    """Whether a part of it becomes a function."""
 
 
 def proposals(session: Session, cancelled: Callable[[], bool], progress: ProgressCallback) -> tuple[Proposal, ...]:
-    """Every proposed change: the largest gain first, then safe before speculative ones, then by place.
+    """The proposed change of each function and region: the largest gain first, then safe before speculative ones, then by place.
 
     Raises:
         StaleError: `cancelled` returned True.
     """
-    found = [
-        Proposal(
-            snapshot,
-            decision,
-            change_title(decision),
-            None if decision.expected_gain is None else decision.expected_gain.seconds_saved,
-        )
-        for snapshot in _snapshots(session, cancelled, progress)
-        for group in snapshot.decisions.values()
-        for decision in group
-        if decision.action is not Action.NONE
-    ]
+    found: list[Proposal] = []
+    for snapshot in _snapshots(session, cancelled, progress):
+        regions = find_regions(snapshot, cancelled)
+        for path, decisions in snapshot.decisions.items():
+            here = Regions(tuple(each.decision for each in regions.get(path, ())))
+            found.extend(_proposals(snapshot, path, decisions, here))
     return tuple(sorted(found, key=order_of_proposals))
+
+
+def _proposals(snapshot: Snapshot, path: str, decisions: tuple[Decision, ...], regions: Regions) -> Iterator[Proposal]:
+    lines = {decision.qualname: decision.line for decision in decisions}
+    for decision in beside_regions(decisions, regions):
+        if decision.action is not Action.NONE and regions.best_in(decision.qualname) is None:
+            gain = decision.expected_gain
+            yield Proposal(
+                snapshot,
+                path,
+                decision.line,
+                decision.qualname,
+                change_title(decision),
+                decision.level,
+                decision.reason,
+                decision.assumptions,
+                None if gain is None else gain.seconds_saved,
+            )
+    for region in regions.decisions:
+        if region.extract and (region.inside == MODULE or region is regions.best_in(region.inside)):
+            yield Proposal(
+                snapshot,
+                path,
+                lines.get(region.inside, region.line),
+                region.inside,
+                extraction_title(region),
+                region.level,
+                region.reason,
+                region.assumptions,
+                is_extraction=True,
+            )
 
 
 def order_of_proposals(proposal: Proposal) -> tuple[float, int, str, int]:
     """The key by which proposals are sorted."""
-    decision = proposal.decision
-    return -(proposal.seconds_saved or 0.0), [*Level].index(decision.level), decision.path, decision.line
+    return -(proposal.seconds_saved or 0.0), [*Level].index(proposal.level), proposal.path, proposal.line

@@ -1,7 +1,7 @@
 """The candidates of a program, each at the start of its way to a decision.
 
-Gives: `find_trials`, `places_of`. Needs: the texts, and the decisions about the functions around the candidates: code that is, or
-becomes, a graph has no regions of its own.
+Gives: `find_trials`, `trials_of`, `places_of`. Needs: the texts, and the decisions about the functions around the candidates: code that is,
+or becomes, a graph has no regions of its own.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from terra_refactor.workspace.region_trial import Trial
 
 def find_trials(sources: Mapping[str, Source], decisions: Sequence[Decision]) -> list[Trial]:
     """The candidates of a program, by path and line, of which nothing is decided."""
-    return [trial for path, source in sorted(sources.items()) for trial in _trials(path, source, decisions, sources)]
+    return [trial for path in sorted(sources) for trial in trials_of(path, sources, decisions)]
 
 
 def places_of(trials: Sequence[Trial], sources: Mapping[str, Source]) -> tuple[CandidatePlace, ...]:
@@ -45,7 +45,9 @@ def _is_called(method: str, sources: Mapping[str, Source]) -> bool:
     return any(call.search(source.text) for source in sources.values())
 
 
-def _trials(path: str, source: Source, decisions: Sequence[Decision], sources: Mapping[str, Source]) -> list[Trial]:
+def trials_of(path: str, sources: Mapping[str, Source], decisions: Sequence[Decision]) -> list[Trial]:
+    """The candidates of one file. `sources` are all files of the program."""
+    source = sources[path]
     if not may_have_regions(source):
         return []
     try:

@@ -50,6 +50,7 @@ const steps = [
     ["the report is shown", report],
     ["the report follows a dark theme", darkReport],
     ["the file that is open in a large folder is answered first, and the rest follows", largeFolder],
+    ["after an edit in a large folder, what is known comes first, and the rest is that of a new start", largeEdit],
     ["a wrong path of the server is said", wrongPath],
     ["a Python without the server runs the one that the extension carries", carriedServer],
     ["a server is installed on request", installServer],
@@ -382,13 +383,15 @@ async function workspace() {
 }
 
 const LARGE = 400; // modules, each of which imports the one before and what all share
+const EDITED = 120; // the same, where all of it is analysed several times
 
-/** A folder of some size, of which one file is opened: its hints are there while the rest is still gone through, which is shown. */
-async function largeFolder() {
+/** A new folder of some modules; `shared.py` has two functions that each of them calls. */
+function largeProject(modules) {
     const large = mkdtempSync(path.join(tmpdir(), "terra-large-"));
     const lines = ["import tensorflow as tf", "", ""];
-    writeFileSync(path.join(large, "shared.py"), [...lines, "def scaled(values, by):", "    return tf.nn.relu(values) * by", ""].join("\n"));
-    for (let number = 0; number < LARGE; number += 1) {
+    const shared = ["def scaled(values, by):", "    return tf.nn.relu(values) * by", "", "", "def shifted(given):", "    moved = given + 1.0", "    return moved", ""];
+    writeFileSync(path.join(large, "shared.py"), [...lines, ...shared].join("\n"));
+    for (let number = 0; number < modules; number += 1) {
         const before = number === 0 ? [] : [`import step_${number - 1}`];
         const functions = Array.from({ length: 12 }, (_, index) => [
             `def part_${index}(values):`,
@@ -398,21 +401,83 @@ async function largeFolder() {
             "",
         ]).flat();
         const calls = Array.from({ length: 12 }, (_, index) => `part_${index}(tf.ones([4, 8]))`);
-        const text = ["import tensorflow as tf", ...before, "from shared import scaled", "", "", ...functions, ...calls, ""];
+        const text = ["import tensorflow as tf", ...before, "from shared import scaled, shifted", "", "", ...functions, ...calls, "shifted(tf.ones([4, 8]))", ""];
         writeFileSync(path.join(large, `step_${number}.py`), text.join("\n"));
     }
+    return large;
+}
+
+/** A folder of some size, of which one file is opened: its hints are there while the rest is still gone through, which is shown. */
+async function largeFolder() {
+    const large = largeProject(LARGE);
     try {
         await bench.visit(large);
         const opened = Date.now();
         await bench.open(`step_${LARGE - 1}.py`);
         await bench.shows("product: float32 (4, 8)");
         const first = Date.now() - opened;
-        await bench.page.locator(`.statusbar-item:has-text("terra-refactor: ${path.basename(large)}")`).first().waitFor(); // how far it is
+        await progressOf(large).waitFor(); // how far it is
         await bench.shot("large-first-answer");
         await bench.run("terra-refactor: Analyze Workspace");
         await bench.notification("functions in").waitFor();
         console.log(`        first hints of ${LARGE} modules after ${(first / 1000).toFixed(1)} s, all of them after ${((Date.now() - opened) / 1000).toFixed(1)} s`);
         await bench.shot("large-all");
+    } finally {
+        await bench.visit(project);
+        rmSync(large, { recursive: true, force: true, maxRetries: 5 });
+    }
+}
+
+/** What the status bar shows while all of a folder is analysed. */
+function progressOf(folder) {
+    return bench.page.locator(`.statusbar-item:has-text("terra-refactor: ${path.basename(folder)}")`).first();
+}
+
+/** The text of the editor with all hints, in the order of the lines. */
+async function shownText() {
+    const lines = await bench.page.locator(".editor-instance .view-lines .view-line").evaluateAll((nodes) =>
+        nodes.map((node) => [Number.parseInt(node.style.top, 10), node.innerText.replaceAll(/\s+/g, " ").trim()]),
+    );
+    return lines.sort(([one], [other]) => one - other).map(([, text]) => text);
+}
+
+/** An edit at the top of what many import: hints of what is written come before all is analysed again, those of an untouched function stay
+ * all the time, and in the end everything is as a server shows it that has just started. */
+async function largeEdit() {
+    const large = largeProject(EDITED);
+    const whole = ["def scaled(values: float32 (4, 8)", "def shifted(given: float32 (4, 8)"];
+    try {
+        await bench.visit(large);
+        await bench.open("shared.py");
+        for (const text of whole) {
+            await bench.shows(text);
+        }
+        await progressOf(large).waitFor({ state: "detached" });
+        await bench.goTo(4, 24);
+        const typed = Date.now();
+        await bench.page.keyboard.insertText("\n    more = tf.ones([3, 5])");
+        let first = 0;
+        let running = false;
+        await until(async () => {
+            const text = (await shownText()).join("\n");
+            assert.ok(text.includes(whole[1]), `the hint of the function that is as it was is gone:\n${text}`);
+            assert.ok(!/more: (?!float32 \(3, 5\))/.test(text), `another shape was shown first:\n${text}`);
+            running ||= await progressOf(large).isVisible();
+            first ||= text.includes("more: float32 (3, 5)") ? Date.now() - typed : 0;
+            return first > 0 && text.includes(whole[0]) && !(await progressOf(large).isVisible());
+        }, "the edit is not answered");
+        console.log(`        a hint of ${EDITED} modules ${(first / 1000).toFixed(1)} s after the edit, all of them after ${((Date.now() - typed) / 1000).toFixed(1)} s`);
+        assert.ok(running, "nothing shows that all of it is analysed again");
+        const edited = await shownText();
+        await bench.shot("large-edited");
+        await until(() => readFileSync(path.join(large, "shared.py"), "utf-8").includes("more = tf.ones"), "the edit was not saved");
+        await bench.visit(large); // another server
+        await bench.open("shared.py");
+        for (const text of [...whole, "more: float32 (3, 5)"]) {
+            await bench.shows(text);
+        }
+        await progressOf(large).waitFor({ state: "detached" });
+        await until(async () => JSON.stringify(await shownText()) === JSON.stringify(edited), `a new start does not show ${JSON.stringify(edited)}`);
     } finally {
         await bench.visit(project);
         rmSync(large, { recursive: true, force: true, maxRetries: 5 });

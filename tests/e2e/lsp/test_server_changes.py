@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -138,6 +139,61 @@ def test_the_changes_of_the_workspace_are_listed_with_the_surest_first(folder: P
         assert {each["level"] for each in others} == {"speculative"}
 
     converse(folder, modern(), scenario)
+
+
+TRAINING = """\
+import tensorflow as tf
+
+model = tf.keras.Sequential([tf.keras.layers.Dense(8, activation="relu"), tf.keras.layers.Dense(1)])
+optimizer = tf.keras.optimizers.Adam()
+
+def train(steps):
+    for step in range(steps):
+        x = tf.random.normal([32, 4])
+        y = tf.random.normal([32, 1])
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(tf.square(model(x, training=True) - y))
+        gradients = tape.gradient(loss, model.trainable_variables)
+        optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+        print(step, float(loss))
+
+train(1000)
+"""
+
+
+@pytest.mark.parametrize("capabilities", [modern, poor])
+def test_the_lens_of_a_loop_makes_a_function_of_its_step(
+    folder: Path, capabilities: Callable[[], types.ClientCapabilities]
+) -> None:
+    async def scenario(talk: Conversation) -> None:
+        document = types.TextDocumentIdentifier(talk.open("train.py", TRAINING))
+
+        async def lenses() -> list[types.CodeLens]:
+            return list(await talk.client.text_document_code_lens_async(types.CodeLensParams(document)) or ())
+
+        found = await lenses()
+        if capabilities is modern:
+            assert found == []  # not known yet, and nothing else is proposed instead
+            for _ in range(100):
+                refreshed = talk.refreshed
+                found = await lenses()
+                if found:
+                    break
+                await talk.until(lambda before=refreshed: talk.refreshed > before)
+        (lens,) = found
+        assert lens.command is not None
+        assert (lens.range.start.line, lens.command.title) == (5, "Extract as @tf.function: train_step")
+        listed = await talk.command("terra-refactor.proposals")
+        given = [each if isinstance(each, dict) else vars(each) for each in listed]
+        (proposal,) = [each for each in given if each["qualname"] == "train"]
+        assert (proposal["title"], proposal["isExtraction"]) == (lens.command.title, True)
+        await talk.command(lens.command.command, *lens.command.arguments or ())
+        (request,) = talk.applied
+        changes = request.edit.document_changes
+        edits = request.edit.changes[document.uri] if changes is None else changes[0].edits
+        assert "    @tf.function\n    def train_step(" in applied(TRAINING, edits)
+
+    converse(folder, capabilities(), scenario)
 
 
 def test_inferred_types_are_written(folder: Path) -> None:

@@ -164,3 +164,29 @@ def test_a_name_that_is_taken_gets_another() -> None:
     new = apply_edits(text, edits)
     assert "from jaxtyping import Float32 as Float32_2\n" in new
     assert 'def f(x: Float32_2[tf.Tensor, "2"]):' in new
+
+
+def test_what_is_only_used_like_a_tensor_is_not_written(tmp_path: Path) -> None:
+    text = """\
+        import tensorflow as tf
+
+        def zeros(variables, name):
+            return [tf.zeros_like(each) for each in variables[name]]
+
+        def fit(variables, x):
+            for name in ("first", "second"):
+                zeros(variables, name)
+            return tf.matmul(x, x)
+
+        fit(unknown, tf.ones([2, 2]))
+        """
+    session = project(tmp_path, {"m.py": textwrap.dedent(text)})
+    path = shown(tmp_path, "m.py")
+    snapshot = session.snapshot(path)
+    titles = [
+        offer.title
+        for line in (3, 6)
+        for offer in code_actions(snapshot, path, line, line, explicit=True)
+        if offer.kind is OfferKind.REWRITE_TYPES
+    ]
+    assert titles == ["Write types: x: tf.Tensor → tf.Tensor"]

@@ -123,15 +123,15 @@ def test_hints(tmp_path: Path) -> None:
 
 def test_lenses(tmp_path: Path) -> None:
     snapshot, path = model(tmp_path)
-    titles = {lens.decision.qualname: (lens.title, lens.applies) for lens in code_lenses(snapshot, path)}
+    titles = {lens.qualname: (lens.title, lens.applies) for lens in code_lenses(snapshot, path)}
     assert titles["Net.step"] == ("Add @tf.function", True)
     assert titles["Net.shout"] == ("Co-execute · no graph: host print or log", True)
     assert titles["nothing"] == ("Remove @tf.function", True)
     assert "Net.__init__" not in titles
-    without_shim = {lens.decision.qualname for lens in code_lenses(snapshot, path, co_execution=False)}
+    without_shim = {lens.qualname for lens in code_lenses(snapshot, path, co_execution=False)}
     assert without_shim == titles.keys() - {"Net.shout"}
     every = code_lenses(snapshot, path, every=True, co_execution=False)
-    assert ("Net.shout", "stays eager: host print or log") in {(lens.decision.qualname, lens.title) for lens in every}
+    assert ("Net.shout", "stays eager: host print or log") in {(lens.qualname, lens.title) for lens in every}
 
 
 @pytest.mark.parametrize(
@@ -142,7 +142,7 @@ def test_a_lens_says_what_a_run_would_save(tmp_path: Path, seconds: float, title
     gain = ExpectedGain(400, seconds, "record")
     decisions = tuple(replace(each, expected_gain=gain) for each in snapshot.decisions[path])
     lenses = code_lenses(replace(snapshot, decisions={path: decisions}), path)
-    assert title in [lens.title for lens in lenses if lens.decision.qualname == "Net.step"]
+    assert title in [lens.title for lens in lenses if lens.qualname == "Net.step"]
 
 
 def test_tests_and_factories_have_no_lens(tmp_path: Path) -> None:
@@ -162,7 +162,7 @@ def test_tests_and_factories_have_no_lens(tmp_path: Path) -> None:
     path = shown(tmp_path, "m.py")
     snapshot = project(tmp_path, {"m.py": text}).snapshot(path)
     assert {decision.qualname for decision in snapshot.decisions[path]} == {"step", "test_step", "make"}
-    assert [lens.decision.qualname for lens in code_lenses(snapshot, path, every=True)] == ["step"]
+    assert [lens.qualname for lens in code_lenses(snapshot, path, every=True)] == ["step"]
 
 
 def test_diagnostics_carry_tags_and_related_places(tmp_path: Path) -> None:

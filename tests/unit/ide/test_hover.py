@@ -166,3 +166,49 @@ def test_the_name_of_a_special_method_is_shown_as_it_is(tmp_path: Path) -> None:
     found = hover(*at_mark(tmp_path, text))
     assert found is not None
     assert found.text.startswith("**Net.\\_\\_call\\_\\_**: ")
+
+
+def answer_at(folder: Path, text: str) -> str:
+    """The text of the hover at the mark."""
+    found = hover(*at_mark(folder, text))
+    assert found is not None
+    return found.text
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        ("f = lambda **given: g(\n    size=given,\n    ‸rest=given,\n)\nf(a=1)\n", "argument `rest`"),
+        ("def f(log):\n    return {‸k: log[k] for k in log}\n", "`k`: unknown; "),
+        ("def f(log):\n    return {k: log[k] for ‸k in log}\n", "`k`: unknown; "),
+        ("def f(x):\n    raise ValueError\n    return ‸tf.abs(x)\n", "module `tensorflow`"),
+        ("def f(x):\n    raise ValueError\n    return ‸f(x)\n", "def f("),
+    ],
+)
+def test_names_in_odd_places_have_an_answer(tmp_path: Path, text: str, part: str) -> None:
+    answer = answer_at(tmp_path, f"import tensorflow as tf\n{text}")
+    assert part in answer
+
+
+def test_a_call_with_unknown_arguments_is_left_out_beside_others(tmp_path: Path) -> None:
+    text = f"""\
+        import tensorflow as tf
+        def f(x):
+            return tf.{MARK}reduce_sum(x, axis=1)
+        def g(y):
+            return f(y)
+        f(tf.ones([2, 3]))
+    """
+    answer = answer_at(tmp_path, text)
+    assert "reduce_sum: (2, 3) [axis=1] → (2,) · float32" in answer
+    assert "(...)" not in answer
+
+
+def test_numbers_stand_in_one_block(tmp_path: Path) -> None:
+    answer = answer_at(tmp_path, f"def f(n):\n    return {MARK}n\nf(1)\nf(2)\n")
+    assert answer == "```text\nint 1\nint 2\n```"
+
+
+def test_settings_alone_have_one_space_before_them(tmp_path: Path) -> None:
+    answer = answer_at(tmp_path, f"import tensorflow as tf\nx = tf.random.{MARK}normal(shape=(2, 3))\n")
+    assert "normal: [shape=(2, 3)] → (2, 3) · float32" in answer

@@ -4,11 +4,27 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from ide_support import project, shown
 
 from terra_refactor.classify.decision import Action
-from terra_refactor.ide.code_actions import NewText, NotPossible, OfferKind, Request, Task, code_actions, perform
+from terra_refactor.ide.code_actions import (
+    NewText,
+    NotPossible,
+    OfferKind,
+    Request,
+    Task,
+    best_change,
+    code_actions,
+    perform,
+)
+from terra_refactor.ide.code_lens import code_lenses
+from terra_refactor.ide.hover import hover
+from terra_refactor.ide.regions import find_regions, shown_regions
+from terra_refactor.ide.session import StaleError
+from terra_refactor.ide.whole_project import proposals
 from terra_refactor.rules.registry import all_rules
+from terra_refactor.syntax.source import source_from_text
 
 
 def test_a_step_is_offered_as_a_function_where_somebody_asks(tmp_path: Path) -> None:
@@ -74,3 +90,62 @@ def test_one_step_has_one_proposal(tmp_path: Path) -> None:
     # the other lines of the loop are no step: nothing is proposed twice there either
     kinds = {offer.kind for offer in code_actions(snapshot, path, 16, 16, explicit=True) if not offer.disabled}
     assert OfferKind.REWRITE_CO_EXECUTE not in kinds
+
+
+def test_the_lens_and_the_list_have_the_same_proposal(tmp_path: Path) -> None:
+    session = project(tmp_path, {"m.py": TRAINING})
+    path = shown(tmp_path, "m.py")
+    snapshot = session.snapshot(path)
+    undecided = shown_regions(snapshot, path)
+    assert (undecided.undecided, undecided.are_final) == ({"train"}, False)
+    assert code_lenses(snapshot, path) == ()  # nothing that the next answer would take back
+    assert not [offer for offer in code_actions(snapshot, path, 7, 7) if offer.kind is OfferKind.REWRITE_CO_EXECUTE]
+    find_regions(snapshot)
+    (lens,) = code_lenses(snapshot, path)
+    (proposal,) = proposals(session, lambda: False, lambda *_: None)
+    assert lens.title == "Extract as @tf.function: train_step"
+    assert (proposal.title, proposal.qualname, proposal.line) == (lens.title, lens.qualname, lens.span.line)
+    card = hover(snapshot, path, 7, 6)
+    assert card is not None
+    assert "· Extract as @tf.function: train_step" in card.text
+    assert "Co-execute" not in card.text
+    made = perform(snapshot, best_change(snapshot, path, lens.qualname, lens.span.line))
+    assert isinstance(made, NewText)
+    assert "@tf.function" in made.text
+    assert "def train_step(" in made.text
+
+
+def test_an_edit_elsewhere_keeps_what_is_known_of_a_step(tmp_path: Path) -> None:
+    session = project(tmp_path, {"m.py": TRAINING})
+    path = shown(tmp_path, "m.py")
+    find_regions(session.snapshot(path))
+    session.set_buffer(path, source_from_text(f"import os\n{TRAINING}", path))
+    moved = session.snapshot(path)
+    (lens,) = code_lenses(moved, path)
+    assert (lens.title, lens.span.line) == ("Extract as @tf.function: train_step", 8)
+    session.set_buffer(path, source_from_text(TRAINING.replace("model(x, training=True)", "model(x + 1.0)"), path))
+    edited = session.snapshot(path)
+    assert code_lenses(edited, path) == ()  # its code is another: nothing is known of it
+    find_regions(edited)
+    assert [lens.title for lens in code_lenses(edited, path)] == ["Extract as @tf.function: train_step"]
+
+
+def test_a_step_of_a_script_has_a_line_above_it(tmp_path: Path) -> None:
+    text = TRAINING.replace("def train(steps):", "if True:").replace("range(steps)", "range(1000)")
+    session = project(tmp_path, {"m.py": text.replace("\ntrain(1000)\n", "")})
+    path = shown(tmp_path, "m.py")
+    snapshot = session.snapshot(path)
+    find_regions(snapshot)
+    (lens,) = code_lenses(snapshot, path)
+    assert (lens.qualname, lens.title) == ("<module>", "Extract as @tf.function: train_step")
+    assert isinstance(perform(snapshot, best_change(snapshot, path, lens.qualname, lens.span.line)), NewText)
+
+
+def test_the_regions_of_a_text_that_changes_are_not_kept(tmp_path: Path) -> None:
+    session = project(tmp_path, {"m.py": TRAINING})
+    path = shown(tmp_path, "m.py")
+    snapshot = session.snapshot(path)
+    with pytest.raises(StaleError):
+        find_regions(snapshot, lambda: True)
+    assert not shown_regions(snapshot, path).are_final
+    assert len(find_regions(snapshot)[path]) == 1

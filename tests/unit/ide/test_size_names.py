@@ -226,8 +226,26 @@ def long(x: tf.Tensor, a_long_name_of_a_size, another_long):
     both = tf.cast(tf.reshape(x, (a_long_name_of_a_size, another_long)), tf.float32)
     known = tf.cast(tf.reshape(x, (a_long_name_of_a_size, another_long, 3, 4)), tf.float32)
     next_one = known * 2.0
+    later = both * 2.0
     return both
 """
     found = dict(hints_of(tmp_path, text))
-    assert found["both"] == "(a_long_name_of_a_size, another_long)"
+    assert "both" not in found  # without the element type it would say what stands beside it
+    assert found["later"] == "(a_long_name_of_a_size, another_long)"
     assert found["next_one"] == "float32 (?, ?, 3, 4)"
+
+
+def test_a_name_is_shown_instead_of_several_numbers(tmp_path: Path) -> None:
+    text = """
+def double(values):
+    width = values.shape[1]
+    twice = tf.concat([values, values], axis=1)
+    again = tf.zeros((4, width)) + 1.0
+    return twice + again[0, 0]
+
+double(tf.ones([4, 8]))
+double(tf.ones([4, 16]))
+"""
+    found = dict(hints_of(tmp_path, text))
+    assert found["values"] == "float32 (4, width)"
+    assert found["again"] == "float32 (4, 8|16)"  # the name stands beside it
