@@ -88,8 +88,8 @@ def hint_text(
     """A type in `LONGEST_HINT` characters at most; None if it is not informative.
 
     Alternatives of one rank are one shape, in which a size that differs shows its name, or its values: `float32 (2, 8|16)`. `named` is
-    the value with names for unknown sizes, `written` the source text of the hint. A shape with unknown sizes is informative only if at least half
-    of its sizes are known, and one of them is neither written there nor 1 (with `unknown_sizes` always).
+    the value with names for unknown sizes, `written` the source text of the hint. A shape with unknown sizes is informative only if at
+    least half of its sizes are known, and one of them is neither written there nor 1 (with `unknown_sizes` always).
     """
     if tensor_text(snapshot, [value]) is None:
         return None
