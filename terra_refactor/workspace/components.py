@@ -19,31 +19,24 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from functools import partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
-from terra_refactor.classify.decision import Decision
-from terra_refactor.classify.judgement import FunctionNames
 from terra_refactor.config import Config
-from terra_refactor.errors import TerraError
-from terra_refactor.ir.program import Program
-from terra_refactor.rules.rule import Finding
 from terra_refactor.syntax.source import Source
 from terra_refactor.workspace.cache import LoweringCache, ResultCache
+from terra_refactor.workspace.component_pool import ComponentTask, judge_many, worthwhile_workers
 from terra_refactor.workspace.component_result import ComponentResult
 from terra_refactor.workspace.data_files import data_of, digests_of
 from terra_refactor.workspace.evidence import NO_EVIDENCE, RunEvidence
-from terra_refactor.workspace.found_region import FoundRegion, may_have_regions, region_findings, without_shim
 from terra_refactor.workspace.import_graph import components, imported_files, loaded_with, scan_imports
+from terra_refactor.workspace.judged_component import Judge, Keeper, judged_component
 from terra_refactor.workspace.judging import judge_program, judged_by
-from terra_refactor.workspace.loading import LoadedProgram, ReadProject, load_programs
+from terra_refactor.workspace.loading import ReadProject, load_programs
 from terra_refactor.workspace.pins import Pins, for_releases
 from terra_refactor.workspace.relaid import keep_texts, relaid_result
-from terra_refactor.workspace.results import FileError
-from terra_refactor.workspace.watchdog import OverLimitError, ProcessLimits, watched
 
 if TYPE_CHECKING:
-    from terra_refactor.workspace.judgement import RepeatedJudge
-    from terra_refactor.workspace.kept_regions import KeptRegions
+    pass
 
 LOGGER = logging.getLogger(__name__)
 
@@ -66,14 +59,6 @@ class AnalysedFiles(Enum):
     """All of them, unless there are very many without tensors: for a person, who reads no table of a hundred thousand lines."""
     FINDINGS = "findings"
     """Those in which something may be found: which imports connect with tensors."""
-
-
-class Judge(Protocol):
-    """Analyses a program and decides about its functions."""
-
-    def __call__(
-        self, program: Program, config: Config, progress: Callable[[int, int], None] | None
-    ) -> tuple[tuple[Decision, ...], tuple[Finding, ...]]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +107,6 @@ def judge_components(
             broken = {path for path in passed_over if not _parses(project.tasks[path].source.text)}
             passed_over -= broken
             groups = tuple(sorted((*groups, *((path,) for path in broken))))
-    modules = None if caches is None else caches.modules
     results = None if caches is None else caches.results
     found: dict[tuple[str, ...], ComponentResult] = {}
     configs = {group: for_releases(config, (pins.get(path) for path in group)) for group in groups}
@@ -135,14 +119,36 @@ def judge_components(
             found[group] = known
     missing = [group for group in groups if group not in found]
     total = sum(len(group) for group in missing)
+    modules = None if caches is None else caches.modules
     programs = load_programs(project, missing, jobs=config.jobs, cache=modules, progress=partial(progress, "reading"))
+    # another judge may be one that cannot be sent, and another judge's results are not kept
+    is_usual = judge is judge_program and not evidence.functions
+    keepers = {
+        group: Keeper(caches.modules, caches.results, _place_of_analysis(project, configs[group], group))
+        for group in missing
+        if is_usual and caches is not None and caches.results is not None
+    }
+    tasks = {
+        place: ComponentTask(
+            group, loaded.program.modules, loaded.errors, loaded.cached_files, configs[group], keepers.get(group)
+        )
+        for place, (group, loaded) in enumerate(zip(missing, programs, strict=True))
+    }
+    total = sum(len(group) for group in missing)
     done = 0
-    for group in missing:
-        analysing = partial(_advance, progress, done, len(group), total)
-        keeper = None
-        if caches is not None and caches.results is not None and judge is judge_program and not evidence.functions:
-            keeper = _Keeper(caches.modules, caches.results, _place_of_analysis(project, configs[group], group))
-        made = _judged(project, programs.pop(0), configs[group], judge, analysing, evidence, keeper)
+
+    def judge_here(task: ComponentTask) -> ComponentResult:
+        analysing = partial(_advance, progress, done, len(task.group), total)
+        return judged_component(
+            task.sources(project), task.loaded(project), task.config, judge, analysing, evidence, task.keeper
+        )
+
+    def moment() -> None:
+        progress("analysing", done, total)
+
+    workers = worthwhile_workers(project, missing, config.jobs) if is_usual else 1
+    for place, made in judge_many(project, tasks, workers, judge_here, moment):
+        group = missing[place]
         done += len(group)
         if results is not None and not any(error.by_chance for error in made.errors):
             _keep(project, group, keys[group], places.get(group), results, made)
@@ -202,159 +208,6 @@ def _advance(
     progress: Callable[[str, int, int], None], before: int, size: int, total: int, part: int, whole: int
 ) -> None:
     progress("analysing", before + size * part // max(whole, 1), total)
-
-
-def _judged(
-    project: ReadProject,
-    loaded: LoadedProgram,
-    config: Config,
-    judge: Judge,
-    progress: Callable[[int, int], None],
-    evidence: RunEvidence,
-    keeper: _Keeper | None,
-) -> ComponentResult:
-    from terra_refactor.refactor.cures import confirm_cures  # noqa: PLC0415 - what is in the cache needs none
-
-    modules = sorted(loaded.program.modules.values(), key=lambda module: module.path)
-    sources: dict[str, Source] = {module.path: project.tasks[module.path].source for module in modules}
-    lines = sum(module.line_count for module in modules)
-    repeated = kept = None
-    has_regions = config.extract and any(may_have_regions(source) for source in sources.values())
-    if keeper is not None:
-        repeated = keeper.judge_of(loaded.program, config)
-        kept = keeper.regions_of(repeated) if has_regions else None
-    elif has_regions:
-        # the program is judged several times, each time with few other functions
-        repeated = _fresh_judge()
-    if repeated is not None and judge is judge_program:
-        judge = repeated.decided
-    regions: tuple[FoundRegion, ...] = ()
-    try:
-        program = evidence.given_to(loaded.program)
-        try:
-            decisions, findings = watched(lambda: judge(program, config, progress), ProcessLimits.of(lines))
-        except Exception as error:
-            if repeated is None or not repeated.is_restored or isinstance(error, TerraError | OverLimitError):
-                raise
-            LOGGER.exception("what was kept of %s cannot be used", ", ".join(sorted(loaded.program.modules)))
-            repeated = _fresh_judge()
-            judge = repeated.decided
-            decisions, findings = watched(lambda: judge(program, config, progress), ProcessLimits.of(lines))
-    except TerraError:
-        raise
-    except OverLimitError as error:
-        LOGGER.error("the analysis of %s was ended: %s", ", ".join(sorted(loaded.program.modules)), error)
-        return _failed(loaded, f"the analysis was ended: {error}")
-    except Exception as error:  # a bug of ours, or no memory, costs these files, and is seen
-        LOGGER.exception("the analysis of %s failed", ", ".join(sorted(loaded.program.modules)))
-        return _failed(loaded, f"the analysis failed inside ({type(error).__name__}: {error})")
-    is_kept = repeated is not None and keeper is not None and keeper.keep(repeated, program)
-    if repeated is not None and has_regions:
-        regions = _regions(
-            program, sources, decisions, config, repeated, kept, keeper, ProcessLimits.of(lines), note=is_kept
-        )
-    return ComponentResult(
-        decisions=without_shim(decisions, regions),
-        judged=findings,
-        findings=(*confirm_cures(findings, sources), *region_findings(regions)),
-        regions=regions,
-        errors=loaded.errors,
-        files=tuple(sources),
-        lines=lines,
-        cached_files=loaded.cached_files,
-    )
-
-
-def _fresh_judge() -> RepeatedJudge:
-    from terra_refactor.workspace.judgement import RepeatedJudge  # noqa: PLC0415 - what is in the cache needs none
-
-    return RepeatedJudge()
-
-
-@dataclass(frozen=True, slots=True)
-class _Keeper:
-    """Where the state of a component's analysis is kept for the next one."""
-
-    modules: LoweringCache
-    results: ResultCache
-    place: str
-
-    def judge_of(self, program: Program, config: Config) -> RepeatedJudge:
-        """A judge with the state of the last run, if there is one."""
-        from terra_refactor.workspace.kept_analysis import resumed_judge  # noqa: PLC0415 - what is in the cache needs none
-
-        return resumed_judge(self.results, self.modules, self.place, program, config) or _fresh_judge()
-
-    def regions_of(self, judge: RepeatedJudge) -> KeptRegions | None:
-        """The regions that the last run found, if there are any: the judge then looks whether they are those of its next program."""
-        from terra_refactor.workspace.kept_analysis import regions_known_to  # noqa: PLC0415 - what is in the cache needs none
-
-        return regions_known_to(self.results, judge)
-
-    def keep_regions(self, program: Program, regions: KeptRegions) -> None:
-        """Keeps the regions of a program of which the analysis was kept."""
-        from terra_refactor.workspace.kept_analysis import keep_regions  # noqa: PLC0415 - what is in the cache needs none
-
-        keep_regions(self.results, self.place, program, regions)
-
-    def keep(self, judge: RepeatedJudge, program: Program) -> bool:
-        """Keeps the present state, unless the kept one is nearly as good for the next run; whether it is kept."""
-        if not judge.has_much_that_is_new:
-            return False
-        from terra_refactor.workspace.kept_analysis import keep_analysis  # noqa: PLC0415 - what is in the cache needs none
-
-        try:
-            keep_analysis(self.results, self.place, judge, program)
-        except Exception:  # a bug of ours costs the next run its start, and is seen
-            LOGGER.exception("what was found out about %s cannot be kept", ", ".join(sorted(program.modules)))
-            return False
-        return True
-
-
-def _regions(
-    program: Program,
-    sources: Mapping[str, Source],
-    decisions: Sequence[Decision],
-    config: Config,
-    repeated: RepeatedJudge,
-    kept: KeptRegions | None,
-    keeper: _Keeper | None,
-    limits: ProcessLimits,
-    *,
-    note: bool,
-) -> tuple[FoundRegion, ...]:
-    """The regions: those of the last run if all that they were decided from is the same. With `note`, they are kept for the next one."""
-    from terra_refactor.classify.alike import Seen  # noqa: PLC0415 - what is in the cache needs none
-    from terra_refactor.workspace.kept_regions import KeptRegions  # noqa: PLC0415 - what is in the cache needs none
-    from terra_refactor.workspace.region_trials import find_trials, places_of  # noqa: PLC0415 - what is in the cache needs none
-    from terra_refactor.workspace.regions import judge_trials  # noqa: PLC0415 - what is in the cache needs none
-
-    def decide(changed: Program, names: FunctionNames) -> Sequence[Decision]:
-        return repeated.decided_about(changed, config, names)
-
-    def judge() -> tuple[FoundRegion, ...]:
-        trials = find_trials(sources, decisions)
-        candidates = places_of(trials, sources)
-        if kept is not None and repeated.is_as_expected and kept.candidates == candidates:
-            return kept.regions
-        repeated.seen = seen = Seen() if note else None
-        found = judge_trials(program, sources, trials, decide, None if keeper is None else keeper.modules)
-        if seen is not None and seen.is_complete and keeper is not None:
-            keeper.keep_regions(program, KeptRegions(candidates, found, seen))
-        return found
-
-    try:
-        return watched(judge, limits)
-    except Exception:  # a bug of ours costs the regions, and is seen
-        LOGGER.exception("the regions of %s failed", ", ".join(sorted(program.modules)))
-        return ()
-
-
-def _failed(loaded: LoadedProgram, why: str) -> ComponentResult:
-    """The result of a component that could not be analysed: each of its files is an error."""
-    message = f"could not be analysed: {why}"
-    errors = tuple(FileError(module.path, 0, message, by_chance=True) for module in loaded.program.modules.values())
-    return ComponentResult((), (), (), (*loaded.errors, *errors), (), 0, 0)
 
 
 def _place_of_analysis(project: ReadProject, config: Config, group: Sequence[str]) -> str:

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 
 from terra_refactor.config import Config
 from terra_refactor.errors import SourceError
-from terra_refactor.ir.program import Program
+from terra_refactor.ir.program import ModuleIR, Program
 from terra_refactor.syntax.modules import ModuleIndex, build_module_index
 from terra_refactor.syntax.package_dirs import read_package_dirs
 from terra_refactor.syntax.path_edits import read_path_additions
@@ -174,20 +174,24 @@ def load_programs(
             progress(done, len(tasks))
 
     results = iter(lower_files(tasks, jobs=jobs or available_jobs(), cache=cache, advance=advance))
-    paths = {task.name: path for path, task in project.tasks.items()}
-    return [_program(project, paths, [next(results) for _ in group]) for group in groups]
+    return [_program(project, [next(results) for _ in group]) for group in groups]
 
 
-def _program(project: ReadProject, paths: Mapping[str, str], results: Sequence[LoweringResult]) -> LoadedProgram:
+def _program(project: ReadProject, results: Sequence[LoweringResult]) -> LoadedProgram:
     lowered = [result for result in results if isinstance(result, Lowered)]
-    modules = {result.module.name: result.module for result in lowered}
-    imports = ProjectImports(project.index, paths, {module.path: module.name for module in modules.values()})
-    data = data_of(project.data, (project.tasks[module.path].source.text for module in modules.values()))
     return LoadedProgram(
-        program=Program(dict(sorted(modules.items())), imports, project.stubs, data=data),
+        program=lowered_program(project, {result.module.name: result.module for result in lowered}),
         errors=tuple(result for result in results if isinstance(result, FileError)),
         cached_files=sum(result.cached for result in lowered),
     )
+
+
+def lowered_program(project: ReadProject, modules: Mapping[str, ModuleIR]) -> Program:
+    """The program of some lowered modules of a project, given by name."""
+    names = {module.path: name for name, module in modules.items()}
+    imports = ProjectImports(project.index, {name: path for path, name in names.items()}, names)
+    data = data_of(project.data, (project.tasks[path].source.text for path in names))
+    return Program(dict(sorted(modules.items())), imports, project.stubs, data=data)
 
 
 def index_sources(sources: Mapping[str, Source], markers: Sequence[str], bases: Sequence[str]) -> ModuleIndex:

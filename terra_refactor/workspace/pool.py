@@ -78,6 +78,11 @@ def available_jobs() -> int:
         return os.cpu_count() or 1
 
 
+def processors_for(jobs: int) -> int:
+    """How many processors a run may use that is to have so many processes; 0 for as many as there are."""
+    return min(jobs or available_jobs(), available_jobs())
+
+
 def lower_files(
     tasks: Sequence[LoweringTask], *, jobs: int, cache: LoweringCache | None, advance: Advance, keep: bool = True
 ) -> list[LoweringResult]:
@@ -183,10 +188,10 @@ def _in_workers(
                 left.discard(futures[future])
                 yield futures[future], result
     except BrokenProcessPool:
-        _end(executor)
+        end_processes(executor)
         yield from _one_by_one(tasks, sorted(left), cache, lower, patience)
     except BaseException:
-        _end(executor)  # of an editor, each key may end the work: processes that go on would pile up
+        end_processes(executor)  # of an editor, each key may end the work: processes that go on would pile up
         raise
     else:
         executor.shutdown()
@@ -224,7 +229,7 @@ def _one_by_one(
                 # its result is too deep to be sent; but the parser has survived the text
                 result = lower(tasks[index], cache)
             except (BrokenProcessPool, TimeoutError, FutureTimeoutError) as error:
-                _end(executor)
+                end_processes(executor)
                 executor = None
                 died = isinstance(error, BrokenProcessPool)
                 LOGGER.error("a worker process %s %s", "died of" if died else "did not finish with", path)
@@ -236,7 +241,7 @@ def _one_by_one(
             executor.shutdown(wait=False, cancel_futures=True)
 
 
-def _end(executor: ProcessPoolExecutor) -> None:
+def end_processes(executor: ProcessPoolExecutor) -> None:
     """Kills the processes; waiting for them, or asking them to end, could take forever."""
     processes = list(
         (getattr(executor, "_processes", None) or {}).values()

@@ -33,7 +33,11 @@ _AGAIN_AFTER: Final = 2.0
 
 
 class OverLimitError(Exception):
-    """The watched analysis was ended."""
+    """The watched analysis was ended. `of_memory`: it took too much memory, and not too long."""
+
+    def __init__(self, reason: str, *, of_memory: bool = False) -> None:
+        super().__init__(reason)
+        self.of_memory = of_memory
 
 
 class _Ended(BaseException):
@@ -48,9 +52,9 @@ class ProcessLimits:
     memory: int
 
     @staticmethod
-    def of(lines: int) -> ProcessLimits:
-        """The limits of an analysis of `lines` lines."""
-        return ProcessLimits(_SECONDS + _SECONDS_OF_A_LINE * lines, int(_MEMORY_SHARE * _memory_of_machine()))
+    def of(lines: int, processes: int = 1) -> ProcessLimits:
+        """The limits of an analysis of `lines` lines, where so many processes have analyses at the same time."""
+        return ProcessLimits(_SECONDS + _SECONDS_OF_A_LINE * lines, memory_for_analyses() // processes)
 
 
 def watched(function: Callable[[], _T], limits: ProcessLimits) -> _T:
@@ -69,12 +73,13 @@ def watched(function: Callable[[], _T], limits: ProcessLimits) -> _T:
         pass
     watch.end()  # the exception may have come while it was being ended
     gc.collect()  # the objects of the analysis form reference cycles
-    raise OverLimitError(watch.reason)
+    raise OverLimitError(watch.reason, of_memory=watch.of_memory)
 
 
 class _Watch:
     def __init__(self, limits: ProcessLimits) -> None:
         self.reason = ""
+        self.of_memory = False
         self._limits = limits
         self._thread = threading.get_ident()
         self._started = time.process_time()
@@ -105,6 +110,7 @@ class _Watch:
         if time.process_time() - self._started > self._limits.seconds:
             return f"it took more than {self._limits.seconds:.0f} seconds"
         if resident_bytes() > self._limits.memory:
+            self.of_memory = True
             return f"it took more than {self._limits.memory / 2**30:.1f} GiB of memory"
         return ""
 
@@ -136,6 +142,11 @@ def resident_bytes() -> int:
             return int(stream.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except (OSError, ValueError, IndexError):
         return 0
+
+
+def memory_for_analyses() -> int:
+    """The bytes that all analyses on this machine may have together."""
+    return int(_MEMORY_SHARE * _memory_of_machine())
 
 
 def _memory_of_machine() -> int:

@@ -29,9 +29,10 @@ from terra_refactor.verify.verdict import Status, Verification
 from terra_refactor.workspace.at_releases import at_releases
 from terra_refactor.workspace.cache import LoweringCache, ResultCache
 from terra_refactor.workspace.collection import collect_after_many, without_collection
-from terra_refactor.workspace.components import AnalysedFiles, Caches, Judge, judge_components
+from terra_refactor.workspace.components import AnalysedFiles, Caches, judge_components
 from terra_refactor.workspace.evidence import read_evidence
 from terra_refactor.workspace.found_region import LeftOut, chosen_regions
+from terra_refactor.workspace.judged_component import Judge
 from terra_refactor.workspace.judging import judge_program
 from terra_refactor.workspace.loading import StandardInput, read_project
 from terra_refactor.workspace.pins import assumed_releases, read_pins

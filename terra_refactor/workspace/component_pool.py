@@ -1,0 +1,155 @@
+"""Judging several components in worker processes.
+
+Computes: the result of each component. Needs: their lowered programs, and how one of them is judged. Gives: `judge_many`,
+`worthwhile_workers`. A component is analysed as a program of its own, so it makes no difference in which process.
+
+A component that a process cannot judge (it dies, it would need more than its part of the memory, its program is nested too deeply to be
+sent) is judged here, after the others: as if there were no processes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import signal
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from typing import Final
+
+from terra_refactor.config import Config
+from terra_refactor.ir.program import ModuleIR
+from terra_refactor.isolation import start_method
+from terra_refactor.syntax.source import Source
+from terra_refactor.workspace.component_result import ComponentResult
+from terra_refactor.workspace.evidence import NO_EVIDENCE
+from terra_refactor.workspace.judged_component import Keeper, judged_component
+from terra_refactor.workspace.judging import judge_program
+from terra_refactor.workspace.loading import LoadedProgram, ReadProject, lowered_program
+from terra_refactor.workspace.pool import end_processes, processors_for
+from terra_refactor.workspace.results import FileError
+
+_WORTH_PROCESSES: Final = 100_000
+"""Characters of source text, whose analysis takes two seconds: more than starting the processes costs."""
+_MOMENT: Final = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class ComponentTask:
+    """One component: what is its own, and can be sent."""
+
+    group: tuple[str, ...]
+    modules: Mapping[str, ModuleIR]
+    errors: tuple[FileError, ...]
+    """Of files that could not be lowered."""
+    cached_files: int
+    config: Config
+    keeper: Keeper | None
+
+    def loaded(self, project: ReadProject) -> LoadedProgram:
+        """Its program."""
+        return LoadedProgram(lowered_program(project, self.modules), self.errors, self.cached_files)
+
+    def sources(self, project: ReadProject) -> dict[str, Source]:
+        """The texts of its files, by path."""
+        return {path: project.tasks[path].source for path in self.group}
+
+
+def worthwhile_workers(project: ReadProject, groups: Sequence[Sequence[str]], jobs: int) -> int:
+    """How many processes it is worth to judge these components in; 1 for none beside this one. `jobs` 0 are as many as there can be."""
+    workers = min(processors_for(jobs), len(groups))
+    if workers < 2:
+        return 1
+    sizes = [_size(project, group) for group in groups]
+    longest = max(*sizes, sum(sizes) // workers)
+    return workers if sum(sizes) - longest >= _WORTH_PROCESSES else 1
+
+
+def _size(project: ReadProject, group: Sequence[str]) -> int:
+    return sum(len(project.tasks[path].source.text) for path in group)
+
+
+def judge_many(
+    project: ReadProject,
+    tasks: dict[int, ComponentTask],
+    workers: int,
+    judge_here: Callable[[ComponentTask], ComponentResult],
+    advance: Callable[[], None],
+) -> Iterator[tuple[int, ComponentResult]]:
+    """The results of the components, with their keys in `tasks`, from which they are removed; in the order in which they are done.
+
+    `advance` is called every moment, and may raise to end the work.
+
+    Raises:
+        TerraError: the judge raises it.
+    """
+    if workers > 1:
+        yield from _judge_in_workers(project, tasks, workers, advance)
+    for key in list(tasks):
+        yield key, judge_here(tasks.pop(key))
+
+
+def _judge_in_workers(
+    project: ReadProject, tasks: dict[int, ComponentTask], workers: int, advance: Callable[[], None]
+) -> Iterator[tuple[int, ComponentResult]]:
+    """The results of those that processes can judge."""
+    needed = {path: project.tasks[path] for task in tasks.values() for path in task.group}
+    shared = ReadProject(needed, project.index, (), stubs=project.stubs, data=project.data)
+    # the largest first, so that no process is left alone with one at the end
+    order = sorted(tasks, key=lambda key: -_size(project, tasks[key].group))
+    executor = ProcessPoolExecutor(
+        workers, mp_context=start_method(), initializer=_start_worker, initargs=(shared, workers)
+    )
+    try:
+        futures: dict[Future[ComponentResult], int] = {executor.submit(_judge, tasks[key]): key for key in order}
+        pending = set(futures)
+        while pending:
+            done, pending = wait(pending, timeout=_MOMENT, return_when=FIRST_COMPLETED)
+            advance()
+            for future in done:
+                error = future.exception()
+                if isinstance(error, BrokenProcessPool):
+                    raise error
+                if error is None:
+                    key = futures.pop(future)
+                    del tasks[key]
+                    yield key, future.result()
+    except BrokenProcessPool:
+        end_processes(executor)
+    except BaseException:
+        end_processes(executor)
+        raise
+    else:
+        executor.shutdown()
+
+
+# --- in a worker process --------------------------------------------------------------------------------------------------------------
+
+_own: dict[str, tuple[ReadProject, int]] = {}
+"""Of this process: the project, and how many processes there are."""
+
+
+def _start_worker(project: ReadProject, workers: int) -> None:
+    gc.disable()  # see `collection`
+    with contextlib.suppress(ValueError):
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt is the main process's business
+    _own["project"] = project, workers
+
+
+def _judge(task: ComponentTask) -> ComponentResult:
+    project, workers = _own["project"]
+    return judged_component(
+        task.sources(project),
+        task.loaded(project),
+        task.config,
+        judge_program,
+        _ignore,
+        NO_EVIDENCE,
+        task.keeper,
+        workers,
+    )
+
+
+def _ignore(_done: int, _total: int) -> None:
+    pass
