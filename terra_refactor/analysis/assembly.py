@@ -31,6 +31,7 @@ from terra_refactor.analysis.frames import Summary
 from terra_refactor.analysis.reuse import SummaryStore
 from terra_refactor.analysis.staleness import StateChanges
 from terra_refactor.analysis.testing import is_collected
+from terra_refactor.domain.effect import Effect
 from terra_refactor.domain.evidence import Evidence
 from terra_refactor.domain.lattice import TOO_MANY, join_all
 from terra_refactor.domain.traced import without_marks
@@ -80,7 +81,11 @@ def assemble_facts(
         if old is not None and same_outward and number not in changed:
             contexts[number] = old[0]
             continue
-        facts = _context(number, part, changes)
+        effects = (*part.summary.effects, *changes.effects_of(part.summary))
+        if old is not None and number not in changed and old[0].effects == effects:
+            contexts[number] = old[0]
+            continue
+        facts = _context(number, part, effects)
         if old is not None and old[0] == facts:
             contexts[number] = old[0]
             if old[1].is_real is part.is_real and old[1].summary.arrivals == part.summary.arrivals:
@@ -204,7 +209,7 @@ def _different(before: Mapping[_KeyT, object], now: Mapping[_KeyT, object]) -> s
     return found
 
 
-def _context(number: ContextId, part: AssembledPart, changes: StateChanges) -> ContextFacts:
+def _context(number: ContextId, part: AssembledPart, effects: tuple[Effect, ...]) -> ContextFacts:
     summary = part.summary
     return ContextFacts(
         id=number,
@@ -216,7 +221,7 @@ def _context(number: ContextId, part: AssembledPart, changes: StateChanges) -> C
         returns=without_marks(summary.contents),
         calls=part.calls,
         branches=tuple(fact for _, fact in sorted(summary.branches.items())),
-        effects=(*summary.effects, *changes.effects_of(summary)),
+        effects=effects,
         failures=tuple(fact for _, fact in sorted(summary.failures.items())),
         guarded_failures=tuple(fact for _, fact in sorted(summary.guarded_failures.items())),
         problem=summary.problem,

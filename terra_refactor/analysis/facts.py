@@ -220,8 +220,10 @@ class Contexts:
     """For `ProgramFacts.library_functions`, once it was asked for."""
     called: dict[tuple[Trait, str], bool] = field(default_factory=dict, init=False, repr=False)
     """For `ProgramFacts.is_called`."""
-    leading: dict[str, frozenset[ContextId]] = field(default_factory=dict, init=False, repr=False)
-    """For `ProgramFacts.leads_to`: the contexts by the library functions that were asked for."""
+    calling: dict[FunctionId, tuple[FunctionId, ...]] = field(default_factory=dict, init=False, repr=False)
+    """For `ProgramFacts.calling`."""
+    leading: dict[str | Trait, frozenset[ContextId]] = field(default_factory=dict, init=False, repr=False)
+    """For `ProgramFacts.leads_to`: the contexts by the library functions, or their traits, that were asked for."""
 
     def __getitem__(self, number: ContextId) -> ContextFacts:
         """KeyError if there is none of that number."""
@@ -272,21 +274,34 @@ class ProgramFacts:
             self.contexts.called[trait, ending] = found
         return found
 
-    def leads_to(self, context: ContextId, name: str) -> bool:
-        """Whether a context, or one that it reaches by calls, calls the library function of that canonical name."""
-        found = self.contexts.leading.get(name)
+    def calling(self, function: FunctionId) -> tuple[FunctionId, ...]:
+        """The functions that call a function, in any context; each once."""
+        found = self.contexts.calling.get(function)
         if found is None:
-            found = self.contexts.leading[name] = self._leading_to(name)
+            callers = (self.function_of(caller.context) for caller in self.functions[function].callers)
+            found = self.contexts.calling[function] = tuple(dict.fromkeys(callers))
+        return found
+
+    def leads_to(self, context: ContextId, what: str | Trait) -> bool:
+        """Whether a context, or one that it reaches by calls, calls the library function of that canonical name, or one of that trait."""
+        found = self.contexts.leading.get(what)
+        if found is None:
+            names = (
+                (what,)
+                if isinstance(what, str)
+                else (each for each in self.library_functions() if registry.has_trait(each, what))
+            )
+            found = self.contexts.leading[what] = self._leading_to(self.library_functions().intersection(names))
         return context in found
 
-    def _leading_to(self, name: str) -> frozenset[ContextId]:
-        if name not in self.library_functions():
+    def _leading_to(self, names: frozenset[str]) -> frozenset[ContextId]:
+        if not names:
             return frozenset()
         callers: dict[ContextId, list[ContextId]] = {}
         pending: list[ContextId] = []
         for context in self.contexts:
             for call in context.calls:
-                if name in call.library:
+                if not names.isdisjoint(call.library):
                     pending.append(context.id)
                 for callee in call.callees:
                     callers.setdefault(callee, []).append(context.id)

@@ -199,6 +199,7 @@ class StateChanges:
                     if engine.code_of(function).parent not in way[:position]
                 )
         self._writers: dict[FieldKey, set[FunctionId]] = {}
+        self._of_relatives: dict[FieldKey, frozenset[FunctionId]] = {}
         before = _constructing(engine, live, real)
         for summary in live:
             if summary.function.kind in (FunctionKind.MODULE, FunctionKind.CLASS_BODY):
@@ -236,7 +237,7 @@ class StateChanges:
 
     def forget(self) -> None:
         """Lets go of the run: only `of` can be asked now."""
-        del self._engine, self._relatives
+        del self._engine, self._relatives, self._of_relatives
 
     def effects_of(self, summary: Summary) -> tuple[Effect, ...]:
         """Reads of state that other functions change between calls; assumed unless the analysis has seen the change come after a call."""
@@ -247,16 +248,25 @@ class StateChanges:
                 continue
             certain = summary.function.id in self._certain.get((site, key[1]), ())
             if not certain:
-                writers: set[FunctionId] = set()
-                for kind, cls, field in self._keys(summary, key):
-                    for related in self._relatives.get(cls, (cls,)) if kind in _OF_CLASSES else (cls,):
-                        writers |= self._writers.get((kind, related, field), set())
-                        writers.update(self._writers_by_computed_name((kind, related, field)))
-                if writers <= {summary.function.id, FunctionId(site.module, site.function)}:
+                known = summary.function.id, FunctionId(site.module, site.function)
+                if all(self._writers_of(each).issubset(known) for each in self._keys(summary, key)):
                     continue
             target = _target_of(self._engine, summary, key)
             effects.append(Effect(EffectKind.STATE_READ, target, f"reads {target}", site, via, assumed=not certain))
         return tuple(effects)
+
+    def _writers_of(self, key: FieldKey) -> frozenset[FunctionId]:
+        """The functions that set a field of objects of a class, or of one that is related."""
+        found = self._of_relatives.get(key)
+        if found is None:
+            kind, cls, field = key
+            related = [
+                (kind, each, field) for each in (self._relatives.get(cls, (cls,)) if kind in _OF_CLASSES else (cls,))
+            ]
+            found = self._of_relatives[key] = frozenset().union(
+                *(self._writers.get(each, ()) for each in related), *map(self._writers_by_computed_name, related)
+            )
+        return found
 
     @cached_property
     def _computed(self) -> Mapping[tuple[ObjectKind, str], Mapping[str, set[FunctionId]]]:

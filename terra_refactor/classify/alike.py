@@ -24,7 +24,7 @@ from terra_refactor.facts.records import ClassMade, Imported
 from terra_refactor.facts.watch import Look
 from terra_refactor.ir.ids import FunctionId, OpId
 
-_OF_CALLS: Final = frozenset({"called", "leads", "library", "place"})
+_OF_CALLS: Final = frozenset({"called", "calling", "leads", "library", "place"})
 """Looks at the callees of contexts, and at the existing contexts: the same for all contexts in similar programs."""
 _NUMBERS: Final = frozenset({"op", "tensor"})
 """Fields that name operations of the function that something is about."""

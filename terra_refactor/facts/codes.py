@@ -6,8 +6,9 @@ Gives: `Codes`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import TypeVar, cast
 
 from terra_refactor.analysis.facts import BranchFact, CallFact, ContextFacts, ContextId
 from terra_refactor.facts.budget import LookBudget
@@ -30,6 +31,8 @@ from terra_refactor.ir.ids import FunctionId, OpId
 from terra_refactor.ir.ops import StoreName
 from terra_refactor.ir.program import Program
 from terra_refactor.ir.walk import walk
+
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +162,7 @@ class Codes:
         self._indexes: dict[FunctionId, CodeFacts] = {}
         self._classes: dict[FunctionId, _Classes] = {}
         self._tables: dict[ContextId, ContextTables] = {}
+        self._once: dict[Hashable, object] = {}
         self._flows: dict[FunctionId, StaticFlow] = {}
         self._outlines: dict[str, tuple[ClassOutline, ...]] | None = None
         self.budget = LookBudget()
@@ -288,9 +292,19 @@ class Codes:
             known = self._tables[context.id] = _tables(code, context)
         return known
 
+    def once(self, key: Hashable, make: Callable[[], _T]) -> _T:
+        """What is computed of facts that the caller has looked at: once in this state of the program, for all contexts of a function."""
+        if key not in self._once:
+            self._once[key] = make()
+        return cast(_T, self._once[key])
+
+    def once_with_looks(self, key: Hashable, make: Callable[[], _T]) -> _T:
+        """What is computed of code, which is looked at on the way: once in this state of the program, and noted for each who asks."""
+        return self.once(key, make)
+
     def forget_tables(self) -> None:
-        """Lets go of the tables of contexts."""
-        self._tables = {}
+        """Lets go of the tables of contexts, and of what was computed once."""
+        self._tables, self._once = {}, {}
 
     def forget_earlier(self) -> None:
         """Lets go of the earlier indexes and tables."""

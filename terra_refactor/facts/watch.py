@@ -6,7 +6,7 @@ looks, and `changed_looks`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, fields
 from typing import Final, Generic, TypeAlias, TypeVar
@@ -26,11 +26,12 @@ Look: TypeAlias = "tuple[str, object]"
 function: the part that its callers see), `code`, `module`, `path` (of a module), `object`, `classes` and `functions` (of a name),
 `readers` and
 `writers` (of an attribute), `read` (whether an attribute has readers), `library` (its functions that are called anywhere), `called`
-(whether such with a trait are), `leads` (whether a context leads to a library function), `place` (the function of a context) or `value`
-(of an operation), and which; None for all of them."""
+(whether such with a trait are), `leads` (whether a context leads to a library function, or to one with a trait), `calling` (the functions
+that call a function), `place` (the function of a context) or `value` (of an operation), and which; None for all of them."""
 
 SELECTIVE: Final = (
     "called",
+    "calling",
     "classes",
     "functions",
     "leads",
@@ -223,9 +224,13 @@ class _Facts(ProgramFacts):
         self.notes.add(("called", (trait, ending)))
         return self.inner.is_called(trait, ending)
 
-    def leads_to(self, context: ContextId, name: str) -> bool:
-        self.notes.add(("leads", (context, name)))
-        return self.inner.leads_to(context, name)
+    def calling(self, function: FunctionId) -> tuple[FunctionId, ...]:
+        self.notes.add(("calling", function))
+        return self.inner.calling(function)
+
+    def leads_to(self, context: ContextId, what: str | Trait) -> bool:
+        self.notes.add(("leads", (context, what)))
+        return self.inner.leads_to(context, what)
 
     def function_of(self, context: ContextId) -> FunctionId:
         self.notes.add(("place", context))
@@ -245,6 +250,18 @@ class _Codes(Codes):
         super().__init__(program)
         self._inner = inner
         self._notes = notes
+
+    def once_with_looks(self, key: Hashable, make: Callable[[], _Value]) -> _Value:
+        def noted() -> tuple[_Value, dict[Look, object]]:
+            outer, self._notes.looks = self._notes.looks, {}
+            try:
+                return make(), self._notes.looks
+            finally:
+                self._notes.looks = outer
+
+        value, looks = self.once(key, noted)
+        self._notes.looks.update(looks)
+        return value
 
     def of(self, identity: FunctionId) -> CodeFacts:
         self._notes.add(("code", identity))
@@ -341,8 +358,12 @@ def changed_looks(
                 trait, name
             ):
                 changed.add(look)
-            case "leads", (int(number), str(name)) if facts_before.leads_to(number, name) != facts_now.leads_to(
-                number, name
+            case "leads", (int(number), (str() | Trait()) as what) if facts_before.leads_to(
+                number, what
+            ) != facts_now.leads_to(number, what):
+                changed.add(look)
+            case "calling", FunctionId() as function if _calling(facts_before, function) != _calling(
+                facts_now, function
             ):
                 changed.add(look)
             case "value", (FunctionId() as function, int(op)) if _may_differ(changed, facts_before, function):
@@ -360,6 +381,11 @@ def changed_looks(
                 if not same or facts_before.value_in(number, op) != facts_now.value_in(number, op):
                     changed.add(look)
     return frozenset(changed)
+
+
+def _calling(facts: ProgramFacts, function: FunctionId) -> tuple[FunctionId, ...] | None:
+    """The functions that call a function; None if there is no such function."""
+    return facts.calling(function) if function in facts.functions else None
 
 
 def _may_differ(changed: AbstractSet[Look], before: ProgramFacts, function: FunctionId) -> bool:

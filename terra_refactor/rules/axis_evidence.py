@@ -66,8 +66,10 @@ def _arithmetic(view: ContextView) -> Iterator[tuple[OpId, str, OpId, OpId]]:
             yield operation.op, operation.symbol, operation.left, operation.right
     for call, name in view.library_calls():
         symbol = operator_of(name)
+        if symbol not in ("/", "*"):
+            continue
         left, right = (view.library_argument(call, name, side) for side in "xy")
-        if symbol in ("/", "*") and left is not None and right is not None:
+        if left is not None and right is not None:
             yield call.op, symbol, left, right
 
 

@@ -32,7 +32,10 @@ def is_enumeration(view: ContextView, name: str) -> bool:
 
 def ignored_attributes(view: ContextView, name: str) -> frozenset[str]:
     """The attributes that `==` does not compare for objects of the classes of that name."""
-    return frozenset().union(*(_ignored(view, outline) for outline in view.codes.classes_named(name)))
+    return view.codes.once_with_looks(
+        (ignored_attributes, name),
+        lambda: frozenset[str]().union(*(_ignored(view, outline) for outline in view.codes.classes_named(name))),
+    )
 
 
 def _ignored(view: ContextView, outline: ClassOutline) -> frozenset[str]:

@@ -40,13 +40,18 @@ class OpenMeeting:
 
 def open_meetings(view: ContextView, symbols: frozenset[str]) -> Iterator[OpenMeeting]:
     """The operators, of these symbols, in which an argument of unknown type meets a tensor, each once."""
-    names = _open_parameters(view) if _is_recorded(view) else frozenset()
+    names: frozenset[str] | None = None
     for fact in view.code.of_kind(Operation):
         if fact.symbol not in symbols:
             continue
         for one, other in fact.pairs:
             name = view.parameter_behind(one)
-            if name not in names or not all(map(_is_open, members(view.value(one)))):
+            if name is None or not all(map(_is_open, members(view.value(one)))):
+                continue
+            if names is None:
+                # asked only now: it looks at all callers
+                names = _open_parameters(view) if _is_recorded(view) else frozenset()
+            if name not in names:
                 continue
             if view.parameter_behind(other) in names:
                 continue

@@ -1,11 +1,12 @@
 """Questions about the identity of a variable that is an argument: a trace for one variable serves all variables of its type.
 
-Computes: nothing. Needs: a `ContextView`. Gives: `identity_uses`.
+Computes: nothing. Needs: a `ContextView`. Gives: `identity_uses`, `given_variables`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Final
 
 from terra_refactor.domain.value import (
@@ -31,16 +32,36 @@ _NAMES: Final = frozenset({"name", "path", "_shared_name", "_unique_id"})
 _MAX_DEPTH: Final = 4
 
 
-def identity_uses(view: ContextView, name: str, given: tuple[Value, ...]) -> Iterator[LocalHazard]:
-    """The place at which a function asks which variable it was given, where calls bring several or may bring several."""
+@dataclass(frozen=True, slots=True)
+class GivenVariables:
+    """The variables in what calls give a parameter."""
+
+    count: int
+    several: bool
+    """Whether two of one shape and dtype are among them."""
+    is_known: bool
+    """Whether it is one variable that is known."""
+    may_be_more: bool
+    """Whether something that is not known may be one."""
+
+
+def given_variables(given: tuple[Value, ...]) -> GivenVariables:
+    """The variables in the alternatives of what calls give a parameter."""
     variables = [each for value in given for each in _variables(value, 0)]
     several = any(
         one.variable != other.variable and one.type == other.type
         for position, one in enumerate(variables)
         for other in variables[position + 1 :]
     )
-    is_known = len(variables) == 1 and variables[0].variable is not None and not view.function_facts.open_callers
-    if is_known or not (variables or _may_be_variable(given)):
+    is_known = len(variables) == 1 and variables[0].variable is not None
+    return GivenVariables(len(variables), several, is_known, _may_be_variable(given))
+
+
+def identity_uses(view: ContextView, name: str, given: GivenVariables) -> Iterator[LocalHazard]:
+    """The place at which a function asks which variable it was given, where calls bring several or may bring several."""
+    if given.is_known and not view.function_facts.open_callers:
+        return
+    if not given.count and not given.may_be_more:
         return
     place = next(uses_of(view, name, _asks_for_identity, is_part_of), None)
     if place is not None:
@@ -48,7 +69,7 @@ def identity_uses(view: ContextView, name: str, given: tuple[Value, ...]) -> Ite
             place,
             f"`{view.written(place)}` asks which variable `{name}` is: a traced function has one graph for all variables of one shape, "
             "made for the first of them",
-            None if several else f"calls bring one variable as `{name}`, or variables of different shapes",
+            None if given.several else f"calls bring one variable as `{name}`, or variables of different shapes",
             boundary=True,
         )
 

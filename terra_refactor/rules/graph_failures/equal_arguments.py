@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
+from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
-from terra_refactor.analysis.facts import ContextFacts, ObjectKind
+from terra_refactor.analysis.facts import ContextFacts, ObjectKind, ParameterFacts
 from terra_refactor.domain.lattice import python_type
 from terra_refactor.domain.value import (
     Constant,
@@ -33,7 +34,7 @@ from terra_refactor.ir.ids import OpId
 from terra_refactor.rules.argument_uses import is_computed_from, uses_of
 from terra_refactor.rules.object_equality import ignored_attributes, is_enumeration, is_number_class
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
-from terra_refactor.rules.variable_identity import identity_uses
+from terra_refactor.rules.variable_identity import GivenVariables, given_variables, identity_uses
 from terra_refactor.tf_model.graph_traits import ISINSTANCE, TYPE
 from terra_refactor.tf_model.types_of_numbers import NUMBERS, accepted_numbers
 
@@ -46,22 +47,53 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
         return  # an argument inside of a graph does not change
     own = 1 if view.function.kind is FunctionKind.METHOD else 0
     for position, parameter in enumerate(view.function_facts.parameters):
-        given = tuple(member for value in parameter.values for member in members(value))
-        yield from _objects(view, parameter.name, given)
+        given = view.codes.once((check, view.function.id, parameter.name), partial(_Given.of, parameter))
+        yield from _objects(view, parameter.name, given.instances)
         if position >= own:
             yield from _numbers(view, parameter.name, given)
-            yield from identity_uses(view, parameter.name, given)
+            yield from identity_uses(view, parameter.name, given.variables)
+
+
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """What calls give a parameter, which each context of the function has."""
+
+    kinds: frozenset[PythonType]
+    """The types of the numbers in it."""
+    pair: tuple[Value, Value] | None
+    """Two arguments that are certainly equal and have numbers of different types."""
+    may_be_equal: bool
+    """If there are none, whether two may be so, since some are not known."""
+    instances: tuple[Reference, ...]
+    variables: GivenVariables
+
+    @staticmethod
+    def of(parameter: ParameterFacts) -> _Given:
+        given = tuple(member for value in parameter.values for member in members(value))
+        kinds = frozenset(kind for value in given for kind in _kinds(value, 0))
+        pair = _equal_pair(given) if kinds else None
+        may_be_equal = (
+            bool(kinds)
+            and pair is None
+            and any(
+                _compare(one, other, 0) == (None, True)
+                for position, one in enumerate(given)
+                for other in given[position:]
+            )
+        )
+        instances = tuple(dict.fromkeys(each for value in given for each in _instances(value, 0)))
+        return _Given(kinds, pair, may_be_equal, instances, given_variables(given))
 
 
 # --- numbers --------------------------------------------------------------------------------------------------------------------------
 
 
-def _numbers(view: ContextView, name: str, given: tuple[Value, ...]) -> Iterator[LocalHazard]:
+def _numbers(view: ContextView, name: str, given: _Given) -> Iterator[LocalHazard]:
     """Numbers that are equal and of different types, or may be."""
-    kinds, pair, may_be_equal = _compared(given)
+    kinds, pair = given.kinds, given.pair
     if pair is None:
         is_open = view.function_facts.open_callers or not view.function_facts.callers
-        if may_be_equal or (kinds and is_open):
+        if given.may_be_equal or (kinds and is_open):
             kinds = NUMBERS
         elif kinds != {PythonType.INT}:
             return
@@ -116,24 +148,6 @@ def _equal_pair(given: tuple[Value, ...]) -> tuple[Value, Value] | None:
             if _compare(one, other, 0) == (True, True):
                 return one, other
     return None
-
-
-@lru_cache(maxsize=4_000)
-def _compared(given: tuple[Value, ...]) -> tuple[frozenset[PythonType], tuple[Value, Value] | None, bool]:
-    """Of the arguments that calls give a parameter, which each context of the function has: the types of their numbers, two that are
-    certainly equal and have numbers of different types, and, if there are none, whether two may be so, since some are not known."""
-    kinds = frozenset(kind for value in given for kind in _kinds(value, 0))
-    if not kinds:
-        return kinds, None, False
-    pair = _equal_pair(given)
-    return (
-        kinds,
-        pair,
-        pair is None
-        and any(
-            _compare(one, other, 0) == (None, True) for position, one in enumerate(given) for other in given[position:]
-        ),
-    )
 
 
 def _compare(one: Value, other: Value, depth: int) -> tuple[bool | None, bool]:
@@ -313,10 +327,9 @@ def _is_another(left: Constant, right: Constant) -> bool:
 # --- objects --------------------------------------------------------------------------------------------------------------------------
 
 
-def _objects(view: ContextView, name: str, given: tuple[Value, ...]) -> Iterator[LocalHazard]:
+def _objects(view: ContextView, name: str, given: tuple[Reference, ...]) -> Iterator[LocalHazard]:
     """Objects that their class compares as equal although they differ in attributes that the function reads."""
-    objects = list(dict.fromkeys(each for value in given for each in _instances(value, 0)))
-    objects = [each for each in objects if view.facts.objects[each.object].kind is ObjectKind.INSTANCE]
+    objects = [each for each in given if view.facts.objects[each.object].kind is ObjectKind.INSTANCE]
     if not objects or (len(objects) == 1 and _is_only_one(view, objects[0])):
         return
     for cls in sorted({view.facts.objects[each.object].name for each in objects}):

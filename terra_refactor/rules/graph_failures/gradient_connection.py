@@ -216,7 +216,7 @@ def _elements(view: ContextView, number: OpId) -> tuple[OpId, ...]:
 def _tapes_of_callers(view: ContextView) -> Iterator[LocalHazard]:
     """Tapes of callers outside of graphs that record a call of the function."""
     place = view.code.first()
-    if place is None:
+    if place is None or not any(_uses_gradients(view, caller) for caller in view.facts.calling(view.function.id)):
         return
     chooses: bool | None = None
     for caller, call in view.calls_of_function():
@@ -240,6 +240,14 @@ def _tapes_of_callers(view: ContextView) -> Iterator[LocalHazard]:
                 boundary=True,
             )
             return
+
+
+def _uses_gradients(view: ContextView, function: FunctionId) -> bool:
+    """Whether a function asks a tape for something: then its contexts are worth a look."""
+    code = view.codes.of(function)
+    return view.codes.once(
+        (_uses_gradients, function), lambda: any(call.method in (_GRADIENT, _WATCHED) for call in code.of_kind(Call))
+    )
 
 
 def _hidden_connection(view: ContextView, made: Call) -> OpId | None:

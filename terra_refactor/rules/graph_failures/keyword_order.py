@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from functools import partial
 from typing import Final
 
-from terra_refactor.domain.value import members
+from terra_refactor.analysis.facts import ParameterFacts
+from terra_refactor.domain.value import Value, members
 from terra_refactor.facts.records import Call, Container, Display, ItemRead, NameRead, Return
 from terra_refactor.facts.view import ContextView
 from terra_refactor.ir.function import ParameterKind
@@ -39,8 +41,8 @@ def _dicts(view: ContextView) -> Iterator[LocalHazard]:
     if view.context.in_graph and view.function_facts.hybrid is None:
         return
     for parameter in view.function_facts.parameters:
-        given = [member for value in parameter.values for member in members(value)]
-        orders, is_open = orders_of_keys(given), may_be_in_other_orders(given)
+        key = _dicts, view.function.id, parameter.name
+        orders, is_open = view.codes.once(key, partial(_orders, parameter))
         place = next(uses_of(view, parameter.name, _looks_at_order, is_part_of), None) if orders or is_open else None
         if place is not None:
             assumed = None if orders else f"all calls pass `{parameter.name}` with its keys in the same order"
@@ -52,6 +54,12 @@ def _dicts(view: ContextView) -> Iterator[LocalHazard]:
                 assumed,
                 boundary=True,
             )
+
+
+def _orders(parameter: ParameterFacts) -> tuple[frozenset[tuple[Value, ...]], bool]:
+    """The different orders of keys that calls bring, and whether they may bring others."""
+    given = [member for value in parameter.values for member in members(value)]
+    return orders_of_keys(given), may_be_in_other_orders(given)
 
 
 def _looks_at_order(view: ContextView, name: str) -> Iterator[OpId]:

@@ -17,7 +17,7 @@ from terra_refactor.tf_model.spec import Trait
 
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
-    if view.function.kind is FunctionKind.MODULE:
+    if view.function.kind is FunctionKind.MODULE or not view.facts.leads_to(view.context.id, Trait.READS_FILE):
         return
     reached = {op: _reached(view, fact.library, fact.callees) for op, fact in view.calls.items()}
     writes = [op for op, traits in reached.items() if Trait.WRITES_FILE in traits]
@@ -42,12 +42,11 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
 
 def _reached(view: ContextView, library: tuple[str, ...], callees: tuple[ContextId, ...]) -> frozenset[Trait]:
     """The file operations that a call leads to."""
-    inner = (name for context in view.called_from(callees) for call in context.calls for name in call.library)
     return frozenset(
         trait
-        for name in (*library, *inner)
         for trait in (Trait.READS_FILE, Trait.WRITES_FILE)
-        if has_trait(name, trait)
+        if any(has_trait(name, trait) for name in library)
+        or any(view.facts.leads_to(callee, trait) for callee in callees)
     )
 
 

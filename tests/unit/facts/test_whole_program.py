@@ -19,6 +19,8 @@ from terra_refactor.rules.registry import local_hazards
 from terra_refactor.rules.rule import LocalHazard, Rule
 from terra_refactor.syntax.parse import parse_module
 from terra_refactor.syntax.source import source_from_text
+from terra_refactor.tf_model.registry import has_trait
+from terra_refactor.tf_model.spec import Trait
 from terra_refactor.workspace.judgement import RepeatedJudge, judge_facts
 
 CALLS = """
@@ -80,6 +82,28 @@ def test_contexts_lead_to_what_they_or_their_callees_call() -> None:
             seen.add(expected)
     assert seen == {True, False}
     assert not facts.leads_to(next(iter(facts.contexts)).id, "tensorflow.tanh")
+
+
+def test_contexts_lead_to_library_functions_with_a_trait() -> None:
+    facts = analyze_text(
+        CALLS + "\nimport tensorflow as tf\ndef last(n):\n    return [even(n), tf.io.read_file('x')]\nlast(3)\n"
+    ).facts
+    reading = [name for name in facts.library_functions() if has_trait(name, Trait.READS_FILE)]
+    assert reading
+    answers = {context.id: facts.leads_to(context.id, Trait.READS_FILE) for context in facts.contexts}
+    assert answers == {number: any(facts.leads_to(number, name) for name in reading) for number in answers}
+    assert set(answers.values()) == {True, False}
+    assert not any(facts.leads_to(number, Trait.HOST_CALLBACK) for number in answers)
+
+
+def test_calling_functions_are_those_of_the_callers() -> None:
+    facts = analyze_text(CALLS).facts
+    found = {function: set(facts.calling(function)) for function in facts.functions}
+    assert found == {
+        function: {facts.function_of(caller.context) for caller in each.callers}
+        for function, each in facts.functions.items()
+    }
+    assert any(len(calling) > 1 for calling in found.values())
 
 
 def module(name: str, text: str) -> ModuleIR:
@@ -192,6 +216,71 @@ def test_a_call_in_another_file_that_asks_for_an_element_is_seen() -> None:
         _, decisions, findings = judge.judge(state, Config(), None)
         assert (decisions, findings) == judge_facts(state, analyze_program(state, AnalysisOptions()), Config())
         seen.append("catches the `StopIteration` of" in repr(decisions))
+    assert seen == [False, True, False]
+
+
+LOGGED = """
+import tensorflow as tf
+
+def logged(x):
+    {body}
+    return x
+"""
+LOGS = """
+import tensorflow as tf
+from logged import logged
+
+def step(x):
+    y = logged(x)
+    return tf.io.read_file("log.txt"), y
+
+step(tf.ones([2]))
+"""
+
+
+def test_a_file_that_another_file_begins_to_write_is_seen() -> None:
+    logs, judge = module("logs", LOGS), RepeatedJudge()
+    seen: list[bool] = []
+    for inner in ("pass", "tf.io.write_file('log.txt', tf.strings.as_string(x))", "pass"):
+        modules = {"logs": logs, "logged": module("logged", LOGGED.format(body=inner))}
+        state = Program(modules, FilesByName(frozenset(modules)))
+        _, decisions, findings = judge.judge(state, Config(), None)
+        assert (decisions, findings) == judge_facts(state, analyze_program(state, AnalysisOptions()), Config())
+        seen.append("keeps no order between the two" in repr(decisions))
+    assert seen == [False, True, False]
+
+
+TAPED = """
+import tensorflow as tf
+
+v, w = tf.Variable([1.0, 2.0]), tf.Variable([3.0, 4.0])
+
+def chosen(flag):
+    return v * 2.0 if tf.reduce_sum(flag) > 0.0 else w * 2.0
+"""
+ASKS = """
+import tensorflow as tf
+from taped import chosen, v
+
+def run(flag):
+    with tf.GradientTape() as tape:
+        y = tf.reduce_sum(chosen(flag))
+    {asks}
+    return y
+
+run(tf.ones([2]))
+"""
+
+
+def test_a_caller_that_begins_to_ask_for_a_gradient_is_seen() -> None:
+    taped, judge = module("taped", TAPED), RepeatedJudge()
+    seen: list[bool] = []
+    for asks in ("pass", "print(tape.gradient(y, v) is None)", "pass"):
+        modules = {"taped": taped, "asks": module("asks", ASKS.format(asks=asks))}
+        state = Program(modules, FilesByName(frozenset(modules)))
+        _, decisions, findings = judge.judge(state, Config(), None)
+        assert (decisions, findings) == judge_facts(state, analyze_program(state, AnalysisOptions()), Config())
+        seen.append("of a caller depends on variables" in repr((decisions, findings)))
     assert seen == [False, True, False]
 
 

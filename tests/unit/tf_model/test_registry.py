@@ -299,3 +299,16 @@ def test_former_names_lead_to_what_exists() -> None:
     for old, new in {**FORMER_NAMES, **FORMER_MODULES}.items():
         assert registry.lookup(new) is not None, old
         assert registry.canonical_name(new) == new, old
+
+
+def test_an_entity_is_made_once() -> None:
+    """Look-ups are asked for millions of times."""
+    for name in (
+        "tensorflow.math.add",
+        "tensorflow.add",
+        "keras.layers.Dense",
+        "keras.layers.Dense.__call__",
+        "no.such",
+    ):
+        assert registry.lookup(name) is registry.lookup(name)
+    assert registry.lookup("tensorflow.add") is registry.lookup("tensorflow.math.add")
