@@ -1,7 +1,7 @@
 """Judging several components in worker processes.
 
 Computes: the result of each component. Needs: their lowered programs, and how one of them is judged. Gives: `judge_many`,
-`worthwhile_workers`. A component is analysed as a program of its own, so it makes no difference in which process.
+`worthwhile_workers`, `prepare_workers`. A component is analysed as a program of its own, so it makes no difference in which process.
 
 A component that a process cannot judge (it dies, it would need more than its part of the memory, its program is nested too deeply to be
 sent) is judged here, after the others: as if there were no processes.
@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
+from multiprocessing import forkserver
 from typing import Final
 
 from terra_refactor.config import Config
@@ -30,9 +31,10 @@ from terra_refactor.workspace.loading import LoadedProgram, ReadProject, lowered
 from terra_refactor.workspace.pool import end_processes, processors_for
 from terra_refactor.workspace.results import FileError
 
-_WORTH_PROCESSES: Final = 100_000
-"""Characters of source text, whose analysis takes two seconds: more than starting the processes costs."""
+_WORTH_PROCESSES: Final = 40_000
+"""Characters of source text, whose analysis takes one or two seconds: more than starting the processes costs."""
 _MOMENT: Final = 0.05
+_PRELOADED: Final = "terra_refactor.workspace.preloaded"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,14 @@ class ComponentTask:
     def sources(self, project: ReadProject) -> dict[str, Source]:
         """The texts of its files, by path."""
         return {path: project.tasks[path].source for path in self.group}
+
+
+def prepare_workers() -> None:
+    """Start the process that workers are copied from (on Linux): it imports the analysis for all of them, while files are lowered."""
+    context = start_method()
+    if context.get_start_method() == "forkserver":
+        context.set_forkserver_preload([_PRELOADED])
+        forkserver.ensure_running()
 
 
 def worthwhile_workers(project: ReadProject, groups: Sequence[Sequence[str]], jobs: int) -> int:

@@ -24,7 +24,12 @@ from typing import TYPE_CHECKING, Final
 from terra_refactor.config import Config
 from terra_refactor.syntax.source import Source
 from terra_refactor.workspace.cache import LoweringCache, ResultCache
-from terra_refactor.workspace.component_pool import ComponentTask, judge_many, worthwhile_workers
+from terra_refactor.workspace.component_pool import (
+    ComponentTask,
+    judge_many,
+    prepare_workers,
+    worthwhile_workers,
+)
 from terra_refactor.workspace.component_result import ComponentResult
 from terra_refactor.workspace.data_files import data_of, digests_of
 from terra_refactor.workspace.evidence import NO_EVIDENCE, RunEvidence
@@ -119,10 +124,13 @@ def judge_components(
             found[group] = known
     missing = [group for group in groups if group not in found]
     total = sum(len(group) for group in missing)
-    modules = None if caches is None else caches.modules
-    programs = load_programs(project, missing, jobs=config.jobs, cache=modules, progress=partial(progress, "reading"))
     # another judge may be one that cannot be sent, and another judge's results are not kept
     is_usual = judge is judge_program and not evidence.functions
+    workers = worthwhile_workers(project, missing, config.jobs) if is_usual else 1
+    if workers > 1:
+        prepare_workers()
+    modules = None if caches is None else caches.modules
+    programs = load_programs(project, missing, jobs=config.jobs, cache=modules, progress=partial(progress, "reading"))
     keepers = {
         group: Keeper(caches.modules, caches.results, _place_of_analysis(project, configs[group], group))
         for group in missing
@@ -146,7 +154,6 @@ def judge_components(
     def moment() -> None:
         progress("analysing", done, total)
 
-    workers = worthwhile_workers(project, missing, config.jobs) if is_usual else 1
     for place, made in judge_many(project, tasks, workers, judge_here, moment):
         group = missing[place]
         done += len(group)

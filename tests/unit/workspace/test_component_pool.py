@@ -130,7 +130,7 @@ def test_processes_are_for_components_that_take_longer_than_starting_them(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(component_pool, "processors_for", lambda jobs: jobs)
-    for name, size in (("small", 1), ("a", 50_000), ("b", 110_000), ("c", 210_000)):
+    for name, size in (("small", 1), ("a", 20_000), ("b", 110_000), ("c", 210_000)):
         Path(f"{name}.py").write_text(f"x = {name!r}\n" + "#" * size, encoding="utf-8")
     project = read_project(["."], Config())
 
