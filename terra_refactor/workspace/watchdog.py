@@ -92,6 +92,7 @@ class _Watch:
         """Nothing is raised any more; called in the thread that is watched."""
         with self._lock:
             self._over.set()
+        self._watcher.join()  # a process can be copied only where no thread is left
         if self.reason:
             _take_in()
 
