@@ -1,19 +1,22 @@
 """Work that a copy of this process does at the same time: what needs all of a large state, and gives nothing back.
 
-Gives: `start_copy`, `CopiedProcess`. Needs: Linux, a second processor, no other thread, and memory for both. Without these nothing is
-started, and the caller does the work itself. A copy shares the memory of this process until one of the two changes it, so it starts at
-once, however large the state is.
+Gives: `start_copy`, `CopiedProcess`, `Checkpoints`. Needs: Linux, a second processor, no threads but our own that wait, and memory for
+both. Without these nothing is started, and the caller does the work itself, or goes without. A copy shares the memory of this process
+until one of the two changes it, so it starts at once, however large the state is. It finishes, whatever becomes of this process.
 """
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import signal
 import sys
 import threading
+import time
+import warnings
 from collections.abc import Callable
-from typing import Final
+from typing import Final, NoReturn
 
 from terra_refactor.workspace.watchdog import memory_for_analyses, resident_bytes
 
@@ -21,6 +24,10 @@ LOGGER = logging.getLogger(__name__)
 
 _GROWTH: Final = 2.5
 """How much memory both may have together, as a multiple of what this process has now: the copy writes what it reads (reference counts)."""
+
+
+_WAITING: Final = frozenset({"MainThread", "terra-watchdog", "terra-deep-stack"})
+"""Our threads: while one of them works, the others wait for it or for a time, and hold nothing that a copy needs."""
 
 
 class CopiedProcess:
@@ -36,6 +43,12 @@ class CopiedProcess:
             os.waitpid(self._process, 0)
             self._ended = True
 
+    def has_ended(self) -> bool:
+        """Whether it has done its work."""
+        if not self._ended:
+            self._ended = os.waitpid(self._process, os.WNOHANG)[0] != 0
+        return self._ended
+
     def end(self) -> None:
         """End it, whatever it has done."""
         if not self._ended:
@@ -43,25 +56,67 @@ class CopiedProcess:
         self.wait()
 
 
+class Checkpoints:
+    """Copies that keep what a long analysis has finished, every now and then, in case that it is killed."""
+
+    def __init__(self, processors: int, every: float) -> None:
+        """`every` so many seconds of processor time."""
+        self._processors = processors
+        self._every = every
+        self._last = time.process_time()
+        self._copy: CopiedProcess | None = None
+
+    def is_copy(self) -> bool:
+        """Called by the analysis where it can be left: whether this is a copy that is to keep what is finished, and to end."""
+        if time.process_time() - self._last < self._every or (self._copy is not None and not self._copy.has_ended()):
+            return False
+        process = _fork(self._processors, _WAITING)
+        self._last = time.process_time()
+        self._copy = None if process is None or process == 0 else CopiedProcess(process)
+        return process == 0
+
+    def end(self) -> None:
+        """End the copy that is at work: what it keeps would take the place of what the whole analysis leaves."""
+        if self._copy is not None:
+            self._copy.end()
+
+
 def start_copy(work: Callable[[], object], processors: int) -> CopiedProcess | None:
     """Start a copy of this process that does the work and ends; None if there can be none."""
-    if sys.platform != "linux" or processors < 2 or threading.active_count() > 1:
-        return None
-    if resident_bytes() * _GROWTH > memory_for_analyses():
-        return None
-    try:
-        process = os.fork()
-    except OSError:  # no memory, or too many processes
-        return None
-    if process:
-        return CopiedProcess(process)
+    process = _fork(processors, frozenset())
+    if process == 0:
+        end_copy(work)
+    return None if process is None else CopiedProcess(process)
+
+
+def end_copy(work: Callable[[], object]) -> NoReturn:
+    """In a copy: do the work, and end. Nothing of the main process is done twice: what it has still to write, or to clean up."""
     code = 1
     try:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt is the main process's business
         work()
         code = 0
     except BaseException:
         LOGGER.exception("a copy of this process failed")
     finally:
-        # nothing of the main process is done twice: what it has still to write, or to clean up
         os._exit(code)
+
+
+def _fork(processors: int, waiting: frozenset[str]) -> int | None:
+    """The number of a new copy, 0 in the copy itself; None if there can be none. Threads of these names may be there."""
+    if sys.platform != "linux" or processors < 2:
+        return None
+    present = threading.current_thread()
+    if any(thread is not present and thread.name not in waiting for thread in threading.enumerate()):
+        return None
+    if resident_bytes() * _GROWTH > memory_for_analyses():
+        return None
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # Python 3.12 and later warn of forks beside threads
+            process = os.fork()
+    except OSError:  # no memory, or too many processes
+        return None
+    if process == 0:
+        with contextlib.suppress(ValueError):  # only the first thread may say so
+            signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt is the main process's business
+    return process

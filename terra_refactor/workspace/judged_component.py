@@ -7,10 +7,11 @@ analyses are kept, if they are. Gives: `judged_component`, `Judge`, `Keeper`.
 from __future__ import annotations
 
 import logging
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from terra_refactor.classify.decision import Decision
 from terra_refactor.classify.judgement import FunctionNames
@@ -21,7 +22,7 @@ from terra_refactor.rules.rule import Finding
 from terra_refactor.syntax.source import Source
 from terra_refactor.workspace.cache import LoweringCache, ResultCache
 from terra_refactor.workspace.component_result import ComponentResult
-from terra_refactor.workspace.copied_process import start_copy
+from terra_refactor.workspace.copied_process import Checkpoints, end_copy, start_copy
 from terra_refactor.workspace.evidence import RunEvidence
 from terra_refactor.workspace.found_region import FoundRegion, may_have_regions, region_findings, without_shim
 from terra_refactor.workspace.judging import judge_program
@@ -35,6 +36,9 @@ if TYPE_CHECKING:
     from terra_refactor.workspace.kept_regions import KeptRegions
 
 LOGGER = logging.getLogger(__name__)
+
+_SECONDS_BETWEEN_CHECKPOINTS: Final = 30.0
+"""Of processor time: ten times what keeping takes in an analysis of that length."""
 
 
 class Judge(Protocol):
@@ -82,6 +86,11 @@ def judged_component(
         repeated = _fresh_judge()
     if repeated is not None and judge is judge_program:
         judge = repeated.decided
+    processors = processors_for(config.jobs) // processes
+    checkpoints = Checkpoints(processors, _SECONDS_BETWEEN_CHECKPOINTS)
+    if repeated is not None and keeper is not None and not repeated.is_restored:
+        repeated.is_checkpoint = checkpoints.is_copy
+        repeated.end_checkpoint = partial(end_copy, partial(keeper.keep, repeated, loaded.program))
     regions: tuple[FoundRegion, ...] = ()
     try:
         program = evidence.given_to(loaded.program)
@@ -104,10 +113,15 @@ def judged_component(
     except Exception as error:  # a bug of ours, or no memory, costs these files, and is seen
         LOGGER.exception("the analysis of %s failed", ", ".join(sorted(loaded.program.modules)))
         return _failed(loaded, f"the analysis failed inside ({type(error).__name__}: {error})")
+    finally:
+        if repeated is not None:
+            repeated.is_checkpoint = None
+        if not isinstance(sys.exc_info()[1], KeyboardInterrupt):
+            checkpoints.end()
     is_kept, copy = False, None
     if repeated is not None and keeper is not None and repeated.has_much_that_is_new:
         keep = partial(keeper.keep, repeated, program)
-        copy = start_copy(keep, processors_for(config.jobs) // processes) if has_regions else None
+        copy = start_copy(keep, processors) if has_regions else None
         is_kept = copy is not None or keep()
     try:
         if repeated is not None and has_regions:
@@ -117,12 +131,8 @@ def judged_component(
         if is_out_of_part(error):
             raise
         LOGGER.exception("the regions of %s failed", ", ".join(sorted(program.modules)))
-    except BaseException:
-        if copy is not None:
-            copy.end()
-        raise
     finally:
-        if copy is not None:
+        if copy is not None and not isinstance(sys.exc_info()[1], KeyboardInterrupt):
             copy.wait()
     return ComponentResult(
         decisions=without_shim(decisions, regions),

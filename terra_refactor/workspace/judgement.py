@@ -29,6 +29,10 @@ _LITTLE: Final = 0.25
 """The part of a budget that two runs may use together, so that neither exceeds it: each entry has half of the remaining steps."""
 
 
+class _CheckpointError(BaseException):
+    """Ends the analysis in a copy of the process. Not an error."""
+
+
 def analyze_and_judge(
     program: Program, config: Config, progress: Callable[[int, int], None] | None
 ) -> tuple[tuple[Decision, ...], tuple[Finding, ...]]:
@@ -79,6 +83,10 @@ class RepeatedJudge:
         """Its state comes from another process."""
         self.restored_from: str | None = None
         """A text that identifies the last judged program."""
+        self.is_checkpoint: Callable[[], bool] | None = None
+        """Called now and then in an analysis from nothing: whether this process is a copy that is to keep what is finished."""
+        self.end_checkpoint: Callable[[], object] | None = None
+        """Keeps that, and ends the copy."""
         self.seen: Seen | None = None
         """The dependencies of the decisions about `decided_about`, if they are to be recorded."""
         self.expected: Seen | None = None
@@ -97,9 +105,8 @@ class RepeatedJudge:
         return len(self._store.by_identity) > _NEARLY_ALL * self._store.taken_over
 
     def kept(self) -> tuple[object, ...]:
-        """Its state about the last judged program, as data."""
-        assert self._hazards is not None, "nothing was judged"
-        return self._store.kept(), self._hazards.kept()
+        """Its state about the last judged program, as data; of one of which the analysis was not done, the contexts that were finished."""
+        return self._store.kept(), None if self._hazards is None else self._hazards.kept()
 
     @staticmethod
     def restored(kept: tuple[Any, ...], program: Program, config: Config) -> RepeatedJudge:
@@ -109,7 +116,7 @@ class RepeatedJudge:
         options = _options(config)
         judge._store.begin(program, options.models, options.tf_version)
         judge._store.restore(store, program)
-        judge._hazards = HazardMap.restored(hazards, program)
+        judge._hazards = None if hazards is None else HazardMap.restored(hazards, program)
         judge.is_restored = True
         return judge
 
@@ -168,7 +175,19 @@ class RepeatedJudge:
         self, program: Program, config: Config, progress: Callable[[int, int], None] | None
     ) -> tuple[ProgramFacts, HazardMap]:
         """The facts of the program as it is now, and the questions about them."""
-        facts = analyze_program(program, _options(config), progress, self._store)
+
+        def advance(done: int, total: int) -> None:
+            if self.is_checkpoint is not None and self.is_checkpoint():
+                raise _CheckpointError
+            if progress is not None:
+                progress(done, total)
+
+        try:
+            facts = analyze_program(program, _options(config), advance, self._store)
+        except _CheckpointError:
+            assert self.end_checkpoint is not None, "a copy has something to do"
+            self.end_checkpoint()
+            raise
         earlier, self._hazards = self._hazards, None
         expected, self.expected = self.expected, None
         others = () if expected is None else expected.looks

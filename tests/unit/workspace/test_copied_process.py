@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shutil
+import signal
 import subprocess
 import sys
 import threading
@@ -13,6 +15,7 @@ import pytest
 from terra_refactor.workspace import copied_process
 from terra_refactor.workspace.copied_process import start_copy
 
+PROGRAMS = Path(__file__).parents[3] / "corpus" / "programs"
 PROGRAM = """
 import os, sys, time
 from pathlib import Path
@@ -59,7 +62,9 @@ def test_there_is_no_copy_for_one_processor_or_beside_threads(monkeypatch: pytes
     forked: list[int] = []
     monkeypatch.setattr("os.fork", lambda: forked.append(1) or 1, raising=False)
     monkeypatch.setattr(sys, "platform", "linux")
-    monkeypatch.setattr(threading, "active_count", lambda: 1)
+    here, other = threading.current_thread(), threading.Thread(name="another")
+    threads = [here]
+    monkeypatch.setattr(threading, "enumerate", lambda: threads)
     monkeypatch.setattr(copied_process, "resident_bytes", lambda: 100)
     monkeypatch.setattr(copied_process, "memory_for_analyses", lambda: 1000)
     assert start_copy(list, 1) is None
@@ -68,9 +73,9 @@ def test_there_is_no_copy_for_one_processor_or_beside_threads(monkeypatch: pytes
     monkeypatch.setattr(copied_process, "memory_for_analyses", lambda: 200)
     assert start_copy(list, 2) is None
     monkeypatch.setattr(copied_process, "memory_for_analyses", lambda: 1000)
-    monkeypatch.setattr(threading, "active_count", lambda: 2)
+    threads.append(other)
     assert start_copy(list, 2) is None
-    monkeypatch.setattr(threading, "active_count", lambda: 1)
+    threads.remove(other)
     for platform in ("darwin", "win32"):
         monkeypatch.setattr(sys, "platform", platform)
         assert start_copy(list, 2) is None
@@ -138,3 +143,60 @@ def test_a_copy_keeps_the_analysis_while_steps_are_extracted(tmp_path: Path) -> 
         check=True,
         timeout=120,
     )
+
+
+KILLED = """
+import os, signal, time
+from terra_refactor.config import Config
+from terra_refactor.workspace import judged_component
+from terra_refactor.workspace.copied_process import Checkpoints
+from terra_refactor.workspace.workspace import Options, analyze
+
+is_copy, copies = Checkpoints.is_copy, []
+
+def noted(checkpoints):
+    if is_copy(checkpoints):
+        return True
+    while not checkpoints._copy.has_ended():
+        time.sleep(0.01)
+    copies.append(checkpoints)
+    if len(copies) == 3:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return False
+
+Checkpoints.is_copy = noted
+judged_component._SECONDS_BETWEEN_CHECKPOINTS, judged_component.processors_for = 0.0, lambda jobs: jobs
+analyze(["."], Options(Config(jobs=2)))
+"""
+RESUMED = """
+from terra_refactor.config import Config
+from terra_refactor.workspace import kept_analysis
+from terra_refactor.workspace.workspace import Options, analyze
+
+resumed, resumed_judge = [], kept_analysis.resumed_judge
+
+def woken(*given):
+    resumed.append(resumed_judge(*given))
+    return resumed[-1]
+
+kept_analysis.resumed_judge = woken
+
+def told(**options):
+    report = analyze(["."], Options(Config(jobs=1), **options))
+    return report.decisions, report.findings, report.regions
+
+assert told() == told(use_cache=False)
+kept = [judge.kept_contexts for judge in resumed if judge is not None]
+assert kept and max(kept) > 5, kept
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="copies are made on Linux only")
+def test_a_run_that_is_killed_leaves_what_it_has_finished(tmp_path: Path) -> None:
+    shutil.copytree(PROGRAMS / "layers_library", tmp_path / "work")
+    environment = {**os.environ, "TERRA_REFACTOR_CACHE_DIR": str(tmp_path / "cache")}
+    killed = subprocess.run(
+        [sys.executable, "-c", KILLED], cwd=tmp_path / "work", env=environment, check=False, timeout=120
+    )
+    assert killed.returncode == -signal.SIGKILL
+    subprocess.run([sys.executable, "-c", RESUMED], cwd=tmp_path / "work", env=environment, check=True, timeout=120)
