@@ -11,7 +11,9 @@ code cannot be interrupted either, so its time is also bounded before: by the si
 
 from __future__ import annotations
 
+import io
 import re
+import tokenize
 import warnings
 from dataclasses import dataclass, field
 
@@ -19,6 +21,7 @@ import libcst
 
 from terra_refactor.errors import SourceError
 from terra_refactor.syntax.deep_stack import call_with_deep_stack
+from terra_refactor.syntax.edit import split_lines
 from terra_refactor.syntax.layout import measure_nesting, measure_patterns
 from terra_refactor.syntax.source import Source
 
@@ -64,6 +67,8 @@ class ParsedModule:
 
     source: Source
     module: libcst.Module = field(repr=False)
+    text: str = field(default="", repr=False)
+    """What the parser was given, of the length of the source's text; empty if that is `parser_text` of it."""
 
 
 class UnusualSourceError(SourceError):
@@ -107,10 +112,18 @@ def parse_module(source: Source, *, unusual: bool = True) -> ParsedModule:
     if is_unusual and not unusual:
         raise UnusualSourceError(source.path, "is unusual")
     text = parser_text(source.text)
+    at_once = nesting.depth > _ORDINARY_DEPTH
     try:
-        module = call_with_deep_stack(lambda: libcst.parse_module(text), at_once=nesting.depth > _ORDINARY_DEPTH)
+        module = call_with_deep_stack(lambda: libcst.parse_module(text), at_once=at_once)
     except libcst.ParserSyntaxError as error:
-        raise _syntax_error(source, error) from error
+        plain = _without_tabs(text) if _complaint_of_python(source.text) is None else text
+        if plain == text:
+            raise _syntax_error(source, error) from error
+        try:
+            module = call_with_deep_stack(lambda: libcst.parse_module(plain), at_once=at_once)
+        except libcst.ParserSyntaxError:
+            raise _syntax_error(source, error) from error
+        return ParsedModule(source, module, plain)
     except UnicodeEncodeError as error:
         line = text.count("\n", 0, error.start) + 1
         raise SourceError(source.path, "does not parse: contains half of a surrogate pair", line) from error
@@ -120,6 +133,36 @@ def parse_module(source: Source, *, unusual: bool = True) -> ParsedModule:
 def parser_text(text: str) -> str:
     """The text as it is given to the parser: the same length, with every lone carriage return, which ends a line, as a newline."""
     return _LONE_RETURN.sub("\n", text) if "\r" in text else text
+
+
+def _without_tabs(text: str) -> str:
+    """The text with a space for each tab that indents a line.
+
+    Python compares indentations by their columns; the parser wants a block's to begin with that of the block around it, so that it refuses
+    `<tab><8 spaces>` in a block of 8 spaces. Python also wants the order to be the same if a tab is one column wide, so nothing changes.
+    """
+    if "\t" not in text:
+        return text
+    lines = split_lines(text)
+    inside = _lines_inside_strings(text)
+    for number, line in enumerate(lines, start=1):
+        rest = line.lstrip(" \t\f")
+        indent = line[: len(line) - len(rest)]
+        if "\t" in indent and number not in inside:
+            lines[number - 1] = indent.replace("\t", " ") + rest
+    return "".join(lines)
+
+
+def _lines_inside_strings(text: str) -> frozenset[int]:
+    """The lines, from 1, that begin inside of a string; all of them if the text has no tokens."""
+    found: set[int] = set()
+    try:
+        for token in tokenize.generate_tokens(io.StringIO(text, newline="").readline):
+            if tokenize.tok_name[token.type] in ("STRING", "FSTRING_MIDDLE", "TSTRING_MIDDLE"):
+                found.update(range(token.start[0] + 1, token.end[0] + 1))
+    except (tokenize.TokenError, IndentationError, SyntaxError):
+        return frozenset(range(1, text.count("\n") + 2))
+    return frozenset(found)
 
 
 def _syntax_error(source: Source, error: libcst.ParserSyntaxError) -> SourceError:

@@ -80,11 +80,11 @@ def measure_spans(parsed: ParsedModule) -> SpanTable:
     state = call_with_deep_stack(lambda: _generate(parsed.module))
     text = parsed.source.text
     written = "".join(state.tokens)
-    text_offset = (
-        None
-        if written == text or written == parser_text(text)
-        else _align(written, parser_text(text), parsed.source.path)
-    )
+    if written == text:
+        text_offset = None
+    else:
+        given = parsed.text or parser_text(text)
+        text_offset = None if written == given else _align(written, given, parsed.source.path)
     offsets = list(accumulate(map(len, state.tokens), initial=0))
     offsets.append(offsets[-1])  # the module's last newline may have been taken off after its nodes were seen
     return SpanTable(state.extents, offsets, text_offset, LineIndex(text))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import libcst
 import pytest
+from libcst import matchers
 
 from terra_refactor.errors import SourceError
 from terra_refactor.syntax.layout import measure_nesting
@@ -121,3 +123,38 @@ def test_deep_and_long_texts_are_unusual() -> None:
         with pytest.raises(UnusualSourceError):
             parse_module(source, unusual=False)
     parse_module(source_from_text("def f(x):\n    return [x, (1, 2)]\n"), unusual=False)
+
+
+TABS_IN_A_BLOCK_OF_SPACES = (
+    "def f(n):\n"
+    "        text = '''one\n"
+    "\t        two'''\n"
+    "        for _ in range(n):\n"
+    "\t        text += (\n"
+    "\t\t\t\t'three')  # four\n"
+    "\t        n -= 1\n"
+    "        return text\n"
+)
+"""Python takes it; LibCST does not, since the loop's body does not begin with the indentation of the loop."""
+
+
+def test_tabs_that_python_takes() -> None:
+    with pytest.raises(libcst.ParserSyntaxError):
+        libcst.parse_module(TABS_IN_A_BLOCK_OF_SPACES)
+    parsed = parse_module(source_from_text(TABS_IN_A_BLOCK_OF_SPACES))
+    table = measure_spans(parsed)
+    found: dict[str, str] = {}
+    for node in matchers.findall(parsed.module, matchers.SimpleString() | matchers.AugAssign() | matchers.Return()):
+        start, end = table.offsets(node)
+        found.setdefault(type(node).__name__, TABS_IN_A_BLOCK_OF_SPACES[start:end])
+    assert found == {
+        "SimpleString": "'''one\n\t        two'''",
+        "AugAssign": "text += (\n\t\t\t\t'three')",
+        "Return": "return text",
+    }
+
+
+def test_tabs_that_python_refuses() -> None:
+    with pytest.raises(SourceError, match="does not parse: inconsistent use of tabs") as caught:
+        parse_module(source_from_text("def f(x):\n        if x:\n            y = 1\n\t    z = 1\n        return x\n"))
+    assert caught.value.line == 4
