@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from terra_refactor.domain.value import TensorKind, TensorValue
+from terra_refactor.domain.value import FrozenDict, FrozenList, TensorKind, TensorValue, TupleValue, Value, members
 from terra_refactor.facts.records import AttributeRead, NameRead
 from terra_refactor.facts.view import ContextView
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
@@ -14,17 +14,46 @@ from terra_refactor.tf_model.releases import MODELS_KEEP_SYMBOLS_OUT
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
     for read in view.reached(NameRead, AttributeRead):
-        if not view.any_of(read.op, lambda each: isinstance(each, TensorValue) and each.kind is TensorKind.KERAS):
-            continue
         parameter = view.parameter_behind(read.op)
+        if view.any_of(read.op, _is_keras_tensor):
+            what = "is a KerasTensor"
+        elif (
+            isinstance(read, NameRead) and parameter is not None and any(map(_holds_one, view.values_given(parameter)))
+        ):
+            what = "holds KerasTensors"
+        else:
+            continue
         if parameter is not None or view.is_captured(read.op):
             # one that is made during the trace is fine there
             yield LocalHazard(
                 read.op,
-                f"`{view.written(read.op)}` is a KerasTensor (a model is built with it), which a traced function refuses",
+                f"`{view.written(read.op)}` {what} (a model is built with it), which a traced function refuses",
                 parameter=parameter,
             )
             return
+
+
+def _is_keras_tensor(value: Value) -> bool:
+    return isinstance(value, TensorValue) and value.kind is TensorKind.KERAS
+
+
+def _holds_one(value: Value) -> bool:
+    """Whether it may be a list, tuple or dict with a KerasTensor in it."""
+    return any(_is_keras_tensor(part) or _holds_one(part) for whole in members(value) for part in _parts(whole))
+
+
+def _parts(value: Value) -> Iterator[Value]:
+    match value:
+        case FrozenList(elements=elements, element=element):
+            found = (*(elements or ()), *(() if element is None else (element,)))
+        case TupleValue(elements=elements):
+            found = tuple(elements)
+        case FrozenDict(items=items, rest=rest):
+            found = (*(each for _, each in items), *(() if rest is None else (rest,)))
+        case _:
+            return
+    for each in found:
+        yield from members(each)
 
 
 RULE: Final = Rule(
