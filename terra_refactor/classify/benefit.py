@@ -113,6 +113,11 @@ def operations(hazards: HazardMap, context: ContextFacts) -> Count:
     return hazards.ask(_OPERATIONS, context.id)
 
 
+def asks_tape(hazards: HazardMap, contexts: Iterable[ContextFacts]) -> bool:
+    """Whether a function computes gradients in its own code."""
+    return any(True for view in map(hazards.view, contexts) for _ in view.calls_with(Trait.COMPUTES_GRADIENT))
+
+
 def _count(hazards: HazardMap, number: ContextId) -> Count:
     context = hazards.facts.contexts[number]
     total = NOTHING

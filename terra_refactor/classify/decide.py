@@ -25,7 +25,7 @@ from terra_refactor.classify.assessment import (
     takes_tensors,
 )
 from terra_refactor.classify.assumptions import are_too_many
-from terra_refactor.classify.benefit import DEFAULT_MIN_OPS
+from terra_refactor.classify.benefit import DEFAULT_MIN_OPS, asks_tape
 from terra_refactor.classify.calls import BOMB, BOMB_CALLS, MARGIN, OFTEN, CallCount, calls_until_paid, cost_of
 from terra_refactor.classify.candidates import varying_python_value
 from terra_refactor.classify.co_execution import called_by, does_equal_steps, is_kept_eager
@@ -50,6 +50,7 @@ from terra_refactor.classify.proof import Proof
 from terra_refactor.classify.reach import has_unresolved_calls
 from terra_refactor.classify.reached import hazards_of, side_effects_of, way_to
 from terra_refactor.classify.recorded import gain_of, gain_without_retraces, recorded_calls, varying_value
+from terra_refactor.classify.rewriting import is_converted_by_decorator
 from terra_refactor.classify.signature import written_options
 from terra_refactor.domain.effect import Effect
 from terra_refactor.domain.evidence import Evidence
@@ -332,8 +333,8 @@ class _Decider:
         if (
             not takes_tensors(judgement.parameters)
             and any(parameter.kind is ParameterValueKind.UNKNOWN for parameter in judgement.parameters)
-            # a function that updates variables or metrics is a step, whatever its batches are
-            and not judgement.updates_variables
+            # a function that updates variables or metrics, or has a tape, is a step, whatever its batches are
+            and not (judgement.updates_variables or asks_tape(self.hazards, judgement.contexts))
         ):
             return "no parameter is known to be a tensor"
         if are_too_many(judgement.assumptions.sentences, is_step=judgement.count.differentiated):
@@ -562,7 +563,7 @@ class _Decider:
                 for caller in judgement.found.callers
             )
         )
-        if nested:
+        if nested and not is_converted_by_decorator(self.hazards, judgement):
             judgement.action = Action.REMOVE_TF_FUNCTION
             judgement.level = Level.SPECULATIVE
             judgement.covered_at_speculative = bool(wanted)

@@ -67,7 +67,10 @@ def _is_unknown(value: Value) -> bool:
 
 
 def _is_kept(view: ContextView, owner: OpId, depth: int) -> bool:
-    """Whether a method's object was there before the call: an attribute of such, a variable of the module or of a function around."""
+    """Whether a method's object was there before the call: an attribute of such, a variable of the module or of a function around.
+
+    So may be an argument. One that is a tensor, or made of some, is used otherwise, too.
+    """
     if not all(map(_is_unknown, members(view.value(owner)))):
         return False
     made: Fact | None = view.origin(owner)
@@ -75,10 +78,27 @@ def _is_kept(view: ContextView, owner: OpId, depth: int) -> bool:
         case AttributeRead(owner=holder) if depth < _MAX_STEPS:
             inner = view.origin(holder)
             return isinstance(inner, NameRead) or _is_kept(view, holder, depth + 1)
-        case NameRead(outlives_call=outlives):
-            return outlives
+        case NameRead(outlives_call=True):
+            return True
+        case NameRead(name=name):
+            return view.parameter_behind(owner) == name and _is_only_asked(view, name)
         case _:
             return False
+
+
+def _is_only_asked(view: ContextView, name: str) -> bool:
+    """Whether all that a function does with a parameter is to call unknown methods of it that get no tensor, as of a buffer of batches.
+
+    A tensor is computed with, a distribution is asked for the probability of something, a network gets a batch.
+    """
+    asked = {
+        call.owner
+        for call in view.code.of_kind(Call)
+        if is_unknown_call(view, call.op)
+        and call.is_plain
+        and all(_is_plain(view, each.value) for each in call.arguments)
+    }
+    return all(read.op in asked for read in view.code.of_kind(NameRead) if read.name == name)
 
 
 def _is_plain(view: ContextView, number: OpId) -> bool:
