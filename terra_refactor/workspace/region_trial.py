@@ -23,7 +23,7 @@ from terra_refactor.classify.decision import (
 from terra_refactor.classify.sample import ConstantSample
 from terra_refactor.classify.samples import MAX_SAMPLES
 from terra_refactor.domain.dtype import FLOATING
-from terra_refactor.refactor.regions.candidates import Candidate, updates_variables
+from terra_refactor.refactor.regions.candidates import Candidate
 from terra_refactor.refactor.regions.coercions import coerced, modules_of
 from terra_refactor.refactor.regions.conversions import CONVERTED, number_as_tensor, numpy_name, used_as_operand
 from terra_refactor.refactor.regions.hoisting import (
@@ -36,6 +36,8 @@ from terra_refactor.refactor.regions.hoisting import (
 )
 from terra_refactor.refactor.regions.outline import Outliner, Placement
 from terra_refactor.refactor.regions.region import ExtractedFunction
+from terra_refactor.refactor.regions.taped import TapedNames
+from terra_refactor.refactor.regions.variables import updates_variables
 from terra_refactor.rules.graph_failures.conflicting_eager_coercion import BY_NUMPY
 from terra_refactor.rules.graph_failures.conflicting_eager_coercion import RULE as CONFLICTING_COERCION
 from terra_refactor.rules.graph_failures.numpy_on_tensor import RULE as NUMPY_ON_TENSOR
@@ -74,6 +76,8 @@ class Trial:
     """Numbers that are given as float64 in this attempt, to see whether they meet float32."""
     assumed: dict[str, None] = field(default_factory=dict)
     """Assumptions of the conversions."""
+    taped: TapedNames = field(default_factory=lambda: TapedNames(()))
+    """The functions of the program that tapes of other functions may record."""
 
     @property
     def name(self) -> str | None:
@@ -185,8 +189,12 @@ def coercible(trial: Trial, decision: Decision) -> dict[str, str]:
         if each.rule == CONFLICTING_COERCION.id and (match := _MAKES.search(each.message)) is not None
     ]
     numpy = numpy_name(trial.outliner.tree)
-    if not said or not (numpy or host.tensorflow) or not updates_variables(candidate.block):
-        return {}  # where nothing is updated, a tape of a caller may record: no gradient comes through an array
+    if not said or not (numpy or host.tensorflow):
+        return {}
+    inside = candidate.scope.qualname.rpartition(".")[2]
+    updates = updates_variables(candidate.block)
+    if not updates and inside and trial.taped.may_be_recorded(inside):
+        return {}  # no gradient comes through an array
     given: dict[str, str] = {}
     for parameter in decision.parameters:
         name = parameter.name
@@ -201,6 +209,8 @@ def coercible(trial: Trial, decision: Decision) -> dict[str, str]:
         if len(wanted) != 1 or (networks and "float64" in trial.outliner.text):
             continue
         trial.assumed |= {f"`{network}` gives float32": None for network in networks}
+        if not updates and inside:
+            trial.assumed |= {f"no tape records a call of `{inside}`": None}
         cast = "{1}.asarray({0}, {2!r})" if numpy else "{1}.cast({0}, {2!r})"
         given[name] = cast.format(trial.given(name), numpy or min(host.tensorflow), min(wanted)).replace("'", '"')
     return given

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from terra_refactor.classify.decision import Action, Decision
 from terra_refactor.refactor.regions.candidates import Candidate, find_candidates
 from terra_refactor.refactor.regions.outline import Outliner
+from terra_refactor.refactor.regions.taped import TapedNames
 from terra_refactor.syntax.source import Source
 from terra_refactor.tf_model.graph_traits import KERAS_STEPS
 from terra_refactor.workspace.found_region import may_have_regions
@@ -22,7 +23,12 @@ from terra_refactor.workspace.region_trial import Trial
 
 def find_trials(sources: Mapping[str, Source], decisions: Sequence[Decision]) -> list[Trial]:
     """The candidates of a program, by path and line, of which nothing is decided."""
-    return [trial for path in sorted(sources) for trial in trials_of(path, sources, decisions)]
+    taped = _taped(sources)
+    return [trial for path in sorted(sources) for trial in trials_of(path, sources, decisions, taped)]
+
+
+def _taped(sources: Mapping[str, Source]) -> TapedNames:
+    return TapedNames(source.text for _, source in sorted(sources.items()))
 
 
 def places_of(trials: Sequence[Trial], sources: Mapping[str, Source]) -> tuple[CandidatePlace, ...]:
@@ -45,9 +51,12 @@ def _is_called(method: str, sources: Mapping[str, Source]) -> bool:
     return any(call.search(source.text) for source in sources.values())
 
 
-def trials_of(path: str, sources: Mapping[str, Source], decisions: Sequence[Decision]) -> list[Trial]:
-    """The candidates of one file. `sources` are all files of the program."""
+def trials_of(
+    path: str, sources: Mapping[str, Source], decisions: Sequence[Decision], taped: TapedNames | None = None
+) -> list[Trial]:
+    """The candidates of one file. `sources` are all files of the program; `taped` what their tapes may record, if that is known."""
     source = sources[path]
+    taped = taped or _taped(sources)
     if not may_have_regions(source):
         return []
     try:
@@ -59,7 +68,7 @@ def trials_of(path: str, sources: Mapping[str, Source], decisions: Sequence[Deci
     cells = frozenset(cell.line for cell in source.cells)
     outliner = Outliner(source.text, tree, cells)
     return [
-        Trial(path, candidate, outliner, outliner.placements(candidate))
+        Trial(path, candidate, outliner, outliner.placements(candidate), taped=taped)
         for candidate in candidates
         if _is_eager(around.get(candidate.scope.qualname), candidate, sources)
     ]

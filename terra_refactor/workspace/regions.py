@@ -32,17 +32,17 @@ from terra_refactor.errors import SourceError
 from terra_refactor.ir.build.module import lower_module
 from terra_refactor.ir.program import ModuleIR, Program
 from terra_refactor.refactor.plan import refactor_file
-from terra_refactor.refactor.regions.candidates import (
-    Candidate,
+from terra_refactor.refactor.regions.candidates import Candidate
+from terra_refactor.refactor.regions.conversions import number_as_operand, numpy_name
+from terra_refactor.refactor.regions.outline import Placement
+from terra_refactor.refactor.regions.own_names import made_by_scope
+from terra_refactor.refactor.regions.region import ExtractedFunction
+from terra_refactor.refactor.regions.variables import (
     made_inside,
     updates_variables,
     variables_among,
     with_variables,
 )
-from terra_refactor.refactor.regions.conversions import number_as_operand, numpy_name
-from terra_refactor.refactor.regions.outline import Placement
-from terra_refactor.refactor.regions.own_names import made_by_scope
-from terra_refactor.refactor.regions.region import ExtractedFunction
 from terra_refactor.refactor.result import Outcome
 from terra_refactor.rules.graph_failures.conflicting_eager_coercion import RULE as CONFLICTING_COERCION
 from terra_refactor.rules.graph_failures.numpy_on_tensor import RULE as NUMPY_ON_TENSOR

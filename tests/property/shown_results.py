@@ -6,6 +6,8 @@ import textwrap
 from typing import Final
 
 _PROGRAM: Final = """\
+import contextlib
+
 import numpy as np
 import tensorflow as tf
 
@@ -95,6 +97,41 @@ def _program(
     return _PROGRAM.format(second=second, **filled) + end
 
 
+def _with_functions(functions: str, *, inside: str = "", between: str = "", end: str = "") -> str:
+    program = _program(inside=inside, between=between, end=end)
+    return program.replace("class Recorder:", f"{functions}\n\nclass Recorder:")
+
+
+def _with_metric(*, inside: str = "", between: str = "") -> str:
+    """A metric that each epoch makes."""
+    made = "            mean = tf.keras.metrics.Mean()\n            kept = []\n"
+    program = _program(inside=inside, between=between)
+    return program.replace("(20):\n", f"(20):\n{made}").replace(
+        "self.step += 1\n        print", "self.step += 1\n            print(kept[::5])\n        print"
+    )
+
+
+_WRITERS: Final = """\
+class Writer:
+    def __init__(self, name):
+        self.name = name
+
+    def as_default(self):
+        return contextlib.nullcontext()
+
+    def flush(self):
+        print("flushed", self.name)
+
+
+writers = [Writer("first"), Writer("second")]
+
+
+def log(writer, step, value, name="norm"):
+    with writer.as_default():
+        if step % 5 == 0:
+            print(name, step, float(value))
+        writer.flush()
+"""
 MOVED: Final = {
     "a list of losses in the tape": _program(inside="self.losses.append(loss)"),
     "a history in the tape": _program(inside='self.history["loss"].append(float(loss))'),
@@ -104,6 +141,24 @@ MOVED: Final = {
     "a method that prints": _program(inside="self.show(loss)"),
     "a method that prints, before the update": _program(between="self.show(norm, every=30)\nself.losses.append(loss)"),
     "a message with a counter": _program(between="if epoch % 5 == 0:\n    print(self.step, f'{float(loss):.5f}')"),
+    "what operations make of a result": _program(
+        inside="self.losses.append(tf.reduce_mean(loss).numpy())",
+        between="print(epoch, float(tf.reduce_sum(tf.cast(tf.greater(norm, 1.0), tf.float32))))",
+    ),
+    "what a function of operations makes of a result": _with_functions(
+        "def shown(value, scale=2.0):\n    return scale * tf.math.sqrt(tf.abs(value))\n",
+        inside="self.losses.append(shown(loss))",
+        between="print(shown(norm, 3.0).numpy())",
+    ),
+    "a function that writes with one of some writers": _with_functions(
+        _WRITERS, inside='log(writers[0], epoch, tf.reduce_mean(loss).numpy(), "loss")\nlog(writers[1], epoch, norm)'
+    ),
+    "what a metric gives": _with_metric(
+        inside="current = mean(loss)\nself.losses.append(current)", between="print(float(norm))"
+    ),
+    "what a metric gives, as a number": _with_metric(
+        inside="kept.append(float(mean(loss)))\nself.losses.append(mean(norm).numpy())"
+    ),
 }
 """The host code moves behind the step."""
 _READS_LIST: Final = "self.v.assign(self.v * (1.0 - 0.001 * len(self.losses)))"
@@ -148,6 +203,36 @@ OTHERS: Final = {
     "a variable that a method gives": _program(
         inside="scale = self.current()", between="self.losses.append(float(scale))"
     ),
+    "what operations make of a variable": _program(
+        inside="self.losses.append(tf.reduce_sum(self.w).numpy())", between="print(float(tf.abs(self.v)))"
+    ),
+    "what operations make of another name of a variable": _program(
+        inside="scale = self.current()", between="self.losses.append(tf.reduce_sum(scale).numpy())"
+    ),
+    "what a function makes of a result and a variable": _with_functions(
+        "def shown(value):\n    return value * tf.reduce_sum(w)\n", inside="self.losses.append(shown(loss))"
+    ),
+    "a random number": _with_functions(
+        "tf.random.set_seed(3)\n",
+        inside="self.losses.append(tf.random.normal([]).numpy() * 0.0)",
+        between="gw = gw + 0.01 * tf.random.normal([4, 4])",
+    ),
+    "a writer that the update replaces": _with_functions(
+        _WRITERS, inside='log(writers[0], epoch, norm, "loss")', between="writers[0] = Writer(str(self.step))"
+    ),
+    "a function that looks at its writer": _with_functions(
+        _WRITERS.replace('print("flushed", self.name)', "self.name = float(w[0, 0])").replace(
+            "print(name, step, float(value))", "print(writer.name, step, float(value))"
+        ),
+        inside='log(writers[0], epoch, norm, "loss")',
+    ),
+    "a metric that is reset before the update": _with_metric(
+        inside="self.losses.append(mean(loss))", between="mean.reset_state()"
+    ),
+    "a metric whose result the update uses": _with_metric(
+        inside="self.losses.append(mean(loss))", between="gw = gw * tf.tanh(mean.result())"
+    ),
+    "a metric of a variable": _with_metric(inside="self.losses.append(mean(self.v))"),
     "a method that an object has of its own": _program(
         setup="self.show = lambda loss: print(float(self.v))", inside="self.show(loss)"
     ),
@@ -279,3 +364,18 @@ UNKNOWN_ARRAYS: Final = tuple(
     for step in ("(number / 7, float(number % 5 == 0))", "(number, number % 5)")
 )
 """Arrays of which the analysis does not know the dtype: of float64, of whole numbers."""
+RETURNED_GRADIENTS: Final = tuple(
+    text.replace(
+        "def learn(memory, x):\n    rewards, ends = memory.sample(4)\n", "def gradients(rewards, ends, x):\n"
+    ).replace(
+        "    w.assign_sub(0.01 * grads[0])\n    v.assign_sub(0.01 * grads[1])\n    return loss\n",
+        "    return loss, grads\n\n\n"
+        "def learn(memory, x):\n"
+        "    loss, grads = gradients(*memory.sample(4), x)\n"
+        "    w.assign_sub(0.01 * grads[0])\n"
+        "    v.assign_sub(0.01 * grads[1])\n"
+        "    return loss\n",
+    )
+    for text in UNKNOWN_ARRAYS
+)
+"""The same, and another function updates the variables."""

@@ -12,7 +12,18 @@ from pathlib import Path
 import pytest
 from kept_answers import Harness
 from region_runs import difference_of_runs
-from shown_results import CHANGED, CHOSEN, FLOATS, MOVED, NOISE, OTHER_NUMBERS, OTHERS, ROWS, UNKNOWN_ARRAYS
+from shown_results import (
+    CHANGED,
+    CHOSEN,
+    FLOATS,
+    MOVED,
+    NOISE,
+    OTHER_NUMBERS,
+    OTHERS,
+    RETURNED_GRADIENTS,
+    ROWS,
+    UNKNOWN_ARRAYS,
+)
 
 from terra_refactor.config import Config
 from terra_refactor.workspace.workspace import Options, fix
@@ -94,4 +105,11 @@ def test_arrays_of_unknown_dtypes_are_converted_as_eager_operations_do(text: str
     """A graph gets a float64 tensor, which no operation adds to a float32."""
     after = fixed(text)
     assert 'rewards.astype("float32")' in after
+    assert difference(text, after) == "same", after
+
+
+@pytest.mark.parametrize("text", RETURNED_GRADIENTS)
+def test_so_are_those_whose_gradients_another_function_applies(text: str) -> None:
+    after = fixed(text)
+    assert 'rewards.astype("float32")' in after or 'np.asarray(rewards, "float32")' in after, after
     assert difference(text, after) == "same", after

@@ -15,6 +15,7 @@ from typing import Final, TypeAlias
 
 from terra_refactor.refactor.regions.deferral import may_be_deferred, metrics_of
 from terra_refactor.refactor.regions.host_code import HostCode, host_code_of
+from terra_refactor.refactor.regions.variables import WEIGHTS, is_update
 from terra_refactor.syntax.name_flow import AstScope, ScopeFlow, Statements, inner_blocks, statements_of_scope, usage_of
 
 _NEVER_MOVED: Final = (
@@ -169,18 +170,19 @@ class Candidate:
 
     @property
     def movable_inside(self) -> tuple[ast.stmt, ...]:
-        """The statements of the tape's own block that may run after the run."""
+        """The statements of the tape's own block that may run after the run: each if those of them behind it do so, too."""
         block, at = self.path[-1]
         if block is not self.block:
             return ()
-        body, behind = self.anchor.body, block[at + 1 : self.end]
-        found = tuple(
-            statement
-            for place, statement in enumerate(body)
-            if why_it_stays(statement) is None
-            and self.may_be_deferred(statement, body[:place], [*body[place + 1 :], *behind])
-        )
-        return found if len(found) < len(body) else ()
+        body = self.anchor.body
+        behind = [statement for statement in block[at + 1 : self.end] if id(statement) not in self.deferred]
+        found: list[ast.stmt] = []
+        for place in reversed(range(len(body))):
+            statement = body[place]
+            left = [each for each in body[place + 1 :] if each not in found]
+            if why_it_stays(statement) is None and self.may_be_deferred(statement, body[:place], [*left, *behind]):
+                found.insert(0, statement)
+        return tuple(found) if len(found) < len(body) else ()
 
     def may_be_deferred(self, statement: ast.stmt, before: Statements, behind: Statements) -> bool:
         """Whether a statement may run after those that follow it."""
@@ -314,14 +316,15 @@ def _looks_at_frames(scope: AstScope, looking: frozenset[str]) -> bool:
 def _tapes(block: Statements, path: Path) -> Iterator[Path]:
     for at, statement in enumerate(block):
         here = (*path, (block, at))
-        if isinstance(statement, ast.With) and any(_is_tape(item.context_expr) for item in statement.items):
+        if isinstance(statement, ast.With) and any(is_tape(item.context_expr) for item in statement.items):
             yield here
             continue
         for inner in inner_blocks(statement):
             yield from _tapes(inner, here)
 
 
-def _is_tape(node: ast.expr) -> bool:
+def is_tape(node: ast.expr) -> bool:
+    """Whether an expression makes a tape."""
     if not isinstance(node, ast.Call):
         return False
     name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
@@ -339,19 +342,16 @@ def _settled(candidate: Candidate) -> Candidate | None:
         while start > 0 and not _must_stay(block[start - 1], candidate.stays):
             start -= 1
         core = _core_end(block, at)
+        late = _late(candidate, block, at, core)
         deferred: set[int] = set()
         while end < len(block):
             statement = block[end]
             if _must_stay(statement, candidate.stays):
-                if end >= core or not candidate.may_be_deferred(statement, block[at:end], block[end + 1 : core]):
+                if end >= core or id(statement) not in late:
                     break
                 deferred.add(id(statement))
             end += 1
-        if any(
-            not candidate.may_be_deferred(block[place], block[at:place], block[place + 1 : end])
-            for place in range(at, end)
-            if id(block[place]) in deferred
-        ):
+        if deferred - _late(candidate, block, at, end):
             end = core
         while start < at and not _belongs(block[start], block[start + 1 : end]):
             start += 1
@@ -363,9 +363,22 @@ def _settled(candidate: Candidate) -> Candidate | None:
         deferred |= set(map(id, tail))
         end = max(end, last)
         settled = replace(candidate, level=level, start=start, end=end, deferred=frozenset(deferred), dropped=dropped)
-        inside = {id(statement) for statement in settled.movable_inside if id(statement) in candidate.stays}
-        return replace(settled, deferred=settled.deferred | inside) if inside else settled
+        movable = list(map(id, settled.movable_inside))
+        first = next((place for place, each in enumerate(movable) if each in candidate.stays), len(movable))
+        return replace(settled, deferred=settled.deferred.union(movable[first:]))
     return None
+
+
+def _late(candidate: Candidate, block: Statements, at: int, end: int) -> frozenset[int]:
+    """The statements behind a tape, by identity, that must stay and may run after those up to a place that need not."""
+    found: set[int] = set()
+    for place in reversed(range(at + 1, end)):
+        statement = block[place]
+        if _must_stay(statement, candidate.stays):
+            left = [each for each in block[place + 1 : end] if id(each) not in found]
+            if candidate.may_be_deferred(statement, block[at:place], left):
+                found.add(id(statement))
+    return frozenset(found)
 
 
 def _deletes_names(statement: ast.stmt) -> bool:
@@ -400,7 +413,7 @@ def _core_end(block: Statements, at: int) -> int:
             given |= usage.binds.keys()
             end = place + 1
         elif given & usage.needs.keys():
-            if _updates(block[place]):
+            if is_update(block[place]):
                 end = place + 1
             elif isinstance(block[place], ast.Assign):
                 given |= usage.binds.keys()  # `pairs = zip(grads, variables)`
@@ -415,84 +428,10 @@ def tapes_of(block: Statements) -> frozenset[str]:
         for inner in ast.walk(statement)
         if isinstance(inner, ast.With)
         for item in inner.items
-        if item.optional_vars is not None and _is_tape(item.context_expr)
+        if item.optional_vars is not None and is_tape(item.context_expr)
         for name in ast.walk(item.optional_vars)
         if isinstance(name, ast.Name)
     )
-
-
-UPDATES: Final = frozenset({"apply_gradients", "apply", "minimize", "assign", "assign_sub", "assign_add"})
-"""Methods that change variables."""
-
-
-def with_variables(block: Statements) -> frozenset[str]:
-    """The names that some statements use as networks or optimizers: the first use of each in a graph creates variables."""
-    return frozenset(
-        node.value.id
-        for statement in block
-        for node in ast.walk(statement)
-        if isinstance(node, ast.Attribute)
-        and isinstance(node.value, ast.Name)
-        and node.attr in _WEIGHTS | {"apply_gradients", "minimize"}
-    )
-
-
-def made_inside(block: Statements) -> frozenset[int]:
-    """The statements, by identity, that get such objects from calls: where a function of the program makes them is not known here."""
-    used = with_variables(block)
-    return frozenset(
-        id(statement)
-        for statement in block
-        if isinstance(statement, ast.Assign)
-        and any(isinstance(node, ast.Call) for node in ast.walk(statement.value))
-        and used & usage_of([statement]).binds.keys()
-    )
-
-
-def variables_among(block: Statements) -> frozenset[str]:
-    """The names that some statements bind to variables of models, or to lists of them: `weights = model.trainable_variables`."""
-    names: set[str] = set()
-    nodes = [node for statement in block for node in ast.walk(statement)]
-    for _ in range(2):  # a name may be bound by a later assignment, in the iteration before
-        for node in nodes:
-            match node:
-                case (
-                    ast.Assign(targets=[ast.Name(id=name)], value=value) | ast.For(target=ast.Name(id=name), iter=value)
-                ):
-                    if _are_variables(value, names):
-                        names.add(name)
-                case _:
-                    continue
-    return frozenset(names)
-
-
-def _are_variables(value: ast.expr, names: set[str]) -> bool:
-    match value:
-        case ast.Attribute(attr=name):
-            return name in _WEIGHTS
-        case ast.Name(id=name):
-            return name in names
-        case ast.BinOp(left=left, right=right):
-            return _are_variables(left, names) or _are_variables(right, names)
-        case ast.Call(func=ast.Name(id="list" | "tuple" | "sorted" | "reversed"), args=[given]):
-            return _are_variables(given, names)
-        case ast.List(elts=parts) | ast.Tuple(elts=parts):
-            return any(_are_variables(part, names) for part in parts)
-        case ast.Starred(value=inner) | ast.Subscript(value=inner):
-            return _are_variables(inner, names)
-        case ast.ListComp(elt=ast.Name(), generators=[each]):
-            return _are_variables(each.iter, names)
-        case _:
-            return False
-
-
-def updates_variables(block: Statements) -> bool:
-    """Whether some statement calls a method that changes variables."""
-    return any(map(_updates, block))
-
-
-def _updates(statement: ast.stmt) -> bool:
-    return any(isinstance(node, ast.Attribute) and node.attr in UPDATES for node in ast.walk(statement))
 
 
 def _numbers_bound(statement: ast.stmt) -> frozenset[str]:
@@ -584,12 +523,9 @@ def _names_weights(statement: ast.stmt) -> bool:
     """Whether the variables of a model get a name: as arguments they would be tensors."""
     match statement:
         case ast.Assign(targets=[ast.Name()], value=ast.Attribute(attr=name)):
-            return name in _WEIGHTS
+            return name in WEIGHTS
         case _:
             return False
-
-
-_WEIGHTS: Final = frozenset({"trainable_variables", "trainable_weights", "variables", "weights"})
 
 
 def _computes(statement: ast.stmt) -> bool:

@@ -26,9 +26,9 @@ def may_be_deferred(
     """Whether a statement may run after those that follow it: it shows or stores numbers of this iteration, which nothing changes.
 
     It reads results of the statements `before`, which are tensors, and names that `numbers` has; no variables, which the update changes.
-    Its calls print, write summaries, or convert a result of the statements `before`; tensors do not change, so they show the same later.
-    It may add to a list that the others do not use, and call a function that does nothing else. A metric of `metrics` may get
-    results, and variables that enclosing loops bind (`given`).
+    Its calls print, write summaries, or convert a result of the statements `before`, or what an operation makes of it; tensors do not
+    change, so they show the same later. It may add to a list that the others do not use, and call a function that does nothing else. A
+    metric of `metrics` may get results, and variables that enclosing loops bind (`given`); what it gives may be kept.
     """
     usage, others = usage_of([statement]), usage_of(behind)
     if (usage.binds.keys() | usage.needs.keys()) & others.binds.keys() or usage.binds.keys() & others.needs.keys():
@@ -37,7 +37,9 @@ def may_be_deferred(
     # an item of a call's result may be a variable, but not the one that is differentiated
     parts = _unpacked(before, frozenset()) & _differentiated([*before, *behind])
     if _is_metric_update(
-        statement, metrics - others.needs.keys(), results | given | _unpacked(before, results | given)
+        _without_keeping(statement, numbers, behind, host, others.needs.keys()),
+        metrics - others.needs.keys(),
+        results | given | _unpacked(before, results | given),
     ):
         return not any(isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store) for node in _nodes(behind))
     return _only_shows(statement, frozenset(results | parts), numbers, behind, host)
@@ -57,6 +59,16 @@ def _only_shows(
     """Whether a statement shows or stores some results and numbers, and no statement `behind` it depends on its time."""
     usage, others = usage_of([statement]), usage_of(behind)
     allowed: set[int] = set()
+    writers = {
+        item.context_expr.func.value.id
+        for node in ast.walk(statement)
+        if isinstance(node, ast.With)
+        for item in node.items
+        if _opens_writer(item)
+        and isinstance(item.context_expr, ast.Call)
+        and isinstance(item.context_expr.func, ast.Attribute)
+        and isinstance(item.context_expr.func.value, ast.Name)
+    }
     for node in ast.walk(statement):
         match node:
             case ast.Call(func=ast.Name(id=name)) if name in _SHOWS and name not in usage.binds:
@@ -68,6 +80,10 @@ def _only_shows(
             ) if name in results:
                 # a method that only arrays have
                 allowed.add(id(node.func))
+            case ast.Call(func=ast.Attribute(value=ast.Call() as inner, attr="numpy" | "item")) if host.is_pure(inner):
+                allowed.add(id(node.func))
+            case ast.Call() if host.is_pure(node):
+                allowed |= set(map(id, ast.walk(node.func)))
             case ast.Call(func=ast.Attribute(value=ast.Constant(value=str()), attr="format")):
                 allowed.add(id(node.func))
             case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="append")) if name not in others.needs:
@@ -81,11 +97,15 @@ def _only_shows(
                 allowed |= set(map(id, ast.walk(func)))
             case ast.Call(func=ast.Attribute(value=ast.Name() | ast.Attribute(), attr="as_default"), args=[]):
                 allowed |= set(map(id, ast.walk(node.func)))
-            case ast.Call() if depth < _MAX_DEPTH and _calls_what_shows(node, results, numbers, behind, host, depth):
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="flush"), args=[]) if name in writers:
                 allowed |= set(map(id, ast.walk(node.func)))
+            case ast.Call() if depth < _MAX_DEPTH and _calls_what_shows(node, results, numbers, behind, host, depth):
+                allowed |= set(map(id, ast.walk(node)))
             case ast.Call():
                 return False
             case ast.Attribute(value=ast.Name()) if host.is_number(node) and is_untouched(host, node.attr, behind):
+                allowed |= {id(node), id(node.value)}
+            case ast.Attribute(value=ast.Name()) if host.is_dtype(node):
                 allowed |= {id(node), id(node.value)}
             case _:
                 pass
@@ -103,9 +123,9 @@ def _only_shows(
                 return False
             case ast.Return() | ast.Break() | ast.Continue() | ast.Raise() | ast.Try() | ast.With() | ast.While():
                 return False
-            case ast.AugAssign(target=ast.Name(), value=value) if not _is_number_of(value, results):
+            case ast.AugAssign(target=ast.Name(), value=value) if not _is_number_of(value, results, host):
                 return False
-            case ast.Assign(targets=[ast.Name()], value=value) if _is_number_of(value, results):
+            case ast.Assign(targets=[ast.Name()], value=value) if _is_number_of(value, results, host):
                 pass  # `loss_value = float(loss)`
             case ast.Assign() | ast.Assert() | ast.Delete() | ast.FunctionDef() | ast.ClassDef():
                 return False
@@ -145,25 +165,28 @@ def _calls_what_shows(
 ) -> bool:
     """Whether it calls a function of the module, or method of the same object, whose body only shows its arguments."""
     found = host.called(call)
-    if found is None or any(not isinstance(each.value, ast.Constant | ast.Name) for each in call.keywords):
+    if found is None or any(
+        not isinstance(each.value, ast.Constant | ast.Name) and not _is_result_of(each.value, results, host)
+        for each in call.keywords
+    ):
         return False
     function, given = found
     if not is_untouched(host, function.name, behind):
         return False
-    inner_results = frozenset(
-        name for name, value in given.items() if isinstance(value, ast.Name) and value.id in results
-    )
+    inner_results = frozenset(name for name, value in given.items() if _is_result_of(value, results, host))
     inner_numbers = frozenset(
         name
         for name, value in given.items()
         if isinstance(value, ast.Constant)
         or (isinstance(value, ast.Name) and value.id in numbers)
-        or _is_number_of(value, results)
+        or _is_number_of(value, results, host)
         or (isinstance(value, ast.Attribute) and host.is_number(value) and is_untouched(host, value.attr, behind))
     )
-    if given.keys() - inner_results - inner_numbers:
-        return False
     usage, others = usage_of(function.body), usage_of(behind)
+    # of anything else the function only opens a writer
+    rest = given.keys() - inner_results - inner_numbers
+    if any(not _is_item_of_others(given[name], others.needs.keys()) for name in rest):
+        return False
     if (usage.needs.keys() - given.keys()) & others.binds.keys() or usage.binds.keys() & given.keys():
         return False
     inside = host.inside(function)
@@ -179,13 +202,37 @@ def _is_text(statement: ast.stmt) -> bool:
     )
 
 
-def _is_number_of(node: ast.expr, results: set[str] | frozenset[str]) -> bool:
-    """Whether it is a Python number that is taken out of a result: `float(loss)`, `loss.numpy()`."""
+def _is_item_of_others(node: ast.expr, needed: KeysView[str]) -> bool:
+    """Whether it is a variable, or an item of one, that some statements do not use: `writer`, `writers[0]`."""
     match node:
-        case ast.Call(func=ast.Name(id="float" | "int"), args=[ast.Name(id=name)]):
+        case ast.Name(id=name) | ast.Subscript(value=ast.Name(id=name), slice=ast.Constant()):
+            return name not in needed
+        case _:
+            return False
+
+
+def _is_number_of(node: ast.expr, results: set[str] | frozenset[str], host: HostCode) -> bool:
+    """Whether it is a Python number that is taken out of a result: `float(loss)`, `loss.numpy()`, `tf.reduce_mean(losses).numpy()`."""
+    match node:
+        case ast.Call(func=ast.Name(id="float" | "int"), args=[value]):
+            return _is_result_of(value, results, host)
+        case ast.Call(func=ast.Attribute(value=value, attr="numpy" | "item"), args=[]):
+            return _is_result_of(value, results, host)
+        case _:
+            return False
+
+
+def _is_result_of(node: ast.expr, results: set[str] | frozenset[str], host: HostCode) -> bool:
+    """Whether it is a result, or what operations make of results and constants."""
+    match node:
+        case ast.Name(id=name):
             return name in results
-        case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="numpy" | "item"), args=[]):
-            return name in results
+        case ast.Call(args=[first, *others], keywords=keywords) if host.is_pure(node):
+            more = (*others, *(each.value for each in keywords))
+            return _is_result_of(first, results, host) and all(
+                isinstance(each, ast.Constant) or host.is_dtype(each) or _is_result_of(each, results, host)
+                for each in more
+            )
         case _:
             return False
 
@@ -238,6 +285,30 @@ def _unpacked(block: Statements, known: set[str] | frozenset[str]) -> set[str]:
             case _:
                 pass
     return found
+
+
+def _without_keeping(
+    statement: ast.stmt, numbers: frozenset[str], behind: Statements, host: HostCode, needed: KeysView[str]
+) -> ast.stmt:
+    """What a statement computes before it binds a name to that, or adds it to a list that nothing `behind` uses; else the statement."""
+    match statement:
+        case ast.Assign(targets=[ast.Name()], value=ast.Call() as value):
+            return ast.Expr(value)
+        case ast.Expr(value=ast.Call(func=ast.Attribute(value=kept, attr="append"), args=[value], keywords=[])):
+            if isinstance(kept, ast.Name):
+                is_apart = kept.id not in needed
+            else:
+                is_apart = _is_own_list(kept, numbers, behind, host, needed)
+            match value:
+                case ast.Call(func=ast.Attribute(value=ast.Call() as inner, attr="numpy"), args=[]):
+                    value = inner
+                case ast.Call(func=ast.Name(id="float"), args=[ast.Call() as inner]):
+                    value = inner
+                case _:
+                    pass
+            return ast.Expr(value) if is_apart else statement
+        case _:
+            return statement
 
 
 def _is_metric_update(statement: ast.stmt, metrics: frozenset[str], values: set[str] | frozenset[str]) -> bool:

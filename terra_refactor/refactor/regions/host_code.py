@@ -16,6 +16,17 @@ from typing import Final
 from terra_refactor.syntax.name_flow import Statements
 
 _SUMMARIES: Final = frozenset({"audio", "histogram", "image", "scalar", "text"})
+_PURE: Final = frozenset(
+    {
+        *("abs", "add", "argmax", "argmin", "cast", "concat", "divide", "equal", "exp", "expand_dims", "greater"),
+        *("greater_equal", "identity", "less", "less_equal", "log", "maximum", "minimum", "multiply", "negative"),
+        *("norm", "not_equal", "reduce_all", "reduce_any", "reduce_max", "reduce_mean", "reduce_min", "reduce_prod"),
+        *("reduce_std", "reduce_sum", "reduce_variance", "reshape", "round", "shape", "sigmoid", "sign", "sqrt"),
+        *("square", "squeeze", "stack", "subtract", "tanh", "transpose"),
+    }
+)
+"""Operations of TensorFlow that give the same for the same arguments, whenever they run."""
+_DTYPES: Final = frozenset({"bool", "float16", "float32", "float64", "int32", "int64"})
 _CONTAINERS: Final = frozenset({"defaultdict", "deque", "dict", "list", "OrderedDict"})
 _NUMBERS: Final = frozenset({"float", "int", "len", "round"})
 
@@ -60,6 +71,49 @@ class HostCode:
         match node:
             case ast.Attribute(value=ast.Attribute(value=ast.Name(id=name), attr="summary"), attr=kind):
                 return name in self.tensorflow and kind in _SUMMARIES
+            case _:
+                return False
+
+    def is_dtype(self, node: ast.expr) -> bool:
+        """Whether it is a dtype: `tf.float32`."""
+        match node:
+            case ast.Attribute(value=ast.Name(id=name), attr=attr):
+                return name in self.tensorflow and attr in _DTYPES
+            case _:
+                return False
+
+    def is_pure(self, call: ast.expr) -> bool:
+        """Whether it calls an operation, or a function of the module that does nothing but return what some operations give."""
+        match call:
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr=attr)):
+                return name in self.tensorflow and attr in _PURE
+            case ast.Call(func=ast.Attribute(value=ast.Attribute(value=ast.Name(id=name), attr="math"), attr=attr)):
+                return name in self.tensorflow and attr in _PURE
+            case ast.Call(func=ast.Name()) if (found := self.called(call)) is not None:
+                function, given = found
+                match function.body:
+                    case [ast.Return(value=ast.expr() as value)]:
+                        return self._is_made_of(value, frozenset(given))
+                    case _:
+                        return False
+            case _:
+                return False
+
+    def _is_made_of(self, node: ast.expr, names: frozenset[str]) -> bool:
+        """Whether an expression is made of some names and constants by operators and such operations."""
+        match node:
+            case ast.Constant():
+                return True
+            case ast.Attribute():
+                return self.is_dtype(node)
+            case ast.Name(id=name):
+                return name in names
+            case ast.BinOp(left=left, right=right):
+                return self._is_made_of(left, names) and self._is_made_of(right, names)
+            case ast.UnaryOp(operand=operand):
+                return self._is_made_of(operand, names)
+            case ast.Call(func=ast.Attribute(), args=args, keywords=keywords) if self.is_pure(node):
+                return all(self._is_made_of(each, names) for each in (*args, *(each.value for each in keywords)))
             case _:
                 return False
 

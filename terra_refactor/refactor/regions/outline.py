@@ -30,10 +30,11 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Final
 
-from terra_refactor.refactor.regions.candidates import UPDATES, Candidate, RegionScope, deletes_of_others, tapes_of
+from terra_refactor.refactor.regions.candidates import Candidate, RegionScope, deletes_of_others, tapes_of
 from terra_refactor.refactor.regions.hoisting import Hoisted, with_arguments
 from terra_refactor.refactor.regions.own_names import bound_by_each_pass, made_by_scope, needed_by_each_pass
 from terra_refactor.refactor.regions.region import ExtractedFunction
+from terra_refactor.refactor.regions.variables import UPDATES
 from terra_refactor.syntax.edit import split_lines
 from terra_refactor.syntax.name_flow import ScopeFlow, declared_names, inner_blocks, statements_of_scope, usage_of
 

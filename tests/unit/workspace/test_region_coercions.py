@@ -77,6 +77,97 @@ def test_a_batch_that_a_buffer_gives_is_not_kept_by_a_graph() -> None:
     assert "@tf.function\n    def learn" not in text
 
 
+def test_a_buffer_that_is_an_argument_is_asked_in_each_call() -> None:
+    text = AGENT.replace("REWARDS", "rewards").replace("def learn(self)", "def learn(self, memory)")
+    text = text.replace("self.memory.sample(", "memory.sample(").replace("agent.learn()", "agent.learn(load())")
+    new = new_text(text, "speculative")
+    assert "@tf.function\n    def learn" not in new
+    assert '        self.train_step(np.asarray(rewards, "float32"), following, states)\n' in new
+
+
+DISTRIBUTION = """\
+import tensorflow as tf
+
+
+class Agent:
+    def __init__(self, critic, optimizer):
+        self.critic = critic
+        self.optimizer = optimizer
+
+    def learn(self, prior, states):
+        noise = prior.sample(64)
+        with tf.GradientTape() as tape:
+            value = self.critic(tf.tanh(tf.tanh(states)))
+            loss = tf.reduce_mean(tf.square(value)) USED
+        grads = tape.gradient(loss, self.critic.trainable_variables)
+        self.optimizer.apply_gradients(zip(grads, self.critic.trainable_variables))
+        return loss, noise
+"""
+
+
+def test_an_argument_that_gets_tensors_is_no_buffer() -> None:
+    new = new_text(DISTRIBUTION.replace("USED", "- tf.reduce_mean(prior.log_prob(value))"), "speculative")
+    assert "    @tf.function\n    def learn(self, prior, states):\n" in new
+    new = new_text(DISTRIBUTION.replace("USED", ""), "speculative")
+    assert "    def learn(self, prior, states):\n        noise = prior.sample(64)\n" in new
+    assert "@tf.function\n    def learn" not in new
+
+
+GRADIENTS = """\
+import numpy as np
+import tensorflow as tf
+
+
+class Agent:
+    def __init__(self, critic, target, optimizer, memory):
+        self.critic = critic
+        self.target = target
+        self.optimizer = optimizer
+        self.memory = memory
+
+    def gradients(self, critic, states, rewards, following):
+        with tf.GradientTape() as tape:
+            wanted = rewards + 0.9 * self.target(following)
+            loss = tf.reduce_mean(tf.square(wanted - critic(states)))
+        return tape.gradient(loss, critic.trainable_variables)
+
+    def train(self):
+        for _ in range(10000):
+            states, rewards, following = self.memory.sample(64)
+            grads = self.gradients(self.critic, states, rewards, following)
+            self.optimizer.apply_gradients(zip(grads, self.critic.trainable_variables))
+"""
+
+
+def test_gradients_that_another_function_applies() -> None:
+    """No tape around it needs the gradients of an argument that becomes an array."""
+    text = GRADIENTS.replace("return tape", "grads = tape").replace(
+        "trainable_variables)\n\n", "trainable_variables)\n        return grads\n\n"
+    )
+    new = new_text(text, "speculative")
+    assert "    @tf.function\n    def gradient_step(" in new
+    assert 'np.asarray(rewards, "float32")' in new and "return self.gradient_step" not in new
+
+
+@pytest.mark.parametrize(
+    "around",
+    [
+        "with tf.GradientTape() as outer:\n                grads = self.gradients(",
+        "with tf.GradientTape() as outer:\n                grads = self.inner(",
+    ],
+)
+def test_gradients_that_a_tape_around_may_need(around: str) -> None:
+    text = GRADIENTS.replace("return tape", "grads = tape").replace(
+        "trainable_variables)\n\n", "trainable_variables)\n        return grads\n\n"
+    )
+    text = text.replace(
+        "    def train(", "    def inner(self, *batch):\n        return self.gradients(*batch)\n\n    def train("
+    )
+    text = text.replace("grads = self.gradients(", around)
+    unchanged = text.partition("    def gradients(")[2].partition("    def inner(")[0]
+    assert unchanged in new_text(text, "speculative")
+
+
 HELPER = """\
 import numpy as np
 import tensorflow as tf
