@@ -47,10 +47,9 @@ from terra_refactor.classify.hazards import HazardMap, ReachedHazard
 from terra_refactor.classify.judgement import FunctionNames, Judgement, has_own_decorator
 from terra_refactor.classify.pipelines import given_to_pipelines, synchronized_in_replicas
 from terra_refactor.classify.proof import Proof
-from terra_refactor.classify.reach import has_unresolved_calls
+from terra_refactor.classify.reach import has_unresolved_calls, is_converted_by_decorator
 from terra_refactor.classify.reached import hazards_of, side_effects_of, way_to
 from terra_refactor.classify.recorded import gain_of, gain_without_retraces, recorded_calls, varying_value
-from terra_refactor.classify.rewriting import is_converted_by_decorator
 from terra_refactor.classify.signature import written_options
 from terra_refactor.domain.effect import Effect
 from terra_refactor.domain.evidence import Evidence
@@ -563,7 +562,7 @@ class _Decider:
                 for caller in judgement.found.callers
             )
         )
-        if nested and not is_converted_by_decorator(self.hazards, judgement):
+        if nested and not is_converted_by_decorator(self.hazards, judgement.code, judgement.found):
             judgement.action = Action.REMOVE_TF_FUNCTION
             judgement.level = Level.SPECULATIVE
             judgement.covered_at_speculative = bool(wanted)

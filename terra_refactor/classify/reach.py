@@ -1,7 +1,7 @@
 """Questions about everything that a call reaches.
 
-Computes: whether sizes of static shapes are used, whether something is called that cannot be resolved. Needs: facts. Gives:
-`uses_static_sizes`, `has_unresolved_calls`, `abstract_methods`.
+Computes: whether sizes of static shapes are used, whether something is called that cannot be resolved, whether code is rewritten only since
+it is decorated. Needs: facts. Gives: `uses_static_sizes`, `has_unresolved_calls`, `abstract_methods`, `is_converted_by_decorator`.
 """
 
 from __future__ import annotations
@@ -10,12 +10,14 @@ from collections.abc import Callable
 from typing import Final
 
 from terra_refactor.analysis.annotations import ABSTRACT
-from terra_refactor.analysis.facts import ContextFacts, ContextId
+from terra_refactor.analysis.facts import ContextFacts, ContextId, FunctionFacts
 from terra_refactor.classify.answers import Question
+from terra_refactor.classify.conversion import leaves_conversion
 from terra_refactor.classify.hazards import HazardMap
 from terra_refactor.domain.value import Bottom, ShapeValue, TensorValue, UnknownValue, members
 from terra_refactor.facts.records import AttributeRead
 from terra_refactor.facts.view import ContextView
+from terra_refactor.ir.function import Function
 from terra_refactor.tf_model.graph_traits import NEXT
 from terra_refactor.tf_model.spec import Trait
 
@@ -34,6 +36,19 @@ def abstract_methods(hazards: HazardMap, context: ContextFacts) -> tuple[str, ..
     """The methods that are reached and that only say that subclasses have them."""
     names: frozenset[str] = hazards.ask(_ABSTRACT, context.id)
     return tuple(sorted(names))
+
+
+def is_converted_by_decorator(hazards: HazardMap, code: Function, found: FunctionFacts) -> bool:
+    """Whether tensors decide something in a decorated function that its callers would leave unconverted, as Keras does with `call`."""
+    facts = hazards.facts
+    if not any(hazards.unconverted(context) for context in facts.contexts_of(code.id)):
+        return False
+    for caller in found.callers:
+        view = hazards.view(facts.contexts[caller.context])
+        call = view.calls.get(caller.op)
+        if call is None or leaves_conversion(view, call, code):
+            return True
+    return False
 
 
 def _anywhere(
