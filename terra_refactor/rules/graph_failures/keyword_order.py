@@ -7,7 +7,7 @@ from functools import partial
 from typing import Final
 
 from terra_refactor.analysis.facts import ParameterFacts
-from terra_refactor.domain.value import Value, members
+from terra_refactor.domain.value import UnknownValue, Value, members
 from terra_refactor.facts.records import Call, Container, Display, ItemRead, NameRead, Return
 from terra_refactor.facts.view import ContextView
 from terra_refactor.ir.function import ParameterKind
@@ -15,7 +15,7 @@ from terra_refactor.ir.ids import OpId
 from terra_refactor.rules.argument_uses import is_part_of, uses_of
 from terra_refactor.rules.dict_keys import may_be_in_other_orders, orders_of_keys
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
-from terra_refactor.tf_model.graph_traits import POPITEM
+from terra_refactor.tf_model.graph_traits import POPITEM, built_in
 from terra_refactor.tf_model.registry import has_trait
 from terra_refactor.tf_model.spec import Trait
 
@@ -40,10 +40,16 @@ def _dicts(view: ContextView) -> Iterator[LocalHazard]:
     """Dicts that calls bring with the same keys in different orders: they share a graph."""
     if view.context.in_graph and view.function_facts.hybrid is None:
         return
+    stars = (ParameterKind.VAR_POSITIONAL, ParameterKind.VAR_KEYWORD)
+    plain = {parameter.name for parameter in view.function.parameters if parameter.kind not in stars}
     for parameter in view.function_facts.parameters:
         key = _dicts, view.function.id, parameter.name
-        orders, is_open = view.codes.once(key, partial(_orders, parameter))
-        place = next(uses_of(view, parameter.name, _looks_at_order, is_part_of), None) if orders or is_open else None
+        orders, is_open, is_unknown = view.codes.once(key, partial(_orders, parameter))
+        place = None
+        if orders or is_open:
+            place = next(uses_of(view, parameter.name, _looks_at_order, is_part_of), None)
+        elif parameter.name in plain and is_unknown:
+            place = next(uses_of(view, parameter.name, _looks_at_views, is_part_of), None)
         if place is not None:
             assumed = None if orders else f"all calls pass `{parameter.name}` with its keys in the same order"
             yield LocalHazard(
@@ -56,23 +62,36 @@ def _dicts(view: ContextView) -> Iterator[LocalHazard]:
             )
 
 
-def _orders(parameter: ParameterFacts) -> tuple[frozenset[tuple[Value, ...]], bool]:
-    """The different orders of keys that calls bring, and whether they may bring others."""
+def _orders(parameter: ParameterFacts) -> tuple[frozenset[tuple[Value, ...]], bool, bool]:
+    """The different orders of keys that calls bring, whether they may bring others, and whether something unknown."""
     given = [member for value in parameter.values for member in members(value)]
-    return orders_of_keys(given), may_be_in_other_orders(given)
+    is_unknown = any(isinstance(member, UnknownValue) for member in given)
+    return orders_of_keys(given), may_be_in_other_orders(given), is_unknown
 
 
-def _looks_at_order(view: ContextView, name: str) -> Iterator[OpId]:
+def _looks_at_views(view: ContextView, name: str) -> Iterator[OpId]:
+    """The same for what is a dict if it has `items`, `keys` or `values`: only what depends on the order of these."""
+    return _looks_at_order(view, name, only_views=True)
+
+
+def _looks_at_order(view: ContextView, name: str, *, only_views: bool = False) -> Iterator[OpId]:
     """The operations whose result or course depends on the order of the dict."""
     kept = {read.op for read in view.code.of_kind(NameRead) if view.parameter_behind(read.op) == name}
+    itself = frozenset() if only_views else frozenset(kept)
     sequences: set[OpId] = set()
     order_free: set[OpId] = set()
+    for op, found in view.calls.items():
+        # only a dict has such methods, whatever else is unknown of it
+        made = view.made(op)
+        if found.unknown is not None and isinstance(made, Call) and made.owner in kept and made.method is not None:
+            if has_trait(built_in(f"dict.{made.method}"), Trait.VIEWS_DICT):
+                sequences.add(op)
     for call, function in view.library_calls():
         first = None if call.first is None else view.behind_name(call.first)
         if has_trait(function, Trait.ORDER_FREE):
             order_free.add(call.op)
         elif (has_trait(function, Trait.VIEWS_DICT) and call.owner in kept) or (
-            has_trait(function, Trait.KEEPS_ORDER) and (first in kept or first in sequences)
+            has_trait(function, Trait.KEEPS_ORDER) and (first in itself or first in sequences)
         ):
             sequences.add(call.op)
         elif function == POPITEM and call.owner in kept:
@@ -84,7 +103,7 @@ def _looks_at_order(view: ContextView, name: str) -> Iterator[OpId]:
     for number, fact in enumerate(view.code.facts):
         region = view.code.regions.get(number)
         iterated = None if region is None else region.iterated
-        if iterated is not None and (iterated in kept or in_order(iterated)):
+        if iterated is not None and (iterated in itself or in_order(iterated)):
             is_free = isinstance(fact, Display) and (
                 fact.kind not in (Container.LIST, Container.GENERATOR)
                 or not order_free.isdisjoint(view.code.readers(number))
@@ -94,7 +113,7 @@ def _looks_at_order(view: ContextView, name: str) -> Iterator[OpId]:
         match fact:
             case Call(arguments=arguments) if number not in order_free and number not in sequences:
                 given = [argument for argument in arguments if argument.spread != "**"]
-                spread = any(argument.value in kept and argument.spread == "*" for argument in given)
+                spread = any(argument.value in itself and argument.spread == "*" for argument in given)
                 if spread or any(in_order(argument.value) for argument in given):
                     yield number
             case ItemRead(owner=int() as items) | Return(value=int() as items) if in_order(items):
