@@ -308,11 +308,16 @@ class StateChanges:
         return held
 
 
-def _is_shared(engine: Heap, target: Target) -> bool:
+def _is_shared(engine: Engine, target: Target) -> bool:
     """Whether an effect changes state shared by several objects of a class: a constructor of another object may do so at any time."""
     if target.object is None:
         return False
-    return target.root in (RootKind.GLOBAL, RootKind.CLOSURE) or engine.objects.facts[target.object].kind in _SHARED
+    facts = engine.objects.facts[target.object]
+    # a list in the body of a class is one for all objects of the class
+    made = None if facts.function is None else engine.code_of(facts.function).kind
+    is_own = target.root is RootKind.SELF and target.path.count(".") == 1 and facts.kind is ObjectKind.INSTANCE
+    of_class = made is FunctionKind.CLASS_BODY and not is_own
+    return of_class or target.root in (RootKind.GLOBAL, RootKind.CLOSURE) or facts.kind in _SHARED
 
 
 def _given(engine: Heap, summary: Summary) -> frozenset[ObjectId]:
