@@ -17,15 +17,16 @@ from typing import Any, TypeAlias, TypeVar
 from terra_refactor.analysis.boundary import is_restored
 from terra_refactor.analysis.classes import BASES
 from terra_refactor.analysis.effects import MAX_VIA, own_field
-from terra_refactor.analysis.engine import Calls, Code, Engine, Heap
+from terra_refactor.analysis.engine import Code, Engine, Heap
 from terra_refactor.analysis.facts import ObjectKind
 from terra_refactor.analysis.frames import FieldKey, Frame, StaleRead, Summary
 from terra_refactor.domain.effect import Effect, EffectKind, EffectSite, RootKind, Target
 from terra_refactor.domain.lattice import references
 from terra_refactor.domain.state import ANY_NAME, CELL, CLASS, EXISTS, ITEMS, HeapKey, may_be_named
-from terra_refactor.domain.value import ObjectId, Reference, TupleValue
+from terra_refactor.domain.value import ObjectId, Reference, TupleValue, members
 from terra_refactor.ir.function import Function, FunctionKind
 from terra_refactor.ir.ids import FunctionId, OpId
+from terra_refactor.ir.ops import Call, LoadAttribute, MakeClass
 
 _Node = TypeVar("_Node")
 _Way: TypeAlias = tuple[EffectSite, tuple[FunctionId, ...]]
@@ -36,6 +37,7 @@ _CONSTRUCTORS = frozenset(
 )
 """Methods that run before the other methods of their object, never between two calls of them: writes to the object itself are no change."""
 
+_ONCE = (FunctionKind.MODULE, FunctionKind.CLASS_BODY)
 _SHARED = (ObjectKind.CLASS, ObjectKind.MODULE, ObjectKind.CELL)
 _OF_CLASSES = (ObjectKind.INSTANCE, ObjectKind.CLASS)
 
@@ -301,8 +303,7 @@ class StateChanges:
         held = tuple((kind, cls, f"{name}[]") for kind, cls, name in summary.holders.get(key[0], ()))
         made = self._engine.objects.facts[key[0]]
         kind = None if made.function is None else self._engine.code_of(made.function).kind
-        once = kind in (FunctionKind.MODULE, FunctionKind.CLASS_BODY)
-        if once or (made.function is not None and self._engine.code_of(made.function).name in _CONSTRUCTORS):
+        if kind in _ONCE or (made.function is not None and self._engine.code_of(made.function).name in _CONSTRUCTORS):
             # the body runs once, a constructor once for its object: the place identifies the list or dict, under any name
             return (*held, (made.kind, f"{made.function} {made.op}", ITEMS))
         return held
@@ -314,9 +315,8 @@ def _is_shared(engine: Engine, target: Target) -> bool:
         return False
     facts = engine.objects.facts[target.object]
     # a list in the body of a class is one for all objects of the class
-    made = None if facts.function is None else engine.code_of(facts.function).kind
     is_own = target.root is RootKind.SELF and target.path.count(".") == 1 and facts.kind is ObjectKind.INSTANCE
-    of_class = made is FunctionKind.CLASS_BODY and not is_own
+    of_class = _made_in(engine, target.object) is FunctionKind.CLASS_BODY and not is_own
     return of_class or target.root in (RootKind.GLOBAL, RootKind.CLOSURE) or facts.kind in _SHARED
 
 
@@ -335,19 +335,23 @@ def _given(engine: Heap, summary: Summary) -> frozenset[ObjectId]:
     return frozenset(found)
 
 
-def _constructing(engine: Calls, live: Sequence[Summary], real: Set[int]) -> frozenset[FunctionId]:
+def _constructing(engine: Engine, live: Sequence[Summary], real: Set[int]) -> frozenset[FunctionId]:
     """Constructors and the functions that only constructors call.
 
-    In a library, without public functions that store their arguments, since other code may call these. `real` are the contexts that a
-    run reaches.
+    Without methods of objects that existed before, since several constructors share these; in a library, without public functions that
+    store their arguments, since other code may call these. `real` are the contexts that a run reaches.
     """
     callers: dict[FunctionId, set[FunctionId]] = {}
     names: dict[FunctionId, str] = {}
     for summary in live:
         names[summary.function.id] = summary.function.name
-        for record in summary.calls.values():
-            for callee in record.callees:
-                callers.setdefault(engine.contexts.summaries[callee].function.id, set()).add(summary.function.id)
+        for op, record in summary.calls.items():
+            callees = [engine.contexts.summaries[callee].function for callee in record.callees]
+            by_shared = any(callee.takes_self for callee in callees) and _is_of_shared(engine, summary, op)
+            for callee in callees:
+                # as if other code called it, too
+                by = {summary.function.id, callee.id} if by_shared else {summary.function.id}
+                callers.setdefault(callee.id, set()).update(by)
     found = {identity for identity, name in names.items() if name in _CONSTRUCTORS}
     called = {summary.function.id for summary in live if summary.identity in real}
     setters = {summary.function.id for summary in live if _is_public_setter(summary.function)} - called
@@ -357,6 +361,25 @@ def _constructing(engine: Calls, live: Sequence[Summary], real: Set[int]) -> fro
         found |= more
         grown = bool(more)
     return frozenset(found)
+
+
+def _is_of_shared(engine: Engine, summary: Summary, op: OpId) -> bool:
+    """Whether a method is called of an object that a module or the body of a class made."""
+    call = engine.code.op(summary.function, op)
+    method = engine.code.op(summary.function, call.function) if isinstance(call, Call) else None
+    owner = summary.values[method.object] if isinstance(method, LoadAttribute) else None
+    return owner is not None and any(
+        isinstance(member, Reference) and _made_in(engine, member.object) in _ONCE for member in members(owner)
+    )
+
+
+def _made_in(engine: Engine, number: ObjectId) -> FunctionKind | None:
+    """The kind of the function that makes an object; None for classes, modules, and any object of a class (a stand-in)."""
+    facts = engine.objects.facts[number]
+    if facts.function is None or facts.op is None or facts.kind in (ObjectKind.CLASS, ObjectKind.MODULE):
+        return None
+    function = engine.code_of(facts.function)
+    return None if isinstance(engine.code.op(function, facts.op), MakeClass) else function.kind
 
 
 def _is_public_setter(function: Function) -> bool:
