@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
+from terra_refactor.analysis.classes import class_of_instance, find_in_class
 from terra_refactor.analysis.effects import write_effect
 from terra_refactor.analysis.engine import Site
 from terra_refactor.analysis.frames import CallArguments, Frame
@@ -21,6 +22,7 @@ from terra_refactor.domain.value import (
     UNKNOWN,
     Constant,
     LibraryValue,
+    ObjectId,
     Reference,
     Scalar,
     SliceValue,
@@ -97,7 +99,11 @@ def array_changed(site: Site, holder: OpId, *, only_through_view: bool = False) 
         case ops.LoadAttribute(object=owner, name=name):
             for member in members(frame.value(owner)):
                 if isinstance(member, Reference):
-                    write_effect(site, member.object, f".{name}", detail)
+                    number = _holder_of(frame, member, name)
+                    if frame.function.kind is not FunctionKind.MODULE:
+                        site.engine.unsettle((number, name))
+                    site.engine.write(frame, (number, name), _without_content(frame.value(shown)))
+                    write_effect(site, number, f".{name}", detail)
         case ops.LoadItem(object=container):
             for member in members(frame.value(container)):
                 if isinstance(member, Reference):
@@ -105,6 +111,13 @@ def array_changed(site: Site, holder: OpId, *, only_through_view: bool = False) 
         case _:
             pass
     return False
+
+
+def _holder_of(frame: Frame, owner: Reference, name: str) -> ObjectId:
+    """The object that has an attribute: `owner`, or the class that it is found in."""
+    cls = class_of_instance(frame, owner) if frame.state.get((owner.object, name)) is None else None
+    found = find_in_class(frame, cls, name) if cls is not None else None
+    return found[1].object if found is not None and isinstance(found[1], Reference) else owner.object
 
 
 def _is_new(frame: Frame, made: Op | None) -> bool:
