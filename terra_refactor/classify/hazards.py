@@ -21,6 +21,7 @@ from terra_refactor.classify.each_context import EachContext
 from terra_refactor.classify.first_time import runs_first_time, written_through_call
 from terra_refactor.classify.keyed_creation import made_for_each
 from terra_refactor.classify.layer_losses import are_read_later
+from terra_refactor.classify.possible_callees import possible_callees
 from terra_refactor.classify.scratch import is_scratch
 from terra_refactor.classify.trace_counts import may_be_filled_before, sets_up_new_object
 from terra_refactor.domain.effect import Effect, EffectKind, EffectSite, RootKind
@@ -224,6 +225,7 @@ class HazardMap:
             *self._from_effects(context, context.effects),
             *self._from_calls(context),
             *self._from_gradient(context),
+            *self._from_possible_callees(context),
         )
         for hazard in found_here:
             key = (hazard.rule, hazard.site)
@@ -318,6 +320,30 @@ class HazardMap:
                         if parameter is None:
                             continue
                     yield _through(site, hazard, parameter, chains)
+
+    def _from_possible_callees(self, context: ContextFacts) -> Iterator[ReachedHazard]:
+        """A certain hazard of each method that an unresolved call of eager code may run, by its name."""
+        here = context.function
+        if context.in_graph or self.is_hybrid(here):
+            return
+        for call in context.calls:
+            for callee in possible_callees(self.view(context), call) if call.unknown is not None else ():
+                certain = (
+                    hazard
+                    for inner in self.facts.contexts_of(callee.function)
+                    for hazard in self.reached(inner)
+                    if hazard.assumption is None and hazard.parameter is None and not hazard.boundary
+                )
+                hazard = next((each for each in certain if each.nature is Nature.FOUND), None)
+                if hazard is not None:
+                    method = self.program.function(callee.function).name
+                    yield ReachedHazard(
+                        hazard.rule,
+                        EffectSite(here.module, here.index, call.op),
+                        (),
+                        f"it may call `{callee.cls}.{method}`: {hazard.message}",
+                        f"`{callee.owner}` is no `{callee.cls}`",
+                    )
 
     def _passed_on(
         self, context: ContextFacts, call: CallFact, callee: ContextFacts, name: str, *, parts: bool

@@ -1,0 +1,99 @@
+"""Methods that a call may run whose object is unknown: those of the program's classes, by their names.
+
+Computes: for `self.exploration.explore(...)`, where nothing shows the class of `self.exploration`, the classes of the program that define
+`explore` and the other methods that are called on it. Needs: a `ContextView`. Gives: `possible_callees`, `PossibleCallee`. Ignores:
+subclasses that inherit the method; objects whose methods many classes define.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from terra_refactor.analysis.facts import CallFact
+from terra_refactor.domain.value import UnknownValue, Value
+from terra_refactor.facts.code import CodeFacts
+from terra_refactor.facts.codes import ClassOutline
+from terra_refactor.facts.records import AttributeRead, Call, Fact, NameRead
+from terra_refactor.facts.view import ContextView
+from terra_refactor.ir.ids import FunctionId, OpId
+
+_MOST: Final = 3
+"""A name that more classes define says little about the object."""
+_CALLED: Final = ("__call__", "call")
+
+
+@dataclass(frozen=True, slots=True)
+class PossibleCallee:
+    """A method that a call may run.
+
+    Attributes:
+        cls: the name of its class.
+        owner: the object, as written.
+    """
+
+    function: FunctionId
+    cls: str
+    owner: str
+
+
+def possible_callees(view: ContextView, call: CallFact) -> Iterator[PossibleCallee]:
+    """The methods that an unresolved call may run; none if more than a few classes have methods of that name."""
+    made = view.made(call.op)
+    if call.unknown is None or not isinstance(made, Call):
+        return
+    method = view.made(made.function)
+    # `x.m(...)` calls a method of `x`; or it calls `x.m` itself, if that is an object
+    of_method = isinstance(method, AttributeRead) and view.all_of(method.owner, _is_unknown)
+    if isinstance(method, AttributeRead) and of_method:
+        found = list(_with_methods(view, method.owner, (method.name,)))
+        owner = method.owner
+    else:
+        found, owner = [], made.function
+    if not found and isinstance(view.made(made.function), AttributeRead | NameRead):
+        if view.all_of(made.function, _is_unknown):
+            found, owner = list(_with_methods(view, made.function, _CALLED)), made.function
+    if len(found) <= _MOST:
+        for name, function in found:
+            if function != view.function.id:
+                yield PossibleCallee(function, name, view.written(owner))
+
+
+def _is_unknown(value: Value) -> bool:
+    return isinstance(value, UnknownValue) and not value.reason
+
+
+def _with_methods(view: ContextView, owner: OpId, names: tuple[str, ...]) -> Iterator[tuple[str, FunctionId]]:
+    """The classes that define one of these methods, and all other methods that are called on the object; with the method."""
+    called = _called_on(view, view.code.facts[owner])
+    for cls in view.codes.classes_with(frozenset(names)):
+        for outline in view.codes.classes_named(cls):
+            method = next((name for name in names if name in outline.methods), None)
+            if method is not None and (called <= outline.methods or _has_bases(view, outline)):
+                for function in view.program.modules[outline.body.module].functions:
+                    if function.parent == outline.body and function.name == method:
+                        yield cls, function.id
+
+
+def _called_on(view: ContextView, holder: Fact | None) -> frozenset[str]:
+    """The names of the methods that the function, or another method of its class, calls on what is held under a name."""
+    codes = [view.code]
+    if isinstance(holder, AttributeRead) and view.function.takes_self:
+        siblings = view.program.modules[view.function.id.module].functions
+        codes += [view.codes.of(each.id) for each in siblings if each.parent == view.function.parent]
+    return frozenset(name for code in codes for name in _called_in(code, holder))
+
+
+def _called_in(code: CodeFacts, holder: Fact | None) -> Iterator[str]:
+    for call in code.of_kind(Call):
+        owner = None if call.owner is None else code.facts[call.owner]
+        if call.method is not None and isinstance(owner, AttributeRead | NameRead) and type(owner) is type(holder):
+            if isinstance(holder, AttributeRead | NameRead) and owner.name == holder.name:
+                yield call.method
+
+
+def _has_bases(view: ContextView, outline: ClassOutline) -> bool:
+    parent = view.program.function(outline.body).parent
+    made = None if parent is None else view.codes.class_made_of(parent, outline.body)
+    return made is not None and bool(made.bases)
