@@ -45,7 +45,8 @@ from terra_refactor.workspace.import_graph import (
     scan_imports,
 )
 from terra_refactor.workspace.judgement import RepeatedJudge
-from terra_refactor.workspace.kept_analysis import keep_analysis, place_of_analysis, resumed_judge
+from terra_refactor.workspace.judging import place_of_analysis
+from terra_refactor.workspace.kept_analysis import keep_analysis, resumed_judge
 from terra_refactor.workspace.loading import ProjectImports, index_sources, name_sources
 from terra_refactor.workspace.pins import PinReader, Pins, for_releases
 from terra_refactor.workspace.pool import Lowered, LoweringTask, available_jobs, lower_files

@@ -35,7 +35,7 @@ from terra_refactor.workspace.data_files import data_of, digests_of
 from terra_refactor.workspace.evidence import NO_EVIDENCE, RunEvidence
 from terra_refactor.workspace.import_graph import components, imported_files, loaded_with, scan_imports
 from terra_refactor.workspace.judged_component import Judge, Keeper, judged_component
-from terra_refactor.workspace.judging import judge_program, judged_by
+from terra_refactor.workspace.judging import judge_program, judged_by, place_of_analysis
 from terra_refactor.workspace.loading import ReadProject, load_programs
 from terra_refactor.workspace.pins import Pins, for_releases
 from terra_refactor.workspace.relaid import keep_texts, relaid_result
@@ -130,7 +130,14 @@ def judge_components(
     if workers > 1:
         prepare_workers()
     modules = None if caches is None else caches.modules
-    programs = load_programs(project, missing, jobs=config.jobs, cache=modules, progress=partial(progress, "reading"))
+
+    def reading(done: int, total: int) -> None:
+        if workers == 1 and is_usual:
+            # while worker processes lower files, this one has nothing else to do
+            from terra_refactor.workspace import preloaded  # noqa: F401, PLC0415
+        progress("reading", done, total)
+
+    programs = load_programs(project, missing, jobs=config.jobs, cache=modules, progress=reading)
     keepers = {
         group: Keeper(caches.modules, caches.results, _place_of_analysis(project, configs[group], group))
         for group in missing
@@ -218,8 +225,6 @@ def _advance(
 
 
 def _place_of_analysis(project: ReadProject, config: Config, group: Sequence[str]) -> str:
-    from terra_refactor.workspace.kept_analysis import place_of_analysis  # noqa: PLC0415 - what is in the cache needs none
-
     tasks = [project.tasks[path] for path in group]
     data = data_of(project.data, (task.source.text for task in tasks))
     return place_of_analysis(

@@ -1,17 +1,18 @@
 """From a program to decisions and findings: the analysis, the rules and the classification, one after the other.
 
-Needs: a lowered program and the configuration. Gives: `judge_program`, `judged_by`. A run that finds every result in the cache judges
-nothing, and does not wait for the analysis to be imported.
+Needs: a lowered program and the configuration. Gives: `judge_program`, `judged_by`, `place_of_analysis`. A run that finds every result in
+the cache judges nothing, and does not wait for the analysis to be imported.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 
 from terra_refactor.classify.decision import Decision
 from terra_refactor.config import Config
 from terra_refactor.ir.program import Program
 from terra_refactor.rules.rule import Finding
+from terra_refactor.workspace.data_files import digests_of
 
 
 def judge_program(
@@ -26,3 +27,11 @@ def judge_program(
 def judged_by(config: Config) -> tuple[object, ...]:
     """The part of a configuration that affects decisions."""
     return (config.extract, config.min_ops, config.tf_version, sorted(config.project_models.items()))
+
+
+def place_of_analysis(
+    config: Config, stubs: Mapping[str, str], data: Mapping[str, bytes], files: Iterable[tuple[str, str, bool]]
+) -> str:
+    """A text with all dependencies of an analysis other than the texts: the path of each file, its module's name, and whether it is a
+    package."""
+    return repr(("analysis", judged_by(config), sorted(stubs.items()), digests_of(data), sorted(files)))

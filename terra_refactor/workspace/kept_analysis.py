@@ -1,8 +1,7 @@
 """State that an analysis of a component leaves on disk, so that the next run analyses only invalidated parts.
 
 Computes: the state of a `RepeatedJudge` as data, and a judge in that state. Needs: the modules that it judged last. Gives:
-`keep_analysis`, `resumed_judge`, `keep_regions`, `regions_known_to`,
-`place_of_analysis`.
+`keep_analysis`, `resumed_judge`, `keep_regions`, `regions_known_to`.
 
 An editor keeps a judge for each component; here the same judge is put to sleep and woken in another process. The handling of an edit is
 in `analysis/reuse.py` and `classify/answers.py`, for all callers.
@@ -13,7 +12,7 @@ from __future__ import annotations
 import logging
 import sys
 import zlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable
 from dataclasses import is_dataclass, replace
 from enum import Enum
 from types import FunctionType
@@ -31,10 +30,8 @@ from terra_refactor.rules.rule import Rule
 from terra_refactor.syntax.deep_stack import call_with_deep_stack
 from terra_refactor.workspace.cache import LoweringCache, ResultCache
 from terra_refactor.workspace.collection import without_collection
-from terra_refactor.workspace.data_files import digests_of
 from terra_refactor.workspace.graph_codec import CodecError, Names, decode, encode
 from terra_refactor.workspace.judgement import RepeatedJudge
-from terra_refactor.workspace.judging import judged_by
 from terra_refactor.workspace.kept_regions import KeptRegions
 
 LOGGER = logging.getLogger(__name__)
@@ -124,14 +121,6 @@ def _question_named(name: tuple[str, str]) -> Question[Any, Any, Any]:
     if not isinstance(found, Question):
         raise CodecError(f"no question {name}")
     return found
-
-
-def place_of_analysis(
-    config: Config, stubs: Mapping[str, str], data: Mapping[str, bytes], files: Iterable[tuple[str, str, bool]]
-) -> str:
-    """A text with all dependencies of an analysis other than the texts: the path of each file, its module's name, and whether it is a
-    package."""
-    return repr(("analysis", judged_by(config), sorted(stubs.items()), digests_of(data), sorted(files)))
 
 
 def keep_analysis(
