@@ -299,7 +299,7 @@ class Codes:
         return cast(_T, self._once[key])
 
     def once_with_looks(self, key: Hashable, make: Callable[[], _T]) -> _T:
-        """What is computed of code, which is looked at on the way: once in this state of the program, and noted for each who asks."""
+        """What is computed of facts that are looked at on the way: once in this state of the program, and noted for each who asks."""
         return self.once(key, make)
 
     def forget_tables(self) -> None:

@@ -50,14 +50,17 @@ def _uses(view: ContextView, name: str, find: Finder, passes: Passing, depth: in
     if depth == _MAX_DEPTH:
         return
     for number, fact in view.calls.items():
-        call = view.made(number)
-        if not isinstance(call, Call):
+        call = view.made(number) if fact.callees else None
+        if not isinstance(call, Call) or not call.is_plain:
+            continue
+        # most calls pass nothing of the parameter, whatever they call
+        passed = {each for each in {argument.value for argument in call.arguments} if passes(view, each, name)}
+        if not passed:
             continue
         for callee in fact.callees:
             inner = view.of(callee)
             for parameter in inner.function.parameters:
-                given = view.given_for(call, inner.function, parameter.name)
-                if given is None or not passes(view, given, name):
+                if view.given_for(call, inner.function, parameter.name) not in passed:
                     continue
                 if any(True for _ in _uses(inner, parameter.name, find, passes, depth + 1)):
                     yield number

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
-from terra_refactor.analysis.facts import ContextFacts, ObjectKind, ParameterFacts
+from terra_refactor.analysis.facts import ContextFacts, ObjectKind, ParameterFacts, ProgramFacts
 from terra_refactor.domain.lattice import python_type
 from terra_refactor.domain.value import (
     Constant,
@@ -329,10 +329,11 @@ def _is_another(left: Constant, right: Constant) -> bool:
 
 def _objects(view: ContextView, name: str, given: tuple[Reference, ...]) -> Iterator[LocalHazard]:
     """Objects that their class compares as equal although they differ in attributes that the function reads."""
-    objects = [each for each in given if view.facts.objects[each.object].kind is ObjectKind.INSTANCE]
+    key = _objects, view.function.id, name
+    objects, classes = view.codes.once_with_looks(key, partial(_with_classes, view.facts, given))
     if not objects or (len(objects) == 1 and _is_only_one(view, objects[0])):
         return
-    for cls in sorted({view.facts.objects[each.object].name for each in objects}):
+    for cls in classes:
         ignored = ignored_attributes(view, cls)
         place = next((each.op for each in view.code.reads_of(name)), None) if ignored else None
         if place is None:
@@ -345,6 +346,12 @@ def _objects(view: ContextView, name: str, given: tuple[Reference, ...]) -> Iter
                 f"objects of `{cls}` that are equal have the same `{attribute}`",
                 boundary=True,
             )
+
+
+def _with_classes(facts: ProgramFacts, given: tuple[Reference, ...]) -> tuple[list[Reference], list[str]]:
+    """The instances among some objects, and the names of their classes."""
+    objects = [each for each in given if facts.objects[each.object].kind is ObjectKind.INSTANCE]
+    return objects, sorted({facts.objects[each.object].name for each in objects})
 
 
 def _attributes_read(view: ContextView) -> frozenset[str]:
