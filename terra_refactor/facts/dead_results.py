@@ -51,6 +51,8 @@ def pruned(view: ContextView) -> Iterator[tuple[OpId, str]]:
 
     One in a function that is called here counts at the call if it is this call that does not use it.
     """
+    if not view.facts.leads_to(view.context.id, Trait.FAILS_ON_VALUES):
+        return
     for number in view.calls:
         yield from _pruned_at(view, number, None, 0)
 

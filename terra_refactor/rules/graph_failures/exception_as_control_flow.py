@@ -74,13 +74,13 @@ def _never_run(view: ContextView) -> Iterator[LocalHazard]:
 
 def _unordered(view: ContextView) -> Iterator[LocalHazard]:
     """Assertions before the change of a variable: a graph has no order between them, and changes it although the assertion fails."""
+    if not view.facts.leads_to(view.context.id, Trait.DROPPED_BY_XLA):
+        return
     changes = {
         (effect.via[0] if effect.via else effect.site).op
         for effect in view.context.effects
         if effect.kind is EffectKind.TENSOR_STATE and effect.target.root is not RootKind.FRESH
     }
-    if not changes or not view.facts.is_called(Trait.DROPPED_BY_XLA):
-        return
     for number in view.calls:
         later = min((change for change in changes if change > number), default=None)
         if later is None or not _asserts(view, number):
