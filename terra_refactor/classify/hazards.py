@@ -328,22 +328,30 @@ class HazardMap:
             return
         for call in context.calls:
             for callee in possible_callees(self.view(context), call) if call.unknown is not None else ():
-                certain = (
-                    hazard
-                    for inner in self.facts.contexts_of(callee.function)
-                    for hazard in self.reached(inner)
-                    if hazard.assumption is None and hazard.parameter is None and not hazard.boundary
+                hazard = self._certain(callee.function)
+                if hazard is None:
+                    continue
+                method = self.program.function(callee.function).name
+                yield ReachedHazard(
+                    hazard.rule,
+                    EffectSite(here.module, here.index, call.op),
+                    (),
+                    f"it may call `{callee.cls}.{method}`: {hazard.message}",
+                    f"`{callee.owner}` is no `{callee.cls}`",
+                    nature=Nature.POSSIBLE,
                 )
-                hazard = next((each for each in certain if each.nature is Nature.FOUND), None)
-                if hazard is not None:
-                    method = self.program.function(callee.function).name
-                    yield ReachedHazard(
-                        hazard.rule,
-                        EffectSite(here.module, here.index, call.op),
-                        (),
-                        f"it may call `{callee.cls}.{method}`: {hazard.message}",
-                        f"`{callee.owner}` is no `{callee.cls}`",
-                    )
+                break
+
+    def _certain(self, function: FunctionId) -> ReachedHazard | None:
+        """A hazard of a function that occurs whatever calls it, or that another unresolved call in it may have."""
+        found = [
+            hazard
+            for context in self.facts.contexts_of(function)
+            for hazard in self.reached(context)
+            if hazard.parameter is None and not hazard.boundary
+        ]
+        certain = (each for each in found if each.assumption is None and each.nature is Nature.FOUND)
+        return next(certain, None) or next((each for each in found if each.nature is Nature.POSSIBLE), None)
 
     def _passed_on(
         self, context: ContextFacts, call: CallFact, callee: ContextFacts, name: str, *, parts: bool

@@ -17,9 +17,10 @@ from terra_refactor.facts.code import CodeFacts
 from terra_refactor.facts.codes import ClassOutline
 from terra_refactor.facts.records import AttributeRead, Call, Fact, NameRead
 from terra_refactor.facts.view import ContextView
+from terra_refactor.ir.function import FunctionKind
 from terra_refactor.ir.ids import FunctionId, OpId
 
-_MOST: Final = 3
+_MOST: Final = 6
 """A name that more classes define says little about the object."""
 _CALLED: Final = ("__call__", "call")
 
@@ -67,13 +68,13 @@ def _is_unknown(value: Value) -> bool:
 def _with_methods(view: ContextView, owner: OpId, names: tuple[str, ...]) -> Iterator[tuple[str, FunctionId]]:
     """The classes that define one of these methods, and all other methods that are called on the object; with the method."""
     called = _called_on(view, view.code.facts[owner])
-    for cls in view.codes.classes_with(frozenset(names)):
-        for outline in view.codes.classes_named(cls):
-            method = next((name for name in names if name in outline.methods), None)
-            if method is not None and (called <= outline.methods or _has_bases(view, outline)):
-                for function in view.program.modules[outline.body.module].functions:
-                    if function.parent == outline.body and function.name == method:
-                        yield cls, function.id
+    for function in (view.program.function(each) for name in names for each in view.codes.functions_named(name)):
+        body = None if function.parent is None else view.program.function(function.parent)
+        if body is None or body.kind is not FunctionKind.CLASS_BODY:
+            continue
+        outline = next((each for each in view.codes.classes_named(body.name) if each.body == body.id), None)
+        if outline is not None and (called <= outline.methods or _has_bases(view, outline)):
+            yield body.name, function.id
 
 
 def _called_on(view: ContextView, holder: Fact | None) -> frozenset[str]:

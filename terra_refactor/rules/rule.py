@@ -89,6 +89,8 @@ class Nature(Enum):
     """It is one since AutoGraph leaves the code as it is."""
     UNKNOWABLE = "unknowable"
     """Nobody could state an assumption under which it is no hazard."""
+    POSSIBLE = "possible"
+    """An unresolved call may run what has it, by its name."""
     RAISED = "raised"
     """It is an exception that a trace raises in another class: none for a caller whose own handler ends it while it is traced."""
 
