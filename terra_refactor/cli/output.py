@@ -132,7 +132,7 @@ def progress_callback(*, quiet: bool) -> Iterator[Callable[[str, int, int], None
 
     # A timer, and not the next call of `tell`: there is none while `verify` runs the program, or while one large file is read.
     timer = threading.Timer(_PATIENCE, show)
-    timer.daemon = True
+    timer.daemon, timer.name = True, "terra-progress"
     timer.start()
     try:
         yield tell

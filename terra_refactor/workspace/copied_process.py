@@ -26,7 +26,9 @@ _GROWTH: Final = 2.5
 """How much memory both may have together, as a multiple of what this process has now: the copy writes what it reads (reference counts)."""
 
 
-_WAITING: Final = frozenset({"MainThread", "terra-watchdog", "terra-deep-stack"})
+_OF_PROGRESS: Final = frozenset({"terra-progress"})
+"""Our thread that waits to show how far a run is; Rich has another one that draws it. They hold nothing that a copy needs."""
+_WAITING: Final = _OF_PROGRESS | {"MainThread", "terra-watchdog", "terra-deep-stack"}
 """Our threads: while one of them works, the others wait for it or for a time, and hold nothing that a copy needs."""
 
 
@@ -83,7 +85,7 @@ class Checkpoints:
 
 def start_copy(work: Callable[[], object], processors: int) -> CopiedProcess | None:
     """Start a copy of this process that does the work and ends; None if there can be none."""
-    process = _fork(processors, frozenset())
+    process = _fork(processors, _OF_PROGRESS)
     if process == 0:
         end_copy(work)
     return None if process is None else CopiedProcess(process)
@@ -106,7 +108,8 @@ def _fork(processors: int, waiting: frozenset[str]) -> int | None:
     if sys.platform != "linux" or processors < 2:
         return None
     present = threading.current_thread()
-    if any(thread is not present and thread.name not in waiting for thread in threading.enumerate()):
+    others = (thread for thread in threading.enumerate() if thread is not present)
+    if not all(thread.name in waiting or type(thread).__module__ == "rich.live" for thread in others):
         return None
     if resident_bytes() * _GROWTH > memory_for_analyses():
         return None

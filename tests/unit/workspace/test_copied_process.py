@@ -16,6 +16,29 @@ from terra_refactor.workspace import copied_process
 from terra_refactor.workspace.copied_process import start_copy
 
 PROGRAMS = Path(__file__).parents[3] / "corpus" / "programs"
+SHOWN = """
+import sys, threading
+from rich.live import Live
+from terra_refactor.cli import output
+from terra_refactor.workspace.copied_process import start_copy
+
+output.err = lambda: output._console(sys.stderr)
+output._HarmlessConsole.is_terminal = True
+output._PATIENCE = 0.0
+with output.progress_callback(quiet=False) as progress:
+    progress("reading", 1, 2)
+    while not any(type(thread).__module__ == "rich.live" for thread in threading.enumerate()):
+        pass
+    start_copy(list, 2).wait()
+output._PATIENCE = 60.0
+with output.progress_callback(quiet=False):
+    assert threading.active_count() == 2
+    start_copy(list, 2).wait()
+waits = threading.Event()
+threading.Thread(target=waits.wait).start()
+assert start_copy(list, 2) is None
+waits.set()
+"""
 PROGRAM = """
 import os, sys, time
 from pathlib import Path
@@ -56,6 +79,11 @@ def test_a_copy_does_its_work_and_nothing_else(tmp_path: Path) -> None:
     )
     assert done.stdout == "never flushed twice"
     assert done.stderr.count("on purpose") == 1
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="copies are made on Linux only")
+def test_the_bar_of_progress_forbids_no_copy(tmp_path: Path) -> None:
+    subprocess.run([sys.executable, "-c", SHOWN], cwd=tmp_path, check=True, timeout=60)
 
 
 def test_there_is_no_copy_for_one_processor_or_beside_threads(monkeypatch: pytest.MonkeyPatch) -> None:
