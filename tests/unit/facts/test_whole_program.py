@@ -10,7 +10,9 @@ from analysis_support import FilesByName, analyze_text
 
 from terra_refactor.analysis.driver import AnalysisOptions, analyze_program
 from terra_refactor.config import Config
+from terra_refactor.facts.codes import Codes
 from terra_refactor.facts.view import ContextView
+from terra_refactor.facts.watch import Watch
 from terra_refactor.facts.whole_program import with_all_callers
 from terra_refactor.ir.build.module import lower_module
 from terra_refactor.ir.program import ModuleIR, Program
@@ -343,3 +345,22 @@ def test_rules_are_not_asked_again_about_what_an_edit_elsewhere_does_not_touch(
         assert "near" in asked
         assert ("far" in asked) is (code == "pass")
     assert (decisions, findings) == judge_facts(state, analyze_program(state, AnalysisOptions()), Config())
+
+
+def test_what_is_computed_once_is_a_dependency_of_each_who_asks() -> None:
+    text = analyze_text(CALLS)
+    watch = Watch(Codes(text.program), text.facts)
+    function, made = next(iter(text.facts.functions)), []
+
+    def compute() -> int:
+        made.append(1)
+        return len(watch.codes.of(function).facts)
+
+    for _ in range(2):
+        watch.notes.looks = {("read", "before"): None}
+        assert watch.codes.once_with_looks("key", compute) == len(watch.codes._inner.of(function).facts)
+        assert list(watch.notes.looks) == [("read", "before"), ("code", function)]
+    assert made == [1]
+    watch.codes.forget_tables()
+    watch.codes.once_with_looks("key", compute)
+    assert made == [1, 1]
