@@ -59,7 +59,7 @@ def replaced(text: str, table: Sequence[str]) -> str:
 
 
 def projects() -> list[str]:
-    """Results on known packages, and the results that a new user asks for first."""
+    """Results on known packages, and the main results for a new user."""
     released = {package.name: (package, found) for package in packages() if (found := summary.read(package.key))}
     rows = ["| project | lines | candidates | safe | changed at `safe` | at `speculative` | at `coexec` |", "|---|--:|--:|--:|--:|--:|--:|"]
     for name in KNOWN:

@@ -112,7 +112,7 @@ def decisions_of(program: Program) -> dict[tuple[str, str], Decision]:
 
 
 def missing(program: Program, decisions: Mapping[tuple[str, str], Decision]) -> list[str]:
-    """Functions of which only one of the two knows."""
+    """Functions that only one of the two lists."""
     expected = {(entry.file, entry.qualname) for entry in program.expectations}
     return sorted(f"{file}: {name}" for file, name in expected ^ set(decisions))
 

@@ -113,7 +113,7 @@ def _hazards() -> list[str]:
 
 
 def proof_counts() -> tuple[int, int]:
-    """How many programs of the proofs differ as graphs, and how many agree; the samples of the rules' declarations are among them."""
+    """The numbers of proof programs that differ as graphs, and that agree; including the samples of the rules' declarations."""
     proofs = _load(PROOFS)
     every = proofs.all_programs()
     bad = sum(proof.bad for proof in every)

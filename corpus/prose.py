@@ -93,7 +93,7 @@ def _wrapped(block: list[str]) -> list[str]:
 
 
 def _without_markers(lines: list[str], indent: int) -> list[str]:
-    """`lines`, none of which begins with a marker: that word stays with the line before."""
+    """`lines`, none of which begins with a marker: such a word is moved to the line before."""
     done = lines[:1]
     for line in lines[1:]:
         word, _, rest = line[indent:].partition(" ")

@@ -20,7 +20,7 @@ PAGES = ("report", "index")
 
 
 def run_all() -> int:
-    """Run every part and write every page. Gives 1 if one of the parts does."""
+    """Runs every part and writes every page. Returns 1 if one of the parts fails."""
     code = 0
     times: dict[str, dict[str, float]] = {}
     for part in PARTS:

@@ -18,7 +18,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Serve until the client says exit."""
     options = _parse(arguments)
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
-    gc.disable()  # imports make a hundred thousand objects that stay
+    gc.disable()  # imports create a hundred thousand objects that are never freed
     try:
         import attr._make as attrs  # noqa: PLC0415
 

@@ -58,7 +58,7 @@ class TextPositions:
         return self._lines.place(self.offset(position))
 
     def position(self, line: int, column: int) -> types.Position:
-        """The position of a line and column that count from 1."""
+        """The position of a line and column, both counted from 1."""
         if line > len(self._lines):
             line, column = len(self._lines), len(self.line(len(self._lines))) + 1
         text = self.line(line)

@@ -218,7 +218,7 @@ class Documents:
         text = self.texts[uri].text if notebook is None else self._notebook_text(notebook)
         try:
             return source_from_text(text, path)
-        except SourceError:  # a null byte: the parser will say so, of a text that Python cannot hold
+        except SourceError:  # a null byte: the parser reports it, for a text that Python cannot represent
             return source_from_text(text.replace("\0", "�"), path)
 
     def _notebook_text(self, notebook: OpenNotebook) -> str:

@@ -21,7 +21,7 @@ from terra_refactor.ide.session import Session, StaleError
 from terra_refactor.workspace.workspace import ProgressCallback
 
 _SLOW: Final = 1.0
-"""Seconds after which an analysis shows how far it is."""
+"""Seconds after which an analysis shows its progress."""
 
 
 @dataclass(slots=True)
@@ -50,7 +50,7 @@ class Progress:
             raise StaleError("cancelled")
 
     def told(self, stage: str, done: int, total: int) -> None:
-        """Tells how far it is."""
+        """Reports the progress."""
         text = f"{stage} {done}/{total}"
         if self.token is not None and total and text != self.last:
             self.last = text

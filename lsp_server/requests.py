@@ -1,4 +1,4 @@
-"""Requests for changes as JSON: they travel to the client in an action's data and come back when it is chosen."""
+"""Requests for changes as JSON: sent to the client in an action's data, and sent back when the action is chosen."""
 
 from __future__ import annotations
 

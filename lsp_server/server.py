@@ -69,7 +69,7 @@ class Client:
     runs_shim: bool = True
     """The environment in which the program runs has the co-execution shim, as far as the client knows."""
     asks_reason: bool = False
-    """The client has the commands of our own extension: it asks for the reason of a suppression, and shows texts and pages itself."""
+    """The client has the commands of our own extension: it requests the reason of a suppression, and shows texts and pages itself."""
 
 
 class TerraServer(LanguageServer):
@@ -93,12 +93,12 @@ class TerraServer(LanguageServer):
         self.pushed_closed: set[str] = set()
         """Files that are not open and that something was published for."""
         self.pulls_workspace = False
-        """The client asks for the findings of the whole workspace."""
+        """The client requests the findings of the whole workspace."""
         self.publishing: asyncio.Future[None] | None = None
         self.widened: Callable[[], None] = lambda: None
-        """Called when all is known of files of which a first answer was given."""
+        """Called when the full analysis is finished for files with a first answer."""
         self._widening: set[str] = set()
-        """The projects of which a first answer was given, by their folders, while all of it is being analysed."""
+        """The projects with a first answer, by their folders, during their full analysis."""
         self._looking: set[str] = set()
         """The files whose regions are looked for."""
         self._tasks: set[asyncio.Future[Any]] = set()

@@ -45,7 +45,7 @@ class ProjectModel:
     parameters: Mapping[str, str] = field(default_factory=dict)
     returns: str | None = None
     pure: bool = False
-    """It changes nothing that outlives the call, draws nothing at random and asks nothing of the world outside."""
+    """It changes nothing that outlives the call, draws no random numbers and reads nothing from the outside."""
 
 
 @dataclass(frozen=True, slots=True)

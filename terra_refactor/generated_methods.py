@@ -43,7 +43,7 @@ def reuse_generated_methods(modules: Iterable[ModuleType]) -> None:
 
 
 def _replace(module: ModuleType) -> None:
-    """A global of a module comes before the builtin of that name."""
+    """A global of a module precedes the builtin of that name."""
     # what a module imports from the future holds for the texts that it compiles
     features = (each for each in vars(module).values() if isinstance(each, __future__._Feature))
     inherited = 0

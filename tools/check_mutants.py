@@ -68,7 +68,7 @@ SIGNS: dict[type[ast.operator], type[ast.operator]] = {
 
 @dataclass(frozen=True)
 class Place:
-    """A node of a function's body, and where it hangs."""
+    """A node of a function's body, and its parent."""
 
     parent: ast.AST
     name: str

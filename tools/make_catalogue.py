@@ -396,7 +396,7 @@ class Writer:
         self.owners.setdefault(owner, {})[leaf] = entry
 
     def put_private(self, symbol: Symbol) -> None:
-        """The name under which the library itself defines the object: programs import that too."""
+        """The name under which the library itself defines the object, which programs import, too."""
         value = unwrapped(symbol.value)
         module, name = getattr(value, "__module__", None), getattr(value, "__name__", None)
         if isinstance(module, str) and isinstance(name, str) and module.startswith(self.library.private or ("\0",)):

@@ -23,7 +23,7 @@ TESTS = ("tests/runtime",)
 
 
 def environment(version: str, folder: Path) -> Path | None:
-    """The Python of the environment of a version, made where it is not there; None where pip has no such package."""
+    """The Python of the environment of a version, created if it is missing; None if pip has no such package."""
     place = folder / version
     python = place / "bin" / "python"
     done = place / "installed"

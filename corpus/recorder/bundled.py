@@ -70,7 +70,7 @@ class Bundled:
 
     @property
     def digest(self) -> str:
-        """SHA-256 of the sources (and of the runs) that a recording was made of."""
+        """SHA-256 of the sources (and of the runs) of a recording."""
         digest = hashlib.sha256(repr((self.runs, self.drivers)).encode())
         for path in self.sources:
             digest.update(f"{path.relative_to(self.root).as_posix()}\n".encode() + path.read_bytes())
@@ -286,7 +286,7 @@ def not_exact(found: Mapping[str, Comparison]) -> list[str]:
 
 
 def compare_bundled() -> int:
-    """Compare and write. Gives 1 if an answer is wrong, or a recording is not of the program that is there."""
+    """Compares and writes. Returns 1 if a type is wrong, or a recording does not match its program."""
     for problem in stale():
         print(f"{problem} (python -m corpus record)")
     found = comparisons()

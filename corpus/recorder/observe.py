@@ -129,7 +129,7 @@ def _add(seen: dict[str, None], value: object) -> None:
     if len(seen) < MAX_TYPES:
         try:
             seen[json.dumps(describe(value), sort_keys=True)] = None
-        except Exception as error:  # a value of the program may do anything when it is asked
+        except Exception as error:  # access to a value of the program may have any effect
             seen[json.dumps({"kind": "object", "problem": type(error).__name__})] = None
 
 

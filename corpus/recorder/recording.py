@@ -13,7 +13,7 @@ KINDS = ("parameters", "returns", "containers", "arrays")
 
 
 def record(root: Path, output: Path, command: list[str], python: str, eager: bool, printed: Path | None = None) -> int:
-    """Runs a program in a child and writes the recording, with the root that it is about; the child's exit code.
+    """Runs a program in a child and writes the recording, with its root; returns the child's exit code.
 
     The program's output goes to the file `printed`, or to this process's output.
     """

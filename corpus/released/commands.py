@@ -26,7 +26,7 @@ SHOWN = 40
 
 
 def analyze(wanted: Sequence[Package], *, renew: bool, fix: bool, timeout: float) -> int:
-    """Analyse each package that is fetched. Gives 1 if something did not hold, or changed without `renew`."""
+    """Analyses each fetched package. Returns 1 if a check failed, or a result changed without `renew`."""
     code = 0
     for package in wanted:
         if not package.fetched:
@@ -53,7 +53,7 @@ def _tried(package: Package, *, fix: bool, timeout: float) -> Trial:
 
 
 def analyze_folders(folders: Sequence[Path], timeout: float) -> int:
-    """Analyse folders that are no packages of the manifest. Gives 1 if something did not hold."""
+    """Analyses folders that are not packages of the manifest. Returns 1 if a check failed."""
     return max(_tell(try_folder(folder.resolve(), timeout)) for folder in folders)
 
 

@@ -37,7 +37,7 @@ SHOWN = 10
 
 
 def refactor(wanted: Sequence[Package], levels: Sequence[str], timeout: float) -> int:
-    """Run each package's tests before and after all changes of each level. Gives 1 if a test that passed does not any more."""
+    """Runs each package's tests before and after all changes of each level. Returns 1 if a passing test fails afterwards."""
     code = 0
     tried = on_each_processor(partial(_refactored, levels=levels, timeout=timeout), _with_suites(wanted))
     for package, found in tried:

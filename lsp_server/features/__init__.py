@@ -1,1 +1,1 @@
-"""One feature of the protocol a file: decode, ask `terra_refactor.ide`, encode."""
+"""One module per feature of the protocol: decode, call `terra_refactor.ide`, encode."""

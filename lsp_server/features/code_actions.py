@@ -104,7 +104,7 @@ def register(server: TerraServer) -> None:
         if snapshot is None or snapshot.sources[request.path].digest != data["digest"]:
             raise ContentModifiedError
         reason = _fill(server, action, snapshot, request)
-        if reason is not None:  # it was chosen already: a grey entry would come too late
+        if reason is not None:  # it was chosen already: disabling it would be too late
             server.tell(f"{action.title}: {reason}")
         return action
 
@@ -157,7 +157,7 @@ def _encoded(
 
 
 def _fill(server: TerraServer, action: types.CodeAction, snapshot: Snapshot, request: Request) -> str | None:
-    """Gives the action its edit, or disables it and says why there is none."""
+    """Adds the edit to the action, or disables it with a reason."""
     result = perform(snapshot, request)
     if isinstance(result, NewText):
         try:

@@ -52,9 +52,9 @@ PROPOSALS = "terra-refactor.proposals"
 WRITE_REPORT = "terra-refactor.writeReport"
 CLEAR_CACHE = "terra-refactor.clearCache"
 ASK_REASON = "terra-refactor.suppressWithReason"
-"""A command of the client that asks for a reason and calls `SUPPRESS`."""
+"""A command of the client that requests a reason and calls `SUPPRESS`."""
 PROVE_HERE = "terra-refactor.proveChange"
-"""A command of the same client that asks whether the program may run, and calls `PROVE`."""
+"""A command of the same client that requests permission to run the program, and calls `PROVE`."""
 ADD_PACKAGE = "terra-refactor.addPackage"
 """A command of the same client that installs the package into the program's environment, if the user agrees."""
 _RUN = "Run It"
@@ -178,7 +178,7 @@ def register(server: TerraServer) -> None:
             await server.workspace_apply_edit_async(types.ApplyWorkspaceEditParams(edit, "All safe changes"))
         message = "" if changes else "There is no safe change left."
         if closed:  # called when the preview is closed, because the message would hide its buttons
-            message = f"Not open, so not changed: {', '.join(map(os.path.basename, closed))}"
+            message = f"Not changed, because not open: {', '.join(map(os.path.basename, closed))}"
         if message:
             server.window_show_message(types.ShowMessageParams(types.MessageType.Info, message))
         return len(changes)
@@ -284,10 +284,10 @@ def _line(number: int) -> Span:
 
 
 async def _agrees(server: TerraServer) -> bool:
-    """Whether the user lets their code run; of an editor that cannot ask, no."""
+    """Whether the user lets their code run; no for an editor that cannot ask."""
     question = types.ShowMessageRequestParams(
         types.MessageType.Warning,
-        "terra-refactor: this runs the code of the project, with your rights.",
+        "terra-refactor: this runs the code of the project, with your permissions.",
         [types.MessageActionItem(_RUN), types.MessageActionItem("Cancel")],
     )
     try:

@@ -15,7 +15,7 @@ GRAPH_CODE = "terra-refactor.graphCode"
 CHANGED = "terra-refactor/graphCodeChanged"
 """A notification to our extension: the shown graph code may be out of date, although no text of the editor has changed."""
 MODIFIERS = ("graph", "eager")
-"""`graph` has every token; `eager` besides, where other calls run the code outside of graphs."""
+"""`graph` applies to every token; `eager` in addition, if other calls run the code outside of graphs."""
 LEGEND = types.SemanticTokensLegend([kind.value for kind in TokenKind], list(MODIFIERS))
 _TYPES = {kind: number for number, kind in enumerate(TokenKind)}
 

@@ -1,4 +1,4 @@
-"""Inlay hints; the tooltip is made when it is asked for."""
+"""Inlay hints; the tooltip is computed on request."""
 
 from __future__ import annotations
 

@@ -178,7 +178,7 @@ async def read_settings(server: TerraServer) -> None:
 
 
 def refresh(server: TerraServer) -> None:
-    """Asks the client to ask again, for all that it shows."""
+    """Asks the client to refresh everything that it shows."""
 
     async def ask() -> None:
         if server.client.refreshes_diagnostics:

@@ -105,7 +105,7 @@ class AbstractHeap:
         state.set(key, value)
 
     def write_any_name(self, frame: Frame, number: ObjectId, beginning: str, value: Value) -> None:
-        """Writes an attribute of which only is known how its name begins: any such attribute that the object has, or gets, may hold it."""
+        """Writes an attribute of which only the prefix of the name is known: any such attribute of the object may have the value."""
         if len(members(value)) > _FEW:
             value = UNKNOWN
         self.unsettle((number, ANY_NAME))

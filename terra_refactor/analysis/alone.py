@@ -44,7 +44,7 @@ class RecordedState(State):
         return None if (key[0], EXISTS) in self._absent else NOT_RECORDED
 
     def has_none_of(self, absent: Set[HeapKey]) -> bool:
-        """Whether it is recorded that the objects are not there."""
+        """Whether the objects are recorded as absent."""
         return absent <= self._absent
 
 

@@ -41,7 +41,7 @@ from terra_refactor.domain.value import (
 from terra_refactor.ir.function import Function
 
 ABSTRACT: Final = "abstract method"
-"""Why a result is unknown that is up to a subclass."""
+"""The reason of an unknown result that a subclass determines."""
 _ARRAY_ALIASES: Final = frozenset({"tensorflow.types.experimental.TensorLike", "numpy.typing.ArrayLike"})
 _NUMPY_ARRAY: Final = "numpy.typing.NDArray"
 _SHAPED: Final = frozenset(["Shaped", "Num", "Inexact", "Float", "Complex", "Integer", "UInt", "Int", "Real"])

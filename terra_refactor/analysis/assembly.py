@@ -203,7 +203,7 @@ def _parts(
 
 
 def _different(before: Mapping[_KeyT, object], now: Mapping[_KeyT, object]) -> set[_KeyT]:
-    """The keys under which two tables have something else."""
+    """The keys under which two tables differ."""
     found = {key for key, value in now.items() if key not in before or before[key] != value}
     found.update(key for key in before if key not in now)
     return found

@@ -189,7 +189,7 @@ def bind(site: Site, attribute: Value, receiver: Value, cls: Value) -> Value:
 
 
 def owner_of_attributes(value: Value | None) -> Reference | ModuleValue | None:
-    """The instance or module of which a value is the `__dict__`; None for anything else."""
+    """The instance or module whose `__dict__` is the value; None for other values."""
     if isinstance(value, PartialValue) and value.function == OBJECT_DICT:
         owner = value.arguments[0]
         return owner if isinstance(owner, Reference | ModuleValue) else None

@@ -47,7 +47,7 @@ class CodeNamesTable:
         self._known: dict[FunctionId, CodeNames] = {}
 
     def of(self, function: Function) -> CodeNames:
-        """The names of a function; of one that was asked for before, and whose code is the same, as found then."""
+        """The names of a function; the earlier ones if its code is the same."""
         known = self._known.get(function.id)
         if known is None or known.body is not function.body:
             known = self._known[function.id] = CodeNames.of(function)

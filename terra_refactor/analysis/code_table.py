@@ -136,7 +136,7 @@ class CodeTable:
         return self._iterated[code.id]
 
     def discriminated_parameters(self, code: Function) -> frozenset[str]:
-        """The parameters that the body asks for their class: it expects several, and a use as a tensor speaks for one branch only."""
+        """The parameters whose class the body tests: it expects several classes, and a use as a tensor is evidence for one branch only."""
         known = self._discriminated.get(code.id)
         if known is not None:
             return known

@@ -63,7 +63,7 @@ class SummaryTable:
         return None
 
     def has_another(self, key: ContextKey, summary: Summary) -> bool:
-        """Whether there are contexts of that key beside this one."""
+        """Whether there are other contexts with that key."""
         return any(other is not summary for other in self._by_key.get(key, ()))
 
     def known(self, key: ContextKey) -> tuple[int, ...]:
@@ -90,7 +90,7 @@ class SummaryTable:
         identity, _, closure, in_graph = key
         kept: dict[str, Value] = {}
         if self._program.function(identity).kind is FunctionKind.METHOD and parameters:
-            # whose method it is stays known
+            # the object of the method is still known
             first = next(iter(parameters))
             kept[first] = parameters[first]
         place = (identity, closure, in_graph)

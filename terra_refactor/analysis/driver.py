@@ -73,7 +73,7 @@ _OF_THE_OBJECT: Final = frozenset({CLASS, EXISTS})
 
 @dataclass(frozen=True, slots=True)
 class AnalysisOptions:
-    """Limits of the analysis, and its input besides the program."""
+    """Limits of the analysis, and its input other than the program."""
 
     max_rounds: int = _MAX_ROUNDS
     steps_per_operation: int = STEPS_PER_OPERATION

@@ -110,7 +110,7 @@ def entry_parameters(
         elif default is not None and (plain := _of_default(default)) is not None:
             value, reason = plain, Evidence.DEFAULT
         elif _STEP_NAME.search(code.name) and _TENSOR_NAME.match(name) and name not in iterated:
-            # a name proves nothing: a batch may be a tuple as well. So the value stays unknown, and no rule is certain of it
+            # a name proves nothing, since a batch may also be a tuple. So the value stays unknown, and no rule is certain because of it
             value, reason = replace(_unknown(name), reason=NAMED_LIKE_A_TENSOR), Evidence.KEYWORD
         else:
             value, reason = _unknown(name), Evidence.NONE

@@ -28,7 +28,7 @@ ContextId: TypeAlias = int
 
 
 class EntryKind(Enum):
-    """Why a context was analysed."""
+    """The reason for the analysis of a context."""
 
     MODULE = "module"
     """A module or class body."""
@@ -111,7 +111,7 @@ class ContextFacts:
     function: FunctionId
     entry: EntryKind
     in_graph: bool
-    """A trace runs this code: it is (called from) a `tf.function`, or a function given to `Dataset.map` and the like."""
+    """A trace runs this code: it is (called from) a `tf.function`, or a function passed to `Dataset.map` and similar methods."""
     parameters: Mapping[str, Value]
     values: tuple[Value | None, ...]
     """By operation; None for one that is not reached (or has no result)."""
@@ -124,7 +124,7 @@ class ContextFacts:
     guarded_failures: tuple[FailureFact, ...]
     """Operations that certainly fail where they run, under conditions that may leave them out."""
     problem: str | None
-    """Why the result is not complete: `budget`, `recursion depth`, or the pass that failed; None if it is."""
+    """The reason why the result is not complete: `budget`, `recursion depth`, or the pass that failed; None if it is."""
 
     overwrites: frozenset[str] = frozenset()
     """The attributes that it writes on all paths before it, or a callee, reads them."""
@@ -171,7 +171,7 @@ class FunctionFacts:
     wrappers: tuple[str, ...]
     """Decorators from libraries that were looked through."""
     problem: str | None
-    """Why the function could not be analysed, fully or at all (a bug of ours names the pass); None if it was."""
+    """The reason why the function could not be analysed, fully or at all (a bug of ours names the pass); None if it was."""
     open_callers: bool = False
     """Some call in the program that could not be resolved may reach it, with other arguments than those that are known."""
 
@@ -217,13 +217,13 @@ class Contexts:
 
     by_number: Mapping[ContextId, ContextFacts]
     library: frozenset[str] | None = field(default=None, init=False, repr=False)
-    """For `ProgramFacts.library_functions`, once it was asked for."""
+    """For `ProgramFacts.library_functions`, after its first use."""
     called: dict[tuple[Trait, str], bool] = field(default_factory=dict, init=False, repr=False)
     """For `ProgramFacts.is_called`."""
     calling: dict[FunctionId, tuple[FunctionId, ...]] = field(default_factory=dict, init=False, repr=False)
     """For `ProgramFacts.calling`."""
     leading: dict[str | Trait, frozenset[ContextId]] = field(default_factory=dict, init=False, repr=False)
-    """For `ProgramFacts.leads_to`: the contexts by the library functions, or their traits, that were asked for."""
+    """For `ProgramFacts.leads_to`: the contexts by the queried library functions, or their traits."""
 
     def __getitem__(self, number: ContextId) -> ContextFacts:
         """KeyError if there is none of that number."""

@@ -74,7 +74,7 @@ class FinalFrame:
 
     base: State
     loops: int
-    """How many loops enclose it: `break` in a deeper one stays inside."""
+    """The number of enclosing loops: a `break` in a deeper one stays inside."""
     leaving: list[tuple[Op, Value, State]] = field(default_factory=list)
     """The `return`s (with their values), `break`s and `continue`s that lead out of it."""
 
@@ -84,7 +84,7 @@ class Collector:
     """The elements of a comprehension that is being interpreted."""
 
     depth: int
-    """`Frame.uncertainty` outside: a deeper one means that it is not certain how often an element is added."""
+    """`Frame.uncertainty` outside: in a deeper one it is uncertain how often an element is added."""
     elements: list[tuple[Value | None, Value]] = field(default_factory=list)
     exact: bool = True
 
@@ -133,7 +133,7 @@ class Summary:
     parameters: Mapping[str, Value]
     reads: Mapping[HeapKey, Value | None]
     absent: frozenset[HeapKey]
-    """The `EXISTS` of objects that must not be there outside."""
+    """The `EXISTS` of objects that must not exist outside."""
     writes: Mapping[HeapKey, Value]
     """To objects that outlive the call, and to new objects that the result or such an object leads to."""
     returns: Value
@@ -164,7 +164,7 @@ class Summary:
     """Log of its queries and reports, if summaries are kept for another run and this one can be."""
     suspect: Suspect = field(default_factory=Suspect, compare=False)
     seen_eagerly: int | None = field(default=None, compare=False)
-    """See `contexts`; None until it is asked."""
+    """See `contexts`; None before the first use."""
 
 
 class Frame:
@@ -253,7 +253,7 @@ class Frame:
         self.class_annotations: dict[str, Value] = {}
         """Of a class body: the annotated names, in order."""
         self.advanced = False
-        """Whether it takes some elements of an iterator and leaves others: how many an iterator has left is not known then."""
+        """Whether it takes some elements of an iterator and leaves others: the remaining number is then unknown."""
         self.loop_lengths: dict[OpId, Dim] = {}
         """The number of iterations of each `for`, if it is known and always the same."""
         self.first_ends: dict[OpId, dict[str, Value]] = {}
@@ -268,19 +268,19 @@ class Frame:
         self.iteration: tuple[int, ...] = ()
         """Which iteration of each enclosing unrolled loop."""
         self.repeated = 0
-        """In how many final blocks it is that ran before, on another way out."""
+        """The number of enclosing final blocks that ran before, for another exit."""
         self.exits = 0
         """The number of times that control left by `return`, `break` or `continue`, or was caught."""
         self.alternatives = 0
         """How many enclosing calls have several possible callees: a failure in one of them may not happen."""
         self.conditions = 0
-        """How many branches are entered whose conditions speak of parameters and are not known to hold."""
+        """The number of entered branches whose conditions depend on parameters and are not known to be true."""
         self.doubt = 0
         """How many branches of the innermost unrolled loop (or of the function) are entered without knowing whether."""
         self.gradients = 0
-        """In how many gradients of `tf.custom_gradient` functions it is, one of another."""
+        """The depth of nested gradients of `tf.custom_gradient` functions."""
         self.uncertainty = 0
-        """How many enclosing branches and loops there are of which it is not known whether, or how often, they run."""
+        """The number of enclosing branches and loops that may not run, or run an unknown number of times."""
         self.allocated: set[ObjectId] = set()
         self.makers: dict[OpId, dict[ObjectId, tuple[int, ...]]] = {}
         """The objects that each operation has made, and in which iteration."""
@@ -304,9 +304,9 @@ class Frame:
         """It raises NotImplementedError somewhere, so a subclass determines its result."""
         self.problem: str | None = None
         self.provoked = 0
-        """In how many `with` statements it is that want an exception, as tests have them."""
+        """The number of enclosing `with` statements that expect an exception, as in tests."""
         self.sites: dict[OpId, EffectSite] = {}
-        """The places of operations, as far as they were asked for."""
+        """The positions of operations, as far as they were requested."""
         self.steps = 0
         self.max_steps = max(MAX_STEPS_OF_A_FRAME, STEPS_OF_LONG_CODE * function.op_count)
 

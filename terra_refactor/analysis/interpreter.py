@@ -429,7 +429,7 @@ class Interpreter(AbstractHeap, Notes):
         return summary
 
     def circumstances(self, *, general: bool) -> Flags:
-        """Context, besides the arguments, that decides which failures are recorded."""
+        """Context, other than the arguments, that determines which failures are recorded."""
         return bool(self.expecting_errors), bool(self.one_of_several), self.floats, self.default_weights, general
 
     def _note_recursion(self, identity: FunctionId, key: ContextKey) -> None:
@@ -655,7 +655,7 @@ class Interpreter(AbstractHeap, Notes):
         """
         for op in frame.function.body:
             if not self.run_block(frame, (op,)) and frame.problem is None:
-                # nothing comes of the operation that ended it
+                # the operation that ended it has no result
                 frame.values[op.id] = UNKNOWN
         return True
 

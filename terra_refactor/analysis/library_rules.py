@@ -122,7 +122,7 @@ _MOST_NUMBERS: Final = 3
 
 
 def _in_files(sizes: Sequence[Dim]) -> str:
-    """The contents of files beside the program from which these sizes are computed; empty for none."""
+    """The contents of data files from which these sizes are computed; empty if there are none."""
     by_file: dict[str, dict[str, int]] = {}
     for size in sizes:
         numbers = defaults_of(size)

@@ -49,7 +49,7 @@ class Joined:
     key: ContextKey
     parameters: Mapping[str, Value]
     known: tuple[int, ...]
-    """The contexts of that key, none of which holds in the state of the call."""
+    """The contexts with that key, none of which is valid in the state of the call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +118,7 @@ class Log:
         """The outermost context of its recursion; None if it is not part of one."""
 
     def tells_the_same_as(self, other: Log | None) -> bool:
-        """Whether repeating one does and asks the same as repeating the other."""
+        """Whether repeating one has the same effects and queries as repeating the other."""
         return other is not None and (
             self.events == other.events
             and self.functions == other.functions
@@ -143,7 +143,7 @@ class Log:
         self.events.append(Asked(question, arguments, answer))
 
     def ask_once(self, answer: object, question: Callable[..., object], *arguments: object) -> None:
-        """Records a question that need not be repeated while the answer stays the same."""
+        """Records a query that need not be repeated while its answer is the same."""
         mark = (question, arguments, answer)
         if mark not in self.told:
             self.told.add(mark)

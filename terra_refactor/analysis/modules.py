@@ -43,13 +43,13 @@ _SELDOM_BOUND_AGAIN: Final = frozenset({FunctionValue, Reference, LibraryValue, 
 
 
 class ModuleLoader:
-    """The modules of a program and how far they have been run."""
+    """The modules of a program and their progress."""
 
     def __init__(self, program: Program) -> None:
         self.program = program
         self.engine: Engine
         self.star_libraries: dict[str, dict[str, None]] = {}
-        """For each module the libraries of which it imports everything."""
+        """For each module the libraries from which it imports everything."""
         self.bodies: dict[str, Summary] = {}
         self._objects: dict[str, ObjectId] = {}
         self._names: dict[str, dict[str, None]] = {}
@@ -97,7 +97,7 @@ class ModuleLoader:
         return tuple((name, value) for name, value in found if value is not None)
 
     def stars_of(self, module: str) -> tuple[str, ...]:
-        """The libraries of which a module imports everything."""
+        """The libraries from which a module imports everything."""
         found = tuple(self.star_libraries.get(module, ()))
         log = self.engine.log
         if log is not None:

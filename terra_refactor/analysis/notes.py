@@ -39,7 +39,7 @@ class Notes:
         self.wrapped: dict[FunctionId, tuple[tuple[tuple[str, Value], ...] | None, tuple[str, ...]]] = {}
         """For each function the `tf.function` arguments and the library decorators that wrap it somewhere."""
         self.definitions: dict[FunctionId, dict[FunctionValue, None]] = {}
-        """The function objects that were made of each function, as first made (before decorators)."""
+        """The function objects that were created for each function, before decorators."""
         self.subclasses: dict[ObjectId, dict[ObjectId, None]] = {}
         self.registered: dict[FunctionId, dict[tuple[Value, Value], None]] = {}
         """For each function with `functools.singledispatch`: the classes and their implementations."""
@@ -59,8 +59,8 @@ class Notes:
         if self.expecting_errors:
             return
         if frame.iteration and frame.doubt:
-            # whether this iteration gets here is not known, and the condition may well leave out the one that would fail;
-            # a trace goes both ways of a condition on a tensor
+            # it is unknown whether this iteration gets here, and the condition may exclude the failing one; a trace takes both
+            # branches of a condition on a tensor
             frame.guarded_failures.setdefault(op, failure)
             return
         if frame.loops and frame.doubt > frame.loops[-1].doubt:

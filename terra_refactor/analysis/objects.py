@@ -42,7 +42,7 @@ class ObjectTable:
         """The callees' numbers for their arguments."""
 
     def begin(self) -> None:
-        """A new run: no object has come up yet."""
+        """Starts a new run, in which no object has been used yet."""
         self._seen = {}
 
     def kept(self) -> tuple[object, ...]:
@@ -74,7 +74,7 @@ class ObjectTable:
                     self.facts[number] = replace(facts, op=op)
 
     def see(self, number: ObjectId) -> None:
-        """An object comes up, as it did in an earlier run."""
+        """Registers the use of an object of an earlier run."""
         if self._seen is not None and number not in self._seen:
             self.journal.put(self._seen, number, len(self._seen))
         if self.log is not None and number not in self.log.told:
@@ -106,7 +106,7 @@ class ObjectTable:
         return number
 
     def setting(self, name: str) -> ObjectId:
-        """The object that holds a setting of a library, of which there is one in a program."""
+        """The object that holds a setting of a library; there is one in a program."""
         return self._intern(("setting", name), ObjectKind.INSTANCE, name, None, None, 0)
 
     def derive(self, call: tuple[FunctionId, OpId, tuple[int, ...]], inner: ObjectId) -> ObjectId:
@@ -169,9 +169,7 @@ class ObjectTable:
             self._depths.append(depth)
         elif self._seen is not None and number not in self._seen:
             known = self.facts[number]
-            if (
-                known.name != name or known.op != op
-            ):  # an edit has made it another object than in the last run, or moved it
+            if known.name != name or known.op != op:  # an edit has changed it since the last run, or moved it
                 self.facts[number] = ObjectFacts(number, kind, name, function, op)
         if self._seen is not None:
             self.see(number)

@@ -173,7 +173,7 @@ def _is_no_more_than(summary: Summary, last: Summary) -> bool:
 
 
 def _see_no_end(summary: Summary) -> None:
-    """Nothing comes back from a recursion that nothing ends, or whose end was not seen: never the former for sure."""
+    """The result of a recursion that does not end, or whose end was not seen; the former is never certain."""
     if type(summary.returns) is Bottom:
         summary.returns = UnknownValue(reason="recursion")
 

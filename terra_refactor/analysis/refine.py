@@ -124,7 +124,7 @@ def _narrow_identity(site: Site, subject: int, constant: Constant, same: bool) -
 
 
 def _note_known_size(site: Site, subject: int) -> None:
-    """After `size is not None`, or `x.shape[0] is not None`: a graph that comes here knows the size."""
+    """After `size is not None`, or `x.shape[0] is not None`: a graph that executes this code knows the size."""
     frame = site.frame
     known = frame.value(subject)
     if not isinstance(known, Scalar) or not isinstance(known.dim, OpenDim):
@@ -234,7 +234,7 @@ def _narrow(site: Site, subject: int, keep: Callable[[Value], bool], *, unknown_
 
 
 def replace_value(site: Site, subject: int, value: Value) -> None:
-    """Gives a variable or attribute of which more is known by now (`x.set_shape(...)`) another value."""
+    """Replaces the value of a variable or attribute by a more precise one (`x.set_shape(...)`)."""
     frame = site.frame
     known = frame.values[subject]
     if known is not None and known != value:

@@ -16,7 +16,7 @@ _IN_GRAPH = (BranchKind.TENSOR, BranchKind.DATASET)
 
 
 def returned(frame: Frame, index: CodeIndex, result: Value) -> Value:
-    """The result of a function: AutoGraph makes one tensor of Python values under conditions on tensors."""
+    """The result of a function: AutoGraph merges Python values under conditions on tensors into one tensor."""
     staged = {number for number, fact in frame.branches.items() if fact.kind in _IN_GRAPH}
     if staged and any(_is_within(op.id, staged, index) for op in index.of_kind(ops.Return)):
         return chosen_in_graph(symbolic(result))

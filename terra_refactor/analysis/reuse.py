@@ -78,7 +78,7 @@ class SummaryStore:
         """The functions that behaved differently in the last run than in the one before, each with the new numbers of its operations,
         if nothing else differs outside of them; None if more differs, or if that run is unknown."""
         self.executed: frozenset[FunctionId] = frozenset()
-        """The functions of which the last run has run contexts, and not only taken them over."""
+        """The functions with contexts that the last run executed, not only reused."""
         self.share_of_steps = 1.0
         """The part of its budget that the last run has used."""
         self.assembled: Assembled | None = None
@@ -171,7 +171,7 @@ class Adoption:
         self._made: set[Log] = set()
         """Of summaries of this run."""
         self.executed: set[FunctionId] = set()
-        """The functions of which contexts were run."""
+        """The functions whose contexts were run."""
         known = store.functions
         moves: dict[FunctionId, Moves] = {}
         for module in program.modules.values():

@@ -103,7 +103,7 @@ def holders_of(engine: Heap, frame: Frame) -> Mapping[ObjectId, frozenset[FieldK
 def _through_containers(
     number: ObjectId, fields: Mapping[ObjectId, set[FieldKey]], outer: Mapping[ObjectId, set[ObjectId]]
 ) -> frozenset[FieldKey]:
-    """The fields that hold a container, or a container that has it."""
+    """The fields that hold a container, or that hold another container with it."""
     return frozenset(field for each in _reached(number, outer) for field in fields.get(each, ()))
 
 
@@ -215,7 +215,7 @@ class StateChanges:
                 field = own_field(effect.target)
                 name = field if field == ITEMS else field.lstrip(".") or CELL
                 if name != ITEMS and effect.via:
-                    # the callee's own context says so
+                    # the callee's own context reports it
                     continue
                 for key in self._keys(summary, (effect.target.object, name)):
                     self._writers.setdefault(key, set()).add(writer)
@@ -238,11 +238,11 @@ class StateChanges:
         return changes
 
     def forget(self) -> None:
-        """Lets go of the run: only `of` can be asked now."""
+        """Frees the data of the run: only `of` can be called now."""
         del self._engine, self._relatives, self._of_relatives
 
     def effects_of(self, summary: Summary) -> tuple[Effect, ...]:
-        """Reads of state that other functions change between calls; assumed unless the analysis has seen the change come after a call."""
+        """Reads of state that other functions change between calls; assumed unless the analysis has seen the change happen after a call."""
         effects: list[Effect] = []
         given = _given(self._engine, summary) if summary.state_reads else frozenset()
         for key, (site, via) in summary.state_reads.items():

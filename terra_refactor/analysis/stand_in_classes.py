@@ -18,7 +18,7 @@ from terra_refactor.ir.ids import OpId
 
 
 def class_shown(engine: Engine, code: Function, name: str, default: Value | None) -> Reference | None:
-    """The only class of the program of which a parameter is an object where nothing is given for it; None if none is shown."""
+    """The only class of the program whose objects a parameter gets by default; None if unknown."""
     found = {
         cls
         for member in (() if default is None else members(default))

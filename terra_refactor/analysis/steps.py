@@ -67,7 +67,7 @@ class StepBudget:
 
     @contextmanager
     def share(self, least: int) -> Iterator[None]:
-        """Gives the code inside half of the remaining steps, or at least `least`."""
+        """Limits the code inside to half of the remaining steps, or to `least`."""
         left = self.left
         given = self.left = max(left // 2, least)
         try:

@@ -34,7 +34,7 @@ from terra_refactor.ir.program import Program
 from terra_refactor.tf_model.decorators import Decoration, decoration
 
 _MAX_DEPTH: Final = 6
-"""Fixtures that ask for fixtures are followed so far."""
+"""Maximum depth of fixtures that use fixtures."""
 _PARAMETER_SET: Final = "pytest.param"
 
 
@@ -72,7 +72,7 @@ def test_arguments(site: Site, code: Function) -> dict[str, Value]:
 
 
 def _fixture_value(site: Site, asking: Function, name: str, depth: int, made: dict[FunctionId, Value]) -> Value | None:
-    """The value of a fixture. It runs once for a test, however many ask for it: `made` has the values of those that have run."""
+    """The value of a fixture. It runs once for a test, however many use it: `made` has the values of those that have run."""
     fixture = _fixture(site.engine, asking, name)
     if fixture is None or depth > _MAX_DEPTH:
         return None

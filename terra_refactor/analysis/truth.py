@@ -67,7 +67,7 @@ def truth_of(site: Site, value: Value) -> Answer:
 
 
 def asked(site: Site, value: Value) -> Answer:
-    """The truth of a value where an operation asks for it, which runs the `__bool__` of the program's own classes."""
+    """The truth of a value that an operation tests, which runs the `__bool__` of the program's own classes."""
     frame = site.frame
     for member in members(value):
         if isinstance(member, Reference):

@@ -118,7 +118,7 @@ def _is_default(value: Op | None) -> bool:
 
 
 def weights_are_default(program: Program, code: Callable[[Function], WeightCode]) -> bool:
-    """Whether all trainable weights of Keras's models in a program are of its default type: no code asks for another, nor brings some."""
+    """Whether all trainable weights of Keras's models in a program have its default dtype: no code requests another, or loads some."""
     imported: dict[tuple[str, int, str], None] = {}
     for module in program.modules.values():
         for function in module.functions:

@@ -17,7 +17,7 @@ _LEAVING: Final = (ops.Break, ops.Continue, ops.Return, ops.Raise, ops.YieldFrom
 
 
 def count_of_yields(frame: Frame) -> Dim:
-    """How many values come when the generator runs to its end; None where that is not known."""
+    """The number of values if the generator runs to its end; None if unknown."""
     block = frame.function.body
     code = tuple(walk(block))
     yields = [op for op in code if isinstance(op, ops.Yield)]

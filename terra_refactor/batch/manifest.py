@@ -32,7 +32,7 @@ _KEYS: Final = ("name", "path", "sdist", "git", "revision", "paths")
 
 
 class SourceKind(Enum):
-    """Where a repository comes from."""
+    """The origin of a repository."""
 
     PATH = "path"
     SDIST = "sdist"
@@ -152,13 +152,13 @@ def _local(name: str, location: str, folder: Path, where: str) -> ManifestEntry:
 def _checked_revision(revision: str, where: str) -> str:
     """The name of a revision; git would take one that begins with a dash for an option."""
     if revision.startswith("-"):
-        raise UsageError(f"{where}: `{revision}` is no revision")
+        raise UsageError(f"{where}: `{revision}` is not a revision")
     return revision
 
 
 def _checked_url(url: str, where: str) -> str:
     if not url or url.startswith("-"):
-        raise UsageError(f"{where}: `{url}` is no address of a git repository")
+        raise UsageError(f"{where}: `{url}` is not the address of a git repository")
     return url
 
 

@@ -92,9 +92,9 @@ def _read(file: Path) -> dict[str, Mapping[str, Any]]:
     try:
         table = parquet.read_table(file)
     except (OSError, arrow.ArrowException) as error:
-        raise UsageError(f"{file}: is no Parquet file that can be read: {error}") from error
+        raise UsageError(f"{file}: is not a readable Parquet file: {error}") from error
     if not table.schema.equals(_schema()):
-        raise UsageError(f"{file}: is no result of this program")
+        raise UsageError(f"{file}: is not a result of this program")
     lines = [_line(row) for row in table.to_pylist()]
     for line in lines:
         if line["schema"] != BATCH_SCHEMA:

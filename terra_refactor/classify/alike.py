@@ -36,7 +36,7 @@ class Seen:
 
     looks: frozenset[Look] = frozenset()
     executed: frozenset[FunctionId] = frozenset()
-    """The functions of which contexts were run."""
+    """The functions whose contexts were run."""
     places: frozenset[FunctionId] = frozenset()
     """The functions whose places or names the decisions contain."""
     share_of_steps: float = 0.0

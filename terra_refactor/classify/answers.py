@@ -25,7 +25,7 @@ from typing import Any, Final, Generic, Protocol, TypeVar, cast
 from terra_refactor.facts.watch import Look, Looks
 
 ProgramT = TypeVar("ProgramT")
-"""The state of the program that is asked about."""
+"""The state of the program that queries refer to."""
 AboutT = TypeVar("AboutT", bound=Hashable)
 AnswerT = TypeVar("AnswerT")
 
@@ -41,7 +41,7 @@ class Renumbered(Protocol):
 
 
 class Question(Generic[ProgramT, AboutT, AnswerT]):
-    """Something to ask about a context or a function, by its number or identity. Answers are compared, and do not change."""
+    """A query about a context or a function, by its number or identity. Answers are compared, and do not change."""
 
     __slots__ = ("answer", "meanwhile")
 
@@ -66,9 +66,9 @@ class _Answer:
     root: _Answer | None = None
     """The outermost of these queries: until it is answered, answers that use this one depend on the recursion, too."""
     depth: int = 0
-    """While it is being answered: how many others are, around it."""
+    """The number of enclosing queries that are being answered."""
     changed: bool = False
-    """A look that it was made from does not meet what it met."""
+    """A look among its dependencies sees something else."""
     asked: tuple[tuple[_Answer, object], ...] | None = None
     """The answers among `looks`, once somebody has wanted them."""
 

@@ -61,7 +61,7 @@ _REST: Final = (ParameterKind.VAR_POSITIONAL, ParameterKind.VAR_KEYWORD)
 
 @dataclass(frozen=True, slots=True)
 class Assessment:
-    """Is it safe to trace, and how much does it do?"""
+    """Whether a function is safe to trace, and its operation count."""
 
     hazards: tuple[ReachedHazard, ...]
     assumptions: Assumptions
@@ -93,7 +93,7 @@ def assess(hazards: HazardMap, identity: FunctionId) -> Assessment:
 
 
 def structural_reason(hazards: HazardMap, identity: FunctionId) -> str | None:
-    """Why a `tf.function` on the definition makes no sense, whatever it does; None if it may."""
+    """The reason why a `tf.function` on the definition makes no sense, whatever it does; None if it may."""
     return hazards.ask(_STRUCTURAL, identity)
 
 
@@ -103,7 +103,7 @@ def is_part_of_test(hazards: HazardMap, identity: FunctionId) -> bool:
 
 
 def proposal_of(hazards: HazardMap, identity: FunctionId) -> ProposedArguments | None:
-    """The arguments that its decorator should get, beside those that it has; None if these are right."""
+    """The arguments to add to its decorator; None if the present ones are right."""
     return hazards.ask(_PROPOSAL, identity)
 
 
@@ -172,7 +172,7 @@ def _assessed(hazards: HazardMap, identity: FunctionId) -> Assessment:
     unknowable = assumptions.unknowable
     if unknowable is None and count and found.returns == BOTTOM:
         # unreached code is unknown; that called code ends in this way is more likely an error of the analysis
-        unknowable = "no call of it comes to its end, as far as the analysis can tell"
+        unknowable = "no call of it returns, as far as the analysis can tell"
     assumptions = Assumptions((*assumptions.sentences, *extra), unknowable)
     certain = [hazard for hazard in reached if hazard.assumption is None]
     if certain or assumptions.unknowable is not None:

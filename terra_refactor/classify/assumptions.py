@@ -203,7 +203,7 @@ class Assumptions:
 
     sentences: tuple[str, ...]
     unknowable: str | None
-    """Why no assumption suffices; None if the sentences are complete."""
+    """The reason why no assumption suffices; None if the sentences are complete."""
 
 
 MAX_ASSUMPTIONS: Final = 8
@@ -237,7 +237,7 @@ def gather_assumptions(
     if failed is not None:
         return Assumptions((), failed)
     if not found.contexts:
-        return Assumptions((), "the analysis never reached it: the code around it appears not to run")
+        return Assumptions((), "the analysis never reached it: the enclosing code appears not to run")
     if lacks_weak_references(codes, facts, code):
         return Assumptions(
             (),
@@ -252,7 +252,7 @@ def gather_assumptions(
         if _holds_weights(parameter_facts) or _changes_weight(codes.of(code.id), parameter_facts):
             return Assumptions(
                 (),
-                f"`{parameter_facts.name}` brings the variables of a model: Keras 3 variables become tensors when they are arguments "
+                f"`{parameter_facts.name}` receives the variables of a model: Keras 3 variables become tensors when they are arguments "
                 "of a graph, so a tape gives no gradient for them and an optimizer cannot update them",
             )
         if _is_rebuilt(codes, facts, parameter_facts, made=True):

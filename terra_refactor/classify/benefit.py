@@ -109,7 +109,7 @@ def largest(counts: Iterable[Count]) -> Count:
 
 
 def operations(hazards: HazardMap, context: ContextFacts) -> Count:
-    """About how many operations one call in this context executes eagerly, and how many a trace of it makes."""
+    """Estimated numbers of operations that one call in this context executes eagerly, and of operations in its trace."""
     return hazards.ask(_OPERATIONS, context.id)
 
 
@@ -162,7 +162,7 @@ class _Part:
     open_loops: int
     """How many of them have an unknown length."""
     backward: bool
-    """The gradient goes back through it."""
+    """The backward pass goes through it."""
 
 
 def _body(hazards: HazardMap, context: ContextId) -> tuple[_Part, ...]:
@@ -256,7 +256,7 @@ def _steps(view: ContextView, call: Call, stepping: Stepping) -> int:
 
 
 def _repetitions(view: ContextView, op: int) -> tuple[int, int, int]:
-    """How often the loops around an operation run it in one call, how often they trace it, and how many of them are open."""
+    """The executions and traces of an operation in one call because of its enclosing loops, and the number of loops of unknown length."""
     eager = traced = 1
     open_loops = 0
     for loop in view.code.loops_around(op):

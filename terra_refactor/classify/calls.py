@@ -95,10 +95,8 @@ class CallCount:
         known: dict[FunctionId, int | None],
         seen_only: bool,
     ) -> int | None:
-        """`known`: of functions that were counted for this question, since ways through a program branch and meet again.
-
-        While a function is being counted it is None there, so that a cycle ends.
-        """
+        """`known`: the counts so far for this query, since paths through a program branch and meet again. While a function is being
+        counted it is None there, so that a cycle ends."""
         if identity not in known:
             known[identity] = None
             known[identity] = self._counted(identity, is_graph, known, seen_only)
@@ -170,7 +168,7 @@ class CallCount:
         return None if times is None or runs is None else times * runs
 
     def is_counted(self, identity: FunctionId) -> bool:
-        """Whether something is known of how often a `def` is executed, or of how many calls follow each time."""
+        """Whether the number of executions of a `def`, or of its calls after each, is known to some extent."""
         return self.definitions(identity) is not None or self.of_each_definition(identity) is not None
 
     def pays_each_definition(self, identity: FunctionId, count: Count, *, traces: int) -> bool:

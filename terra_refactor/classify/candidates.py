@@ -88,7 +88,10 @@ def why_not_a_candidate(
     ask: AskFresh,
     is_taken: Callable[[str], bool],
 ) -> str | None:
-    """Why a `tf.function` on this definition makes no sense; None if it may. `is_taken` is `is_taken_from_temporary`, asked by name."""
+    """The reason why a `tf.function` on this definition makes no sense; None if it may.
+
+    `is_taken` is `is_taken_from_temporary`, by name.
+    """
     if code.kind is FunctionKind.LAMBDA:
         return "a lambda takes no decorator"
     if code.is_async or code.is_generator:
@@ -112,11 +115,11 @@ def why_not_a_candidate(
         if reason is not None:
             return reason
         if _converts(codes, facts, decorator.text):
-            return f"its decorator `{decorator.text}` has AutoGraph convert it, which takes no `tf.function`"
+            return f"its decorator `{decorator.text}` converts it with AutoGraph, which does not accept a `tf.function`"
     if any(decoration(name)[0] is Decoration.GIVES_GRADIENT for name in found.wrappers) and _has_odd_default(
         codes, code
     ):
-        return "in a graph `tf.custom_gradient` makes a tensor of every argument, and of its defaults that are none"
+        return "in a graph `tf.custom_gradient` converts every argument and every default to a tensor"
     if _is_called_on_temporaries(codes, facts, code, found, is_taken):
         return "it is called on a temporary object: a traced method holds only a weak reference to its object, and would lose it"
     fresh = freshness(code, ask)

@@ -26,7 +26,7 @@ def does_equal_steps(hazards: HazardMap, judgement: Judgement) -> bool:
 
 
 def is_kept_eager(hazards: HazardMap, judgement: Judgement) -> bool:
-    """Whether it could be a graph, were it not for Python values that vary, or for arguments of which the analysis knows too little."""
+    """Whether it could be a graph without varying Python values, or without arguments that are not known well enough."""
     reason = structural_reason(hazards, judgement.code.id)
     if judgement.found.problem is not None:
         return False

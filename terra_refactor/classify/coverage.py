@@ -34,7 +34,7 @@ class Coverage:
             covered.clear()
 
     def runs_as_graph(self, identity: FunctionId, level: Level) -> bool:
-        """Whether every way up from a function ends in a graph. None does that comes back to itself."""
+        """Whether every path up from a function ends in a graph. A path that returns to the function does not."""
         covered, uncovered = self._covered[level is Level.SAFE], self._open[level is Level.SAFE]
         path: dict[FunctionId, Iterator[FunctionId]] = {}
         current: FunctionId | None = identity

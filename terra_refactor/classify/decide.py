@@ -63,12 +63,12 @@ from terra_refactor.tf_model.graph_traits import makes_identifier
 _CALLED_ONCE: Final = "the program calls it once: a trace costs more than one call saves"
 _SELDOM: Final = {
     Frequency.NEVER: "the script never calls it: a graph would not help",
-    Frequency.IN_GRAPHS: "every call in the project is in a graph: it is part of that",
-    Frequency.SET_UP: "it is called once for each object that is set up, or once in a run: a trace costs more than that saves",
+    Frequency.IN_GRAPHS: "every call in the project is made in a graph: it is part of that graph",
+    Frequency.SET_UP: "it is called once per object, or once in a run: a trace costs more than that saves",
 }
-"""Why a function that is called so often has nothing from a graph of its own."""
+"""Reasons why a function with this frequency of calls gains nothing from its own graph."""
 _DEFINED_ANEW: Final = "the enclosing function creates it on every call, so each copy would be traced again"
-_OF_TENSORFLOW_1: Final = "its program is one of TensorFlow 1, or turns eager execution off: it builds graphs already"
+_OF_TENSORFLOW_1: Final = "its program uses TensorFlow 1 or disables eager execution: it builds graphs already"
 _DECIDED_KINDS: Final = (FunctionKind.FUNCTION, FunctionKind.METHOD, FunctionKind.NESTED, FunctionKind.LAMBDA)
 
 
@@ -302,10 +302,10 @@ class _Decider:
         )
 
     def why_bomb(self, judgement: Judgement, is_graph: Callable[[FunctionId], bool]) -> str | None:
-        """Why a trace of the function may cost more than the program has ever waited for; None if it cannot."""
+        """The reason why a trace of the function may cost more than all its eager calls; None if it cannot."""
         count = judgement.count
         if count.open_loops > 1:
-            return "Python loops of unknown length inside each other: a trace has a copy of their body for each iteration of all of them"
+            return "nested Python loops of unknown length: a trace has a copy of the inner body for each iteration of all of them"
         if count.flat < BOMB:
             return None
         calls = self.calls.of(judgement.code.id, is_graph, seen_only=True)
@@ -317,7 +317,7 @@ class _Decider:
         return f"a trace has about {count.flat} operations, and the program is seen to call it {calls} time{'s' if calls != 1 else ''}"
 
     def why_not(self, judgement: Judgement) -> str | None:
-        """Why the function is not to be decorated; None if it may be."""
+        """The reason why the function is not to be decorated; None if it may be."""
         if judgement.classification is Classification.UNSAFE:
             return self.why_unsafe(judgement)
         structural = structural_reason(self.hazards, judgement.code.id)
@@ -356,7 +356,7 @@ class _Decider:
             judgement.covered = True
             return "a dataset or a graph already traces it, or all of its callers"
         if judgement.code.id in self.in_replicas:
-            return "`strategy.run` calls it: a graph has to be around that call, since replicas meet where variables are updated"
+            return "`strategy.run` calls it: the graph has to contain that call, because replicas synchronise when variables are updated"
         return None
 
     def why_unsafe(self, judgement: Judgement) -> str:
@@ -425,7 +425,7 @@ class _Decider:
             )
             return
         if is_part_of_test(self.hazards, judgement.code.id):
-            judgement.reason = "it is part of a test: the graph may be what is tested"
+            judgement.reason = "it is part of a test, which may test the graph itself"
             return
         if judgement.contexts and all(context.id in self.eager for context in judgement.contexts):
             judgement.reason = "the program runs it eagerly anyway (`tf.config.run_functions_eagerly`)"

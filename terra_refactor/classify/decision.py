@@ -79,7 +79,7 @@ class ParameterDecision:
 
 @dataclass(frozen=True, slots=True)
 class SideEffect:
-    """A Python side effect that a call of the function has. `via` names the functions it goes through, outermost first."""
+    """A Python side effect of a call of the function. `via` names the functions on the path, outermost first."""
 
     kind: str
     span: Span
@@ -164,7 +164,7 @@ class Decision:
     covered_at_speculative: bool = False
     """With the changes of level `speculative`, every caller is a graph: at that level it needs no change of its own."""
     rule: str = ""
-    """Id of the rule that the reason speaks of; empty for none."""
+    """Id of the rule in the reason; empty if there is none."""
     operations: int = 0
     """Estimated tensor operations of one eager call."""
     held_back: bool = False

@@ -28,12 +28,12 @@ class _Known(Generic[_T]):
 _Answers: TypeAlias = dict[ContextId, "_Known[object]"]
 
 QUESTIONS: Final[list[Callable[[ContextView], object]]] = []
-"""All that is asked about every context."""
+"""All queries about every context."""
 QuestionT = TypeVar("QuestionT", bound=Callable[[ContextView], object])
 
 
 def about_each_context(question: QuestionT) -> QuestionT:
-    """Declares a question that is asked about every context."""
+    """Declares a query about every context."""
     QUESTIONS.append(question)
     return question
 

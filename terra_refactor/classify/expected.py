@@ -205,7 +205,7 @@ def _arms_of(region: Region, number: OpId) -> tuple[Arm, ...]:
 
 
 def _is_for(catch: Catch, others: frozenset[str]) -> bool:
-    """Whether a context manager ends more than exceptions that have nothing to do with tensors; a `try` is asked by its text."""
+    """Whether a context manager catches more than exceptions that are unrelated to tensors; for a `try` the text determines it."""
     if catch.is_handler and not catch.classes:
         return catch.everything
     return catch.everything or any(

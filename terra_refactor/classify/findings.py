@@ -167,7 +167,8 @@ def _is_of_another_closure(program: Program, context: ContextFacts) -> bool:
 
 
 def _entered_from_outside(facts: ProgramFacts) -> frozenset[ContextId]:
-    """The contexts at which eager code enters a graph: traced functions, and functions given to `Dataset.map`, `fit` and the like.
+    """The contexts at which eager code enters a graph: traced functions, and functions passed to `Dataset.map`, `fit` and similar
+    methods.
 
     Deeper functions are judged from there, because only there the owner of the changed objects is known.
     """
@@ -254,7 +255,7 @@ def _decided(program: Program, decisions: tuple[Decision, ...]) -> Iterator[Find
 
 
 def _rule_of(decision: Decision, usual: Rule) -> Rule:
-    """The rule that the reason of a decision speaks of."""
+    """The rule in the reason of a decision."""
     return all_rules()[decision.rule] if decision.rule else usual
 
 
@@ -272,7 +273,7 @@ def _about(decision: Decision, rule: Rule, place: Span, message: str) -> Finding
 
 
 def _place_of(program: Program, decision: Decision) -> Span:
-    """The decorator that makes a function a graph, where it is written as one; else the line of its `def`."""
+    """The decorator that makes a function a graph, if it is written as one; else the line of its `def`."""
     if decision.hybrid:
         written = _written_decorator(program.function(decision.function))
         if written is not None:

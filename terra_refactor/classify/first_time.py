@@ -35,7 +35,7 @@ from terra_refactor.tf_model.graph_traits import built_in
 from terra_refactor.tf_model.python_effects import MUTATING_METHODS
 
 _FLAGS: Final = frozenset({"built", "initialized", "is_built", "is_initialized", "build_done"})
-"""Attributes that say so by their name: Keras sets `built` itself."""
+"""Attributes with this meaning by their name: Keras sets `built` itself."""
 _FILLING: Final = frozenset().union(*(MUTATING_METHODS[built_in(kind)] for kind in ("list", "dict", "set"))) - {
     "clear",
     "pop",

@@ -26,7 +26,7 @@ from terra_refactor.ir.ids import FunctionId, OpId
 
 CONSTRUCTORS: Final = frozenset({"__init__", "__new__", "__post_init__", "__init_subclass__", "__setstate__", "build"})
 _SHORT: Final = 8
-"""A loop of at most this many iterations goes over parts (layers, levels, heads) and is no repetition."""
+"""A loop of at most this many iterations iterates over parts (layers, levels, heads) and does not count as repetition."""
 
 _IsGraph: TypeAlias = Callable[[FunctionId], bool]
 _Place: TypeAlias = tuple[FunctionId, OpId]

@@ -77,7 +77,7 @@ class Fresh:
 
 
 FreshParameter: TypeAlias = tuple[FunctionId, str, int]
-"""A parameter of a function, and how many calls further up it is asked for."""
+"""A parameter of a function, and the number of calls further up in the query."""
 AskFresh: TypeAlias = Callable[[FreshParameter], Fresh]
 
 
@@ -221,7 +221,7 @@ def _may_be_view(value: Value) -> bool:
 
 
 def _is_iterator(view: ContextView, call: Call) -> bool:
-    """Whether the call makes an iterator, also one of which every element is known."""
+    """Whether the call creates an iterator, also one with known elements."""
     return any(has_trait(name, Trait.MAKES_ITERATOR) for name in view.library_of(call.op))
 
 

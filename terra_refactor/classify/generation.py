@@ -124,7 +124,9 @@ _SIGNS: Final = Question(_signs, (False, False, False))
 
 
 def _former_names(hazards: HazardMap, context: ContextFacts) -> Iterator[str]:
-    """The names of TensorFlow that code of a context reads, which only TensorFlow 1 has, where nothing around asks whether it is there."""
+    """The TensorFlow names that code of a context reads and that only TensorFlow 1 has, unless the surrounding code tests whether they
+    exist.
+    """
     view = hazards.view(context)
     places: list[tuple[OpId, str, str]] = []
     for read in view.code.of_kind(AttributeRead):

@@ -37,7 +37,7 @@ def open_conditions(view: ContextView, number: OpId) -> Iterator[OpId]:
 
 
 def asks_what_tensors_are(view: ContextView, test: OpId) -> bool:
-    """Whether a test is computed from a tensor, or by a function of TensorFlow: it may ask whether code runs eagerly."""
+    """Whether a test is computed from a tensor, or by a function of TensorFlow: it may test for eager execution."""
     return any(
         _is_tensor(view, fact.op) or _is_of_tensorflow(view, fact) or _is_of_function(view, fact)
         for fact in view.behind(test, _parts)

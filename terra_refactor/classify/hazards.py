@@ -50,7 +50,7 @@ MAX_CHAIN = 10
 _OWN = frozenset({RootKind.PARAMETER, RootKind.CLOSURE, RootKind.FRESH})
 """The object that an inner function changes there may belong to its definer and be created in the same call."""
 _T = TypeVar("_T")
-_NOT_CONVERTED: Final = "a tensor decides here, in code that AutoGraph does not convert: in a graph this raises"
+_NOT_CONVERTED: Final = "this tests the value of a tensor in code that AutoGraph does not convert: in a graph it raises"
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +163,7 @@ class HazardMap:
         return self.codes.of(identity)
 
     def imports_of(self, identity: FunctionId) -> tuple[Imported, ...]:
-        """The imports in a function; not noted as a look, as it is asked of all of them."""
+        """The imports in a function; not recorded as a look, because all functions are queried."""
         return self.whole_codes.of(identity).of_kind(Imported)
 
     def of_each(self, question: Callable[[ContextView], _T]) -> Iterator[tuple[ContextFacts, _T]]:
@@ -425,7 +425,7 @@ class HazardMap:
         for position, site in enumerate(chain):
             if self.is_guarded(self.program.function(FunctionId(site.module, site.function)), site.op):
                 parameter = made_for_each(self.facts, self.index, self.view, chain[: position + 1])
-                return f"all calls bring the same key with `{parameter}`" if parameter else None
+                return f"all calls pass the same key in `{parameter}`" if parameter else None
         return None
 
     def _filled_before(self, context: ContextFacts, effect: Effect) -> str | None:
@@ -571,7 +571,7 @@ class HazardMap:
         if effect.kind is EffectKind.UNKNOWN_CALL:
             return f"`{effect.detail}` has no side effects"
         if effect.kind is EffectKind.ITERATE:
-            return "what `next(...)` advances is a TensorFlow iterator"
+            return "`next(...)` advances a TensorFlow iterator"
         return None
 
     def library_at(self, site: EffectSite) -> frozenset[str]:

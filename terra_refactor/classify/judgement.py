@@ -35,7 +35,7 @@ class Judgement:
     level: Level = Level.SAFE
     reason: str = ""
     rule: str = ""
-    """Id of the rule that the reason speaks of; empty for none."""
+    """Id of the rule in the reason; empty if there is none."""
     covered: bool = False
     covered_at_speculative: bool = False
     held_back: bool = False
@@ -98,7 +98,7 @@ _UPDATES: Final = (".apply_gradients", ".minimize")
 
 
 def _holds_tensors_only(value: Value) -> bool:
-    """Whether a value is made of tensors and None, however nested."""
+    """Whether a value consists of tensors and None, however nested."""
 
     def holds(member: Value) -> bool:
         match member:

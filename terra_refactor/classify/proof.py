@@ -93,7 +93,7 @@ class Proof:
         for inner, number in self.steps_to(context, hazard):
             view = self.hazards.view(inner)
             if view.is_within(number, Trait.LEAVES_GRAPH):
-                return "if what `tf.init_scope` runs eagerly has to do with the graph"
+                return "if the code that `tf.init_scope` runs eagerly affects the graph"
             if any(asks_what_tensors_are(view, test) for test in open_conditions(view, number)):
                 return "if the condition on what the tensor is lets it run"
         if hazard.nature is Nature.UNCONVERTED and self._is_left_by_keras_only(context, hazard.via):
@@ -110,7 +110,7 @@ class Proof:
             unproven = self._unproven(inner, place, local[0] if local else None)
             structure = self._supposed_structure(inner) if rule.compares_structures else None
             if structure is not None:
-                doubts.append(f"if `{structure}` is given as a tuple, list or dict, which no call shows")
+                doubts.append(f"if `{structure}` is passed as a tuple, list or dict, which no call shows")
                 continue
             if unproven is not None:
                 doubts.append(f"if `{self._written(inner, unproven)}` is a tensor, which no call shows")
@@ -136,7 +136,7 @@ class Proof:
             asked.append(fact.owner)
         for number in asked:
             if self.makings.is_relevant(context.values[number]) and not self.makings.is_proven(context, number):
-                return f"if `{self._written(context, number)}` is what it is taken for, which no call shows"
+                return f"if `{self._written(context, number)}` has the assumed type, which no call shows"
         decorator = self.makings.decorator_behind(context, asked)
         return None if decorator is None else f"if the decorator `{decorator}` changes nothing"
 
@@ -224,7 +224,7 @@ class Proof:
         return None
 
     def _is_supposed_size(self, context: ContextFacts, place: OpId) -> bool:
-        """Whether a size is open only if something is a tensor of which no call shows that it is one."""
+        """Whether a size is open only if some value is a tensor, which no call shows."""
         uses = [use for use in uses_of_open_sizes(self.hazards.view(context), frozenset(Why)) if use.op == place]
         for use in uses:
             view, size = use.source
@@ -290,14 +290,14 @@ class Proof:
         if not writes:
             return None
         if not self.hazards.is_hybrid(context.function) and self.values.code(context).function.name in _HOOKS:
-            return "if Keras makes a graph of it: a call of the layer from eager code does not"
+            return "if Keras traces it: a call of the layer from eager code does not"
         if self._is_always_the_same(context, hazard):
             return "if something else sets it between the calls: each call would set it to the same value"
         if not self.is_looked_at(context, hazard, writes):
             return "if some code reads it between the calls"
         if rule.keeps_tensor:
             if not any(self._keeps_tensor(inner, hazard.site.op) for inner in self._contexts_at(context, hazard.via)):
-                return "if a tensor of the trace is in it, which no call shows"
+                return "if it contains a tensor of the trace, which no call shows"
         return None
 
     def _doubt_of_host(self, context: ContextFacts, hazard: ReachedHazard) -> str | None:
@@ -310,13 +310,13 @@ class Proof:
         ):
             return "if what it reads changes between the calls"
         if read and all(map(may_only_compute, read)):
-            return "if it reads or writes something: it makes an object, or looks into one"
+            return "if it does input or output: it creates an object, or reads an item of one"
         if read and all(has_trait(name, Trait.KEEPS_SETTING) for name in read):
             places = self._contexts_at(context, hazard.via)
             if not any(self._is_given_value(each, hazard.site.op) for each in places if _is_at(each, hazard.site)):
                 return "if it is given another object in a later call, or something else sets it between the calls"
         if any(self._runs_first_time(site) for site in (*hazard.via, hazard.site)):
-            return "if it happens more than once: what it makes is kept"
+            return "if it runs more than once: its result is kept"
         if self._is_called_once(context.function):
             return "if it is called again: the program calls it once"
         return None
@@ -372,16 +372,16 @@ class Proof:
         if made and made <= SEEDED_LAYERS:
             return releases.SEEDED_LAYERS_HAVE_VARIABLES
         if made and all(name.endswith(".__call__") for name in made):
-            return "if the object has no variables yet, which it makes once"
+            return "if the object has not created its variables yet, which it does once"
         for inner, number in self.steps_to(context, hazard):
             view = self.hazards.view(inner)
             if any(True for _ in open_conditions(view, number)) or runs_in_handler(view, number):
-                return "if it happens more than once, which a condition decides"
+                return "if it runs more than once, which depends on a condition"
             if any(decoration(name)[0] is Decoration.CACHED for name in self.facts.functions[inner.function].wrappers):
-                return "if it happens more than once: a cache keeps it"
+                return "if it runs more than once: a cache keeps it"
         places = [each for each in self._contexts_at(context, hazard.via) if _is_at(each, hazard.site)]
         if made and all(map(makes_variables_late, made)) and not is_used_in_graph(self.hazards, places, hazard.site.op):
-            return "once it is used there: by itself it makes none, but for optimizers of TensorFlow 2.11 and newer"
+            return "once it is used there: its constructor creates none, except for optimizers of TensorFlow 2.11 and newer"
         return None
 
     def _keeps_tensor(self, context: ContextFacts, place: OpId) -> bool:

@@ -83,7 +83,7 @@ class Provenance:
     # --- values --------------------------------------------------------------------------------------------------------------------
 
     def is_proven(self, context: ContextFacts, number: OpId) -> bool:
-        """Whether a result comes, by data flow, from calls that give tensors or arrays."""
+        """Whether a result comes, by data flow, from calls that return tensors or arrays."""
         key = context.id, number
         known = self._known.get(key)
         if known is not None:
@@ -358,7 +358,7 @@ class Provenance:
         return self.hazards.index(context.function)
 
     def is_relevant(self, value: Value | None) -> bool:
-        """Whether a value is a tensor or array, or may hold one; with `whole`, or a number or shape, of which tensors are made."""
+        """Whether a value is a tensor or array, or may contain one; with `whole`, also a number or shape from which tensors are created."""
         if value is None:
             return False
         return is_array(value) or any(

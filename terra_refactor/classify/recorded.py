@@ -80,7 +80,7 @@ def _collect(described: Any, found: dict[TensorType, None]) -> None:
 
 
 def varying_value(seen: FunctionSeen | None) -> str | None:
-    """Why a graph would be traced for each of many Python values that came; None if there were not many."""
+    """The reason why a graph would be traced for each of many recorded Python values; None if there were not many."""
     for parameter in seen.parameters if seen is not None else ():
         if parameter.distinct >= MANY_VALUES and all(each.type[0] == "primitive" for each in parameter.types):
             return (
@@ -119,7 +119,7 @@ def gain_without_retraces(seen: FunctionSeen | None) -> ExpectedGain | None:
 
 
 def retraces(seen: FunctionSeen | None) -> tuple[TraceCause, ...]:
-    """Why a `tf.function` was traced again and again, the most frequent reason first."""
+    """The reasons why a `tf.function` was retraced, the most frequent first."""
     graph = None if seen is None else seen.graph
     if graph is None:
         return ()

@@ -89,7 +89,7 @@ def doubted(finding: Finding, doubt: Doubt) -> Finding:
 
 
 def definitely_reached(facts: ProgramFacts, expected: Expected) -> dict[ContextId, tuple[ContextId, OpId] | None]:
-    """The contexts that the program comes to without a condition that may exclude them, each with the call by which; None for entries.
+    """The contexts that the program reaches without a condition that may exclude them, each with its call; None for entries.
 
     A call whose exceptions are expected leads to none.
     """
@@ -153,7 +153,7 @@ def _doubt_of_way(
     while at is not None:
         missing = proof.missing_before(*at)
         if missing is not None:
-            return f"if `{missing}`, which is used before, is defined: nothing here does that"
+            return f"if `{missing}`, which is used before, is defined elsewhere"
         if expected.is_behind_end(*at):
             return "if the program does not end before"
         if failure.by_default and proof.is_optional(*at):
@@ -164,7 +164,7 @@ def _doubt_of_way(
 
 
 def _operands(view: ContextView, failure: FailureFact, path: str) -> Iterator[RelatedPlace]:
-    """Where the tensors come from that do not go together, as far as the function itself says."""
+    """The origins of the incompatible tensors, as far as the function itself shows."""
     for operand in _inputs(view.made(failure.op)):
         alternatives = members(view.value(operand))
         if len(alternatives) != 1 or not isinstance(alternatives[0], TensorValue):

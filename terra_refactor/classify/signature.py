@@ -50,10 +50,10 @@ class ProposedArguments:
     """Arguments that the decorator should get."""
 
     arguments: tuple[tuple[str, str], ...]
-    """All of them, as keyword and source text, those that stay included."""
+    """All of them, as keyword and source text, with unchanged ones."""
     reason: str
     rule: str = ""
-    """Id of the rule that the reason speaks of; empty for none."""
+    """Id of the rule in the reason; empty if there is none."""
 
 
 def written_options(code: Function, options: Mapping[str, Value]) -> tuple[tuple[str, str], ...]:
@@ -160,12 +160,14 @@ def proposal_for(
         # on a function that is a graph already this alone is no reason to change it: the sizes may be the same in all calls
         unknown = _unknown_sizes(parameters)
         if unknown is not None:
-            return ProposedArguments(arguments, f"`{unknown}` has sizes that only a run knows: each would be traced")
+            return ProposedArguments(
+                arguments, f"`{unknown}` has sizes that are known only at run time: each would be traced"
+            )
     return None
 
 
 def sizes_to_retrace(found: FunctionFacts, parameters: tuple[ParameterDecision, ...], *, relax: bool) -> str | None:
-    """A parameter of which each new shape is traced, since relaxed shapes are not possible; None if there is none."""
+    """A parameter for which each new shape is traced, since relaxed shapes are not possible; None if there is none."""
     if found.hybrid is not None:
         return None
     variables = tuple(each for each in parameters if each.kind is ParameterValueKind.VARIABLE)

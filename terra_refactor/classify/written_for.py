@@ -26,7 +26,9 @@ _ASKED_FOR = (RegionKind.TRY, RegionKind.IF, RegionKind.CHOICE)
 
 
 def written_for(hazards: HazardMap) -> dict[str, tuple[Releases, str]]:
-    """The releases of which the names in a program are, with a reason, by the path of each of its files that shows it or depends on it."""
+    """The releases that have the names in a program, with a reason, by the path of each of its files that uses them or depends on such a
+    file.
+    """
     program = hazards.whole_program
     old = programs_of_tensorflow_1(hazards)
     found = {

@@ -159,7 +159,7 @@ def _again(paths: list[str], options: Options, print_report: Callable[[Workspace
 
 
 def _check_together(*given: tuple[str, bool]) -> None:
-    """Raises UsageError where two options are given of which only one can be followed."""
+    """Raises UsageError if two options exclude each other."""
     names = [name for name, is_given in given if is_given]
     if len(names) > 1:
         raise UsageError(f"{names[0]}: cannot be combined with {names[1]}")

@@ -33,7 +33,7 @@ def chosen_in_graph(value: Value) -> Value:
 
 
 def with_axis_open(value: Value, axis: int) -> Value:
-    """A tensor of which a graph does not know the size of one axis."""
+    """A tensor with one axis of a size that a graph does not know."""
     assert isinstance(value, TensorValue)
     shape = open_axis(value.type.shape, axis, EVERYWHERE, Why.CONTENT)
     return replace(value, type=TensorType(value.type.dtype, shape))

@@ -49,14 +49,14 @@ class SymbolicDim:
 
 
 class Why(Enum):
-    """Why a size is not known while a graph is traced."""
+    """The reason why a size is unknown while a graph is traced."""
 
     __hash__ = object.__hash__
 
     DECLARED = "declared"
     """A signature or spec has None there."""
     BATCH = "batch"
-    """It is that of a dataset's batches, of which the last may be smaller."""
+    """It is that of a dataset's batches, the last of which may be smaller."""
     CONTENT = "content"
     """The content of a tensor decides."""
 
@@ -167,7 +167,7 @@ def loaded_name(dim: Dim) -> tuple[str, str] | None:
 
 
 KEPT_MARK: Final = "\r="
-"""In the source of a loaded number: before the text of the number that stays where none is loaded."""
+"""In the source of a loaded number: prefix of the default's text."""
 
 
 def is_kept_by(dim: Dim, number: object) -> bool:

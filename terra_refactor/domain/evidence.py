@@ -6,7 +6,7 @@ from enum import Enum
 
 
 class Evidence(Enum):
-    """Why a parameter is believed to be a tensor (or anything else), strongest first."""
+    """The evidence that a parameter is a tensor (or something else), strongest first."""
 
     DATAFLOW = "dataflow"
     """A call site brings it."""

@@ -72,7 +72,7 @@ _PYTHON_TYPES = {
 
 
 TOO_MANY = "too many objects"
-"""Why a value is unknown that joins more objects than are distinguished."""
+"""The reason of an unknown value that joins more objects than are distinguished."""
 
 
 def python_type(value: Value) -> PythonType | None:
@@ -475,7 +475,7 @@ def references(value: Value) -> frozenset[int]:
         return _NO_OBJECTS
     if kind is FunctionValue and not (value.closure or value.defaults or value.annotations):  # type: ignore[union-attr]
         return _NO_OBJECTS
-    # the same few values are asked about again and again, and hashing one goes through all of it
+    # the same few values are queried repeatedly, and hashing one visits all its parts
     known = _references_of.get(id(value))
     if known is not None:
         return known[1]

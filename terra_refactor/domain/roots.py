@@ -28,7 +28,7 @@ def root_in_caller(roots: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Traced:
-    """Open parts of a traced tensor besides its sizes: sets of roots."""
+    """Open parts of a traced tensor other than its sizes: sets of roots."""
 
     content: int = 0
     """Its content is computed from a content that only the run determines: it is not a constant of the graph."""

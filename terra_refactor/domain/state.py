@@ -51,7 +51,7 @@ class SettledHeap:
         self.objects: set[ObjectId] = set()
         """Objects of which every field is settled: fields missing in `fields` are not set."""
         self.orders: dict[ObjectId, tuple[Value, ...]] = {}
-        """The method resolution orders of settled classes, as far as they were asked for."""
+        """The method resolution orders of settled classes, as far as they were requested."""
         self.latest_orders: dict[ObjectId, tuple[tuple[Value, ...], tuple[tuple[Value, tuple[Value, ...]], ...]]] = {}
         """Those of classes that are not settled, with the bases of each class for which they hold."""
 
@@ -155,13 +155,13 @@ class State:
     ) -> None:
         self.parent = parent
         self.depth: int = 0 if parent is None else parent.depth + 1
-        """How many states a look for a field that is nowhere goes through."""
+        """The number of states that a look-up of a missing field visits."""
         self.settled: SettledHeap = SettledHeap() if parent is None else parent.settled
         self.heap: dict[HeapKey, Value] = {}
         self.locals = variables
         self.reads = reads
         self.absent: dict[HeapKey, None] = {}
-        """At the boundary of a call: the `EXISTS` of each object that was looked for outside and is not there, nor is any field of it."""
+        """At the boundary of a call: the `EXISTS` of each object that was looked up outside and does not exist, and has no fields."""
         self.fixed: dict[HeapKey, None] = {}
         """At the boundary of a call: the settled fields that it read, if that is noted (`SettledHeap.noted`)."""
         self.naming = naming
@@ -226,7 +226,7 @@ class State:
         return value
 
     def has_none_of(self, absent: Set[HeapKey]) -> bool:
-        """Whether objects whose `EXISTS` its heap does not have are not there. It is asked of an outermost state."""
+        """Whether objects without `EXISTS` in its heap do not exist. Only valid for an outermost state."""
         return self.heap.keys().isdisjoint(absent)
 
     def set(self, key: HeapKey, value: Value) -> None:
@@ -367,7 +367,7 @@ def same_reads(
         forget_since(marks)  # reads are recorded in their own order
         if differs:
             return False
-    for key, value in tuple(reads.items()):  # a context that is still running reads on while it is asked
+    for key, value in tuple(reads.items()):  # a running context continues to read while it is compared
         if naming is not None and naming.outward_object(key[0]) is None:
             continue
         if marks is None:
@@ -398,7 +398,7 @@ def _is_one_here(state: State, absent: Set[HeapKey]) -> bool:
 
 
 def marks_of(state: State) -> list[tuple[State, int, int]]:
-    """The boundaries around a state, each with how much it has recorded."""
+    """The boundaries around a state, each with the number of its records."""
     marks: list[tuple[State, int, int]] = []
     level: State | None = state
     while level is not None:

@@ -197,7 +197,7 @@ def _shifted_shape(shape: Shape, shift: _Shift) -> Shape:
 
 
 def with_content_open(value: Value, roots: int, of_known: int | None = None) -> Value:
-    """The value, of which the contents of tensors are open for these graphs as well; those that are known for `of_known`, if given."""
+    """The value, with the contents of tensors open for these graphs as well; known contents for `of_known`, if given."""
     if not roots:
         return value
 
@@ -401,7 +401,7 @@ def whole_content_roots(value: Value | None) -> int:
 
 
 def with_first_open(value: Value, roots: int, why: Why) -> Value:
-    """A tensor of which the first size is open; tuples and dicts of such."""
+    """A tensor with an open first size; tuples and dicts of such."""
     match value:
         case TensorValue(type=TensorType(dtype, None), kind=TensorKind.TENSOR):
             return replace(value, traced=value.traced | Traced(first=roots))

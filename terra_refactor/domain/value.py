@@ -27,7 +27,7 @@ FunctionKey: TypeAlias = tuple[str, int]
 
 
 class PythonType(Enum):
-    """The built-in types of which only the type is tracked when the content is unknown."""
+    """The built-in types for which only the type is tracked when the content is unknown."""
 
     __hash__ = object.__hash__
 
@@ -128,7 +128,7 @@ class TensorValue:
     content: Value | None = None
     variable: ObjectId | None = None
     traced: Traced = KNOWN
-    """Open parts while a graph is traced, besides its sizes."""
+    """Open parts while a graph is traced, other than its sizes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -328,7 +328,7 @@ class UnknownValue:
     may_be_tensor: bool = True
     origin: Origin | None = None
     reason: str = ""
-    """Why: `budget`, `unresolved import`, ...; empty where it is ordinary."""
+    """The reason: `budget`, `unresolved import`, ...; empty for ordinary ones."""
     number: Dim = None
     """The int that it is if it is one, as where it is a size: a number of a configuration file."""
 

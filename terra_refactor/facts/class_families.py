@@ -16,7 +16,7 @@ from terra_refactor.ir.program import Program
 
 
 class ClassFamilies:
-    """The classes of a program, each with those that it derives from. Made when it is first asked."""
+    """The classes of a program, each with its base classes. Computed on first use."""
 
     def __init__(self, program: Program, index_of: Callable[[FunctionId], CodeFacts]) -> None:
         self._program = program

@@ -48,7 +48,7 @@ class StaticFlow:
 
 @dataclass(slots=True, eq=False)
 class ContextTables:
-    """The facts of a context by operation, for all its views: there may be one for each place that asks who calls a function."""
+    """The facts of a context by operation, for all its views: each query for the callers of a function may create one."""
 
     source: tuple[CallFact, ...]
     calls: dict[OpId, CallFact]
@@ -151,7 +151,7 @@ class _Before:
 
 
 class Codes:
-    """The facts of the functions of a program, each made when it is first asked for.
+    """The facts of the functions of a program, each computed on first use.
 
     Facts in `earlier` about functions with the same body are reused.
     """
@@ -286,7 +286,7 @@ class Codes:
         return index
 
     def tables(self, code: CodeFacts, context: ContextFacts) -> ContextTables:
-        """The facts of a context by operation; made when they are first asked for."""
+        """The facts of a context by operation; computed on first use."""
         known = self._tables.get(context.id)
         if known is None or known.source is not context.calls:
             known = self._tables[context.id] = _tables(code, context)
@@ -299,7 +299,7 @@ class Codes:
         return cast(_T, self._once[key])
 
     def once_with_looks(self, key: Hashable, make: Callable[[], _T]) -> _T:
-        """What is computed of facts that are looked at on the way: once in this state of the program, and noted for each who asks."""
+        """A value computed from facts: once in this state of the program, with its looks recorded for each user."""
         return self.once(key, make)
 
     def forget_tables(self) -> None:

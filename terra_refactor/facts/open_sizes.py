@@ -67,7 +67,7 @@ class SizeUse:
     """The size, or the sizes, and the context that has them."""
     is_curable: bool = False
     holds: str | None = None
-    """The condition under which the graph gives the same; None if it certainly does not."""
+    """The condition under which the graph has the same result; None if it certainly has not."""
 
 
 def open_size(value: Value, roots: int = HERE) -> OpenDim | None:
@@ -186,7 +186,7 @@ def _uses_of_size(view: ContextView, size: OpId, dim: OpenDim) -> Iterator[SizeU
 
 
 def _uses_of_length(view: ContextView, size: OpId, dim: OpenDim) -> Iterator[SizeUse]:
-    """The uses of a tensor's length, an int32 tensor in a graph, beside another dtype."""
+    """The uses of a tensor's length, an int32 tensor in a graph, with an operand of another dtype."""
     written = f"`{view.written(size)}` is a tensor of int32 while the graph is traced: {_BECAUSE[dim.why]}"
     use = next(_conflicting_uses(view, size, INT32, set()), None)
     if use is not None:
@@ -368,7 +368,7 @@ def _uses(view: ContextView, number: OpId, *, everywhere: bool = False) -> list[
 
 
 def _reads(view: ContextView, names: Set[str]) -> Iterator[OpId]:
-    """The reads of variables where a graph still does not know the size: a test for None may have come before."""
+    """The reads of variables where a graph still does not know the size: there may be a test for None before."""
     for name in names:
         for read in view.code.reads_of(name):
             if has_open_size(view.value(read.op)):

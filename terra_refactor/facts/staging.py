@@ -340,7 +340,7 @@ def has_stages(view: ContextView) -> bool:
 
 
 def is_made_within(view: ContextView, number: OpId, region: Region) -> bool:
-    """Whether an object, wherever it comes from, was made in that same run of a region: nothing in front of the region has it."""
+    """Whether an object, whatever its origin, was created in the same run of a region: nothing before the region has it."""
     made = [
         view.facts.objects[member.object] if isinstance(member, Reference) else None
         for member in members(view.value(number))
@@ -365,7 +365,7 @@ def _brings_a_call(view: ContextView, write: OpId) -> bool:
 
 
 def staging_of(view: ContextView) -> Staging:
-    """The facts of a view. Made when they are first asked for."""
+    """The facts of a view. Computed on first use."""
     known = view.staging
     if not isinstance(known, Staging):
         known = view.staging = Staging(view)

@@ -278,7 +278,7 @@ class ContextView:
             seen.update(further)
 
     def tensor_of_shape(self, number: OpId) -> OpId | None:
-        """The tensor of which a result is the static shape: `x.shape`, `x.get_shape()`, `x.shape.as_list()`; None if it is no such."""
+        """The tensor whose static shape is the result: `x.shape`, `x.get_shape()`, `x.shape.as_list()`; None for other results."""
         match self.origin(number):
             case Call(owner=int() as owner, method="as_list", arguments=()):
                 return self.tensor_of_shape(owner)
@@ -367,7 +367,7 @@ class ContextView:
         name = self.parameter_behind(number)
         given = members(self.context.parameters.get(name, BOTTOM)) if name is not None else ()
         if given and all(isinstance(member, Constant | Scalar) for member in given):
-            # an array that is computed from a Python number is made while the graph is
+            # an array that is computed from a Python number is created during the trace
             return None
         return name
 
@@ -402,7 +402,7 @@ class ContextView:
         return call.given_for(code, name, is_bound=self.is_bound(call, code))
 
     def is_bound(self, call: Call, code: Function) -> bool:
-        """Whether a call gives a method its object beside the arguments that are written."""
+        """Whether a call passes a method its object in addition to the written arguments."""
         called = members(self.value(call.function))
         if code.kind is not FunctionKind.METHOD:
             return False
@@ -463,7 +463,7 @@ class ContextView:
             return True, None
         parameter = self.argument_behind(number)
         if parameter is None:
-            # AutoGraph makes tensors of `int(x)` and `float(x)`
+            # AutoGraph converts `int(x)` and `float(x)` to tensors
             call = self.origin(number)
             fact = None if call is None else self.calls.get(call.op)
             if (

@@ -101,7 +101,7 @@ class _Mapping(Mapping[_Key, _Value], Generic[_Key, _Value]):
 
 
 class _Functions(_Mapping[FunctionId, FunctionFacts]):
-    """The facts of functions, of which each is noted when it is read: callers change with every edit of their code."""
+    """The facts of functions; each read is recorded, because callers change with every edit of their code."""
 
     def __init__(self, inner: Mapping[FunctionId, FunctionFacts], kind: str, notes: Looks) -> None:
         super().__init__(inner, kind, notes)

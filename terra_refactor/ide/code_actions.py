@@ -75,7 +75,7 @@ class OfferKind(Enum):
     REWRITE_TYPES = "refactor.rewrite.writeTypes"
     EXTRACT = "refactor.extract.tfFunction"
     FIX_ALL = "source.fixAll.terra-refactor"
-    """Fixes of findings, and nothing else: an editor that fixes all on save asks for this kind without anybody looking."""
+    """Fixes of findings, and nothing else: an editor that fixes all on save requests this kind without user interaction."""
     REFACTOR_ALL = "source.terraRefactor"
     """Adding, removing and tuning decorators: only who names this kind gets it."""
 
@@ -91,7 +91,7 @@ class Offer:
     """The finding that it takes away."""
     preferred: bool = False
     disabled: str | None = None
-    """Why it cannot be done; None if it can."""
+    """The reason why it cannot be done; None if it can."""
     assumptions: tuple[str, ...] = ()
 
 
@@ -197,7 +197,7 @@ def _for_hazards(snapshot: Snapshot, path: str, first_line: int, last_line: int)
 
 
 def _decision_of(snapshot: Snapshot, path: str, finding: Finding) -> Decision | None:
-    """The function that a finding about a whole function speaks of."""
+    """The function of a finding about a whole function."""
     for decision in snapshot.decisions.get(path, ()):
         function = snapshot.program.function(decision.function)
         if decision.line == finding.span.line or any(
@@ -398,7 +398,7 @@ def perform(snapshot: Snapshot, request: Request) -> NewText | NotPossible:
             assert request.span is not None
             text = suppressed_text(source.text, request.rule, request.span, request.reason)
             if text is None:
-                return NotPossible("no comment reaches this place; use `# terra: off` and `# terra: on` around it")
+                return NotPossible("no comment can suppress this line; use `# terra: off` and `# terra: on` around it")
             return NewText(request.path, text, f"Ignore {request.rule}", ())
         case Task.FIX_ALL:
             edits = {edit: None for finding in _fixed_findings(snapshot, request.path) for edit in finding.fix}

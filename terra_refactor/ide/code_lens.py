@@ -117,7 +117,7 @@ def _change(decision: Decision) -> str:
 
 
 def _state(decision: Decision) -> str:
-    """Why there is nothing to do."""
+    """The reason why there is no change."""
     match decision.classification:
         case Classification.UNSAFE:
             hazards = hazards_in_words(decision)

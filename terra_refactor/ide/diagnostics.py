@@ -98,7 +98,7 @@ def _problems(snapshot: Snapshot, path: str) -> Iterator[Problem]:
 
 
 def _place(snapshot: Snapshot, path: str, span: Span) -> Span:
-    """Where a finding is drawn: one that speaks of a whole function is drawn under its name."""
+    """The range of a finding: one about a whole function is shown at its name."""
     if (span.line, span.column) != (span.end_line, span.end_column):
         return span
     for function in snapshot.functions(path):

@@ -33,7 +33,7 @@ def read_disk(path: str) -> DiskFile:
 
 
 def stamp_of(path: str) -> tuple[int, int] | None:
-    """Time of the last change and size; None for a file that is not there."""
+    """Time of the last change and size; None for a missing file."""
     try:
         status = os.stat(path)
     except OSError:

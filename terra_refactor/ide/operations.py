@@ -64,7 +64,7 @@ def _rows(rows: Mapping[str, None]) -> str | None:
 
 
 def _says_nothing(row: str) -> bool:
-    """Whether a row has no shape of the result: beside others it is the call with arguments of which nothing is known."""
+    """Whether a row has no shape of the result: among others it is the call with unknown arguments."""
     result = row.rpartition("→ ")[2]
     return result == "?" or result.startswith("(...)")
 

@@ -32,7 +32,7 @@ MODULE: Final = "<module>"
 _KEPT: Final = 4
 _KEPT_TEXTS: Final = 64
 _LARGE: Final = 20_000
-"""Lines of a program of which no state is kept from one text to the next: it would take as much memory as the analysis itself."""
+"""Maximum number of lines of a program whose state is kept between texts: it takes as much memory as the analysis itself."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -106,7 +106,7 @@ class Session:
         self._cache = cache
         self._results = results
         self._unkept: dict[tuple[str, ...], tuple[str, Program]] = {}
-        """The components of which much was found out that is not on disk, each with the place where it is kept, and the program."""
+        """The components with many results that are not on disk, each with its place there, and the program."""
         self._buffers: Mapping[str, Source] = {}
         self._found: DiscoveredFiles | None = None
         self._disk: dict[str, DiskFile] = {}
@@ -130,7 +130,7 @@ class Session:
         """The number of changes of files on disk."""
         self._pins = (0, PinReader([self.root]))
         self._made_of: tuple[Mapping[str, Source], int] | None = None
-        """The texts that `_newest` speaks of."""
+        """The texts of `_newest`."""
         self._newest: Mapping[str, Snapshot] = {}
         self._firsts: Mapping[str, Snapshot] = {}
         """The first answers about these texts."""
@@ -152,7 +152,7 @@ class Session:
         self._buffers = {**self._buffers, path: source}
 
     def drop_buffer(self, path: str) -> None:
-        """The text was closed: the file counts again."""
+        """The text was closed: the version on disk counts again."""
         self._buffers = {other: source for other, source in self._buffers.items() if other != path}
         self._disk.pop(path, None)
 
@@ -477,7 +477,7 @@ class Session:
         return snapshot
 
     def _pins_of(self, sources: Mapping[str, Source]) -> Mapping[str, Pins]:
-        """The releases that the project asks for, as of the last change of a file on disk."""
+        """The releases that the project requires, as of the last change of a file on disk."""
         if self._pins[0] != self._changes:
             self._pins = (self._changes, PinReader([self.root]))
         return self._pins[1].pins_of(sources, self.config)

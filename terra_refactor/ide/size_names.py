@@ -87,7 +87,7 @@ class _Naming:
         self._values: dict[OpId, Value] = {}
         self._variables: dict[str, Value] = {}
         self._attributes: dict[str, Value | None] = {}
-        """The attributes of `self` that the function sets once, as far as it has come."""
+        """The attributes of `self` that the function sets once, up to now."""
         self._found: dict[OpId, Value] = {}
         self._changed_items: set[str] = set()
         """The variables whose elements the function sets."""
@@ -122,10 +122,10 @@ class _Naming:
                 found[name] = self._with_sizes(_one(values), self._read.get((name, -1), {}))
         return found
 
-    # --- where names come from -----------------------------------------------------------------------------------------------------
+    # --- origins of names ----------------------------------------------------------------------------------------------------------
 
     def _read_off(self) -> dict[tuple[str, int], dict[int, str]]:
-        """Sizes that are read into a variable: by the variable of the tensor and the store that it comes from (-1: a parameter)."""
+        """Sizes that are read into a variable: by the variable of the tensor and the store of its value (-1: a parameter)."""
         found: dict[tuple[str, int], dict[int, str]] = {}
         current: dict[str, int] = {parameter.name: -1 for parameter in self._function.parameters}
         for op in self._by_id.values():
@@ -442,7 +442,7 @@ def _sizes_of(shape: Value) -> Value:
 
 
 def _is_open(value: Value) -> bool:
-    """Whether a rule cannot be asked about a value."""
+    """Whether a rule cannot be applied to a value."""
     match value:
         case UnknownValue() | UnionValue() | Reference():
             return True

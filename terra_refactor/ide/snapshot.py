@@ -34,7 +34,7 @@ class Snapshot:
     """The same for the same texts and configuration, and for no others."""
     config: Config
     judged_with: Config = field(repr=False)
-    """The same with what follows from the project, such as the release of TensorFlow that it asks for."""
+    """The same with consequences of the project, such as the release of TensorFlow that it requires."""
     program: Program = field(repr=False)
     facts: ProgramFacts = field(repr=False)
     sources: Mapping[str, Source] = field(repr=False)

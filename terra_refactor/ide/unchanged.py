@@ -24,10 +24,10 @@ class Unchanged:
     before: Snapshot
     path: str
     moved: Mapping[FunctionId, int]
-    """By how many lines each has moved down."""
+    """The number of lines by which each has moved down."""
 
     def lines(self, snapshot: Snapshot, line: int, column: int) -> int | None:
-        """By how many lines the code at a place of this snapshot, or of `before`, has moved down; None if it is not as it was."""
+        """The number of lines by which the code at a place of this snapshot, or of `before`, has moved down; None if it has changed."""
         function = next(snapshot.functions_at(self.path, line, column), None)
         return None if function is None else self.moved.get(function.id)
 

@@ -48,7 +48,7 @@ def tensor_text(snapshot: Snapshot, values: Iterable[Value]) -> str | None:
 
 
 def _shown(value: Value) -> Value | None:
-    """The value as far as its type goes: without the contents of small tensors. None where it is not worth a hint."""
+    """The value as far as its type matters: without the contents of small tensors. None if it is not worth a hint."""
     match value:
         case TensorValue(TensorType(None, None)):
             return None
@@ -110,7 +110,7 @@ def hint_text(
         text += " | None" if Constant(None) in alternatives else ""
         if len(text) <= LONGEST_HINT:
             if head != heads[0] and not unknown_sizes and not _is_new(shapes, written):
-                return None  # the source beside it says as much, and there is no place for the element type
+                return None  # the source on that line has the same information, and there is no place for the dtype
             return text
     return None
 

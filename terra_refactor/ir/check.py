@@ -82,7 +82,7 @@ def check_function(function: Function) -> tuple[str, ...]:
 
 
 def _check_family(module: ModuleIR) -> Iterator[str]:
-    """Parents and children: who makes whom, of which kind, with which variables."""
+    """Parents and children: the definer of each function, its kind, and its variables."""
     by_id = {function.id: function for function in module.functions}
     makers: Counter[object] = Counter()
     captured: dict[object, set[str]] = {}

@@ -220,7 +220,7 @@ class _Builder:
         return self.leaving.pop()
 
     def _guarded(self, op: ops.Op, flags: Sequence[str], rest: Sequence[ops.Op]) -> None:
-        """Code that runs only while none of these flags is set; the flag of `return` is asked first."""
+        """Code that runs only while none of these flags is set; the flag of `return` is tested first."""
         site = self._open(op.id, (flags[0],), reads=(flags[0],))
 
         def inside() -> None:

@@ -33,7 +33,7 @@ def solve(
     """
     before: dict[NodeId, _State] = {}
     behind: dict[NodeId, _State] = {}
-    # nodes are numbered in the order in which they run, but for the ways back of loops: where ways meet, all of them are known first
+    # nodes are numbered in execution order, except for the back edges of loops: where paths meet, all of them are known first
     step = -1 if backward else 1
     waiting = [step * number for number in range(len(flow.nodes))] if backward else [flow.entry]
     if backward:

@@ -87,7 +87,7 @@ class Function:
     is_async: bool
     docstring: str | None
     spans: Spans
-    """`spans[op.id]` is where an operation comes from."""
+    """`spans[op.id]` is the source range of an operation."""
     def_line: int
     """The line of `def`, `lambda` or `class` (not of a decorator), from 1."""
     span: Span
@@ -100,7 +100,7 @@ class Function:
 
     @property
     def takes_self(self) -> bool:
-        """Whether its first parameter is the object, or the class, of which it is called."""
+        """Whether its first parameter is the object, or the class, on which it is called."""
         is_static = any(decorator.text.rpartition(".")[2] == "staticmethod" for decorator in self.decorators)
         return self.kind is FunctionKind.METHOD and bool(self.parameters) and not is_static
 

@@ -27,7 +27,7 @@ class ModuleIR:
     functions: tuple[Function, ...]
     """In source order; the first is the module's body."""
     digest: str
-    """Of the source text, so that a fact can say which text it speaks of."""
+    """Digest of the source text, so that a fact can name its text."""
     line_count: int
     by_index: Mapping[int, Function] = field(init=False, repr=False, compare=False)
 

@@ -172,7 +172,7 @@ def blocks(op: Op) -> tuple[Block, ...]:
 
 
 def block_results(op: Op) -> tuple[tuple[Block, OpId], ...]:
-    """The blocks of `op` whose result it uses, each with the temporary that holds it; that may also come from an outer block."""
+    """The blocks of `op` whose result it uses, each with the temporary that holds it, which may also be of an outer block."""
     match op:
         case ShortCircuit(block=block, value=value) | Lazy(block=block, value=value):
             return ((block, value),)

@@ -29,7 +29,7 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class TypeSeen:
-    """A type, and in how many of the detailed calls it came."""
+    """A type, and the number of detailed calls with it."""
 
     type: Described
     calls: int
@@ -100,7 +100,7 @@ class FunctionSeen:
 
     @property
     def eager_calls(self) -> int:
-        """About how many of its calls ran eagerly."""
+        """Estimated number of its calls that ran eagerly."""
         if not self.detailed_calls:
             return 0 if self.traced_calls else self.calls
         return round(self.calls * (1 - self.traced_calls / self.detailed_calls))
@@ -170,14 +170,14 @@ def parse_record(text: str, file: str) -> Record:
     try:
         data = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise UsageError(f"{file}: is no record: it does not parse as JSON") from error
+        raise UsageError(f"{file}: is not a record: it does not parse as JSON") from error
     if not isinstance(data, dict) or data.get("schema") != RECORD_SCHEMA:
         schema = data.get("schema") if isinstance(data, dict) else None
         newer = isinstance(schema, str) and schema.startswith("terra-refactor/record/")
         raise UsageError(
             f"{file}: is a record of another version of terra-refactor; record again"
             if newer
-            else f"{file}: is no record of `terra-refactor record`"
+            else f"{file}: is not a record of `terra-refactor record`"
         )
     try:
         root = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(file)), _text(data["root"])))
@@ -195,7 +195,7 @@ def parse_record(text: str, file: str) -> Record:
             tool_version=_text(data["tool"]["version"]),
         )
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
-        raise UsageError(f"{file}: is no whole record ({type(error).__name__}: {error})") from error
+        raise UsageError(f"{file}: is not a complete record ({type(error).__name__}: {error})") from error
 
 
 def from_process(data: Mapping[str, Any]) -> Record:
@@ -392,7 +392,7 @@ def _text(value: Any) -> str:
 def _integer(value: Any) -> int:
     if isinstance(value, int) and not isinstance(value, bool):
         return value
-    raise TypeError(f"{value!r} is no whole number")
+    raise TypeError(f"{value!r} is not a whole number")
 
 
 def _count(value: Any) -> int:
@@ -405,4 +405,4 @@ def _count(value: Any) -> int:
 def _number(value: Any) -> float:
     if isinstance(value, int | float) and not isinstance(value, bool) and value >= 0 and value < 1e15:
         return float(value)
-    raise TypeError(f"{value!r} is no number of seconds")
+    raise TypeError(f"{value!r} is not a number of seconds")

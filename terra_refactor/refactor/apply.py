@@ -50,7 +50,7 @@ def write_file(refactoring: FileRefactoring) -> None:
 
 
 def is_written(refactoring: FileRefactoring) -> bool:
-    """Whether the file on disk has the new text: for a run that was interrupted and does not know how far it came."""
+    """Whether the file on disk has the new text: for an interrupted run that does not know its progress."""
     source = refactoring.source
     if source.file is None:
         return False

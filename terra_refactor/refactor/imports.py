@@ -83,8 +83,7 @@ def reach_tensorflow(names: ModuleNames, site: Standpoint) -> Reach:
 
 
 def reach_tf_function(names: ModuleNames, site: Standpoint) -> Reach:
-    """How to write `tf.function` in a decorator of this definition: `from tensorflow import function` is used where
-    it is there."""
+    """The spelling of `tf.function` in a decorator of this definition: an existing `from tensorflow import function` is used."""
     module = reach_tensorflow(names, site)
     if isinstance(module, Reached):
         return Reached(f"{module.expression}.function")
@@ -147,7 +146,7 @@ def _reliable(names: ModuleNames, name: str, site: Standpoint) -> str | None:
 
 
 def _conditional_import(names: ModuleNames) -> str | None:
-    """Why the module must not be made to import TensorFlow always, or None if it may."""
+    """The reason why the module must not import TensorFlow unconditionally, or None if it may."""
     running = [
         (depth, binding)
         for depth, bindings in enumerate(names.scopes.values())
@@ -221,7 +220,7 @@ def _sort_key(statement: str) -> tuple[bool, str]:
 
 
 def _import_place(module: ModuleText, statement: str) -> tuple[int, int, int]:
-    """Offset of the line before which the statement goes, and how many blank lines go before and after it."""
+    """Offset of the line before which the statement is inserted, and the numbers of blank lines before and after it."""
     imports = _leading_imports(module)
     third_party = [line for line in imports if _is_third_party(line)]
     if third_party:
@@ -270,7 +269,7 @@ def _place_without_imports(module: ModuleText) -> tuple[int, int, int]:
             break
         attached = above
     if attached and attached != place and not module.text[module.line_start(attached - 1) : attached].strip():
-        place = attached  # a blank line parts the comment from the header: it speaks of the statement
+        place = attached  # a blank line separates the comment from the header: it belongs to the statement
     return place, 0, 2 if isinstance(first, cst.FunctionDef | cst.ClassDef) else 1
 
 
@@ -350,7 +349,7 @@ _KNOWN_THIRD_PARTY = frozenset(
         "transformers",
     ]
 )
-"""Packages beside which TensorFlow belongs. Others may be the project's own."""
+"""Packages next to which TensorFlow is imported. Others may be the project's own."""
 
 
 def _is_third_party(line: cst.SimpleStatementLine) -> bool:

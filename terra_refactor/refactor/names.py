@@ -82,7 +82,7 @@ class ModuleNames:
         found, _ = self.bindings(root, enclosing)
         targets = {binding.target for binding in found if binding.target is not None}
         if not targets and not found and self.has_star_import and root in ("tf", "tensorflow"):
-            targets = {"tensorflow"}  # the star import is the only place it can come from
+            targets = {"tensorflow"}  # only the star import can bind it
         if len(targets) != 1:
             return None
         (target,) = targets

@@ -30,7 +30,7 @@ _FIRST: Final = {
     cst.Parameters: ("posonly_params",),
     cst.TypeAlias: ("name", "type_parameters"),
 }
-"""Fields that come before the others of a node in its text, and not in its class."""
+"""Fields that precede the others of a node in its text, but not in its class."""
 
 
 class Walker:

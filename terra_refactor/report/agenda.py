@@ -30,7 +30,7 @@ class AgendaItem:
     level: Level
     reason: str
     rule: str
-    """Id of the rule that the reason speaks of; empty for none."""
+    """Id of the rule in the reason; empty if there is none."""
     gain: ExpectedGain | None
     operations: int
     """Tensor operations of one call, as estimated; 0 for statements."""
@@ -38,7 +38,7 @@ class AgendaItem:
 
 @dataclass(frozen=True, slots=True)
 class Agenda:
-    """The parts of a report that lead, and how many functions are in none of them."""
+    """The first parts of a report, and the number of functions in none of them."""
 
     changes: tuple[AgendaItem, ...]
     """The largest known gain first, then by the level that the change needs."""
@@ -122,7 +122,7 @@ def _first_rule(hazards: Iterable[Hazard]) -> str:
 
 
 def _blocked(regions: Iterable[FoundRegion]) -> list[AgendaItem]:
-    """Training steps inline that stay as they are because of a hazard."""
+    """Inline training steps that are not extracted because of a hazard."""
     return [
         _of_region(decision)
         for decision in (each.decision for each in regions)

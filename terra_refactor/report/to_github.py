@@ -33,7 +33,7 @@ def to_github(report: Report) -> str:
     lines: list[str] = []
     for level, command, plain in entries:
         shown[level] += 1
-        # the notice of how many are left takes a place itself
+        # the notice of the remaining number is an annotation itself
         limit = MAX_ANNOTATIONS - (1 if level == "notice" else 0)
         lines.append(command if shown[level] <= limit else _no_command(plain))
     hidden = sum(line[:2] != "::" for line in lines)

@@ -36,7 +36,7 @@ def to_html(report: WorkspaceReport) -> str:
     data = data.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
     page = _part("page.html")
     script = _part("page.js")
-    # should a text of the repository ever come out as markup, then no other script runs, and nothing is loaded
+    # if a text of the repository were ever interpreted as markup, no other script would run, and nothing would be loaded
     policy = "sha256-" + b64encode(sha256(script.encode()).digest()).decode()
     parts = (("/*hash*/", policy), ("/*style*/", _part("style.css")), ("/*data*/", data), ("/*script*/", script))
     for mark, text in parts:

@@ -110,7 +110,7 @@ class _Run:
     # --- results --------------------------------------------------------------------------------------------------------------------------
 
     def _results(self) -> tuple[list[dict[str, Any]], int]:
-        """All results by place, and how many more there would be."""
+        """All results by place, and the number of omitted ones."""
         report = self._report
         known = report.comparison.known if report.comparison is not None else ()
         suppressed = [entry.finding for entry in report.suppressed]

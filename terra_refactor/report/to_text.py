@@ -152,7 +152,7 @@ def print_findings(
 
 
 def print_findings_summary(console: Console, findings: Sequence[Finding]) -> None:
-    """The last line of `lint`: how many findings, and how many of each severity."""
+    """The last line of `lint`: the number of findings, and those of each severity."""
     if not findings:
         console.print(Text("No findings.", style="green"))
         return
@@ -177,7 +177,7 @@ def _rules_of(findings: Iterable[Finding]) -> str:
 
 
 def print_comparison(console: Console, report: WorkspaceReport) -> None:
-    """The releases that files ask for, and counts of known, fixed and suppressed findings; prints nothing if there are none."""
+    """The releases that files require, and counts of known, fixed and suppressed findings; prints nothing if there are none."""
     for assumed in report.releases:
         if assumed.path:
             place = f"{assumed.path}:{assumed.line}" if assumed.line else assumed.path

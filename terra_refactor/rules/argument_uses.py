@@ -26,7 +26,7 @@ from terra_refactor.ir.ids import OpId
 Finder: TypeAlias = Callable[[ContextView, str], Iterator[OpId]]
 """The operations of a function that use a parameter in some way."""
 Passing: TypeAlias = Callable[[ContextView, OpId, str], bool]
-"""Whether a result has something of a parameter that counts."""
+"""Whether a result contains a relevant part of a parameter."""
 _MAX_DEPTH: Final = 4
 
 

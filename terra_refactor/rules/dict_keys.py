@@ -1,4 +1,4 @@
-"""The keys of dicts that go into a graph or come out of one: TensorFlow sorts them.
+"""The keys of dicts that are passed to a graph or returned from one: TensorFlow sorts them.
 
 Computes: nothing. Gives: `kinds_of_keys`, `orders_of_keys`, `may_be_in_other_orders`.
 """
@@ -14,7 +14,7 @@ _MAX_DEPTH: Final = 4
 
 
 def kinds_of_keys(value: Value) -> frozenset[str]:
-    """The types of a dict's keys, of which those that are different cannot be sorted together."""
+    """The types of a dict's keys; keys of different ones cannot be sorted together."""
     keys = [key.value for key, _ in value.items if isinstance(key, Constant)] if isinstance(value, FrozenDict) else []
     return frozenset("number" if isinstance(key, int | float) else type(key).__name__ for key in keys)
 
@@ -30,12 +30,12 @@ def orders_of_keys(values: Iterable[Value]) -> frozenset[tuple[Value, ...]]:
 
 
 def may_be_in_other_orders(values: Iterable[Value]) -> bool:
-    """Whether the keys of a dict come in an order that is not known, as where one of several dicts is meant."""
+    """Whether the keys of a dict have an unknown order, for example if it is one of several dicts."""
     return any(content.rest == BOTTOM for value in values for content in _structures(value, 0))
 
 
 def _dicts(value: Value, depth: int) -> Iterator[FrozenDict]:
-    """The dicts in an argument of which all keys are known, and their order."""
+    """The dicts in an argument with known keys, and their order."""
     return (content for content in _structures(value, depth) if content.rest is None)
 
 

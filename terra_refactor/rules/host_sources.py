@@ -102,7 +102,7 @@ def _is_only_asked(view: ContextView, name: str) -> bool:
 
 
 def _is_plain(view: ContextView, number: OpId) -> bool:
-    """Whether an argument is a Python value, or a setting of an object: no tensor, and nothing that is made of one."""
+    """Whether an argument is a Python value, or a setting of an object: not a tensor or something computed from one."""
     if all(map(_is_python, members(view.value(number)))):
         return True
     return isinstance(view.origin(number), AttributeRead) and view.parameter_behind(number) is None

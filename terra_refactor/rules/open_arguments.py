@@ -39,7 +39,7 @@ class OpenMeeting:
 
 
 def open_meetings(view: ContextView, symbols: frozenset[str]) -> Iterator[OpenMeeting]:
-    """The operators, of these symbols, in which an argument of unknown type meets a tensor, each once."""
+    """The operators with these symbols that combine an argument of unknown type with a tensor, each once."""
     names: frozenset[str] | None = None
     for fact in view.code.of_kind(Operation):
         if fact.symbol not in symbols:
@@ -49,7 +49,7 @@ def open_meetings(view: ContextView, symbols: frozenset[str]) -> Iterator[OpenMe
             if name is None or not all(map(_is_open, members(view.value(one)))):
                 continue
             if names is None:
-                # asked only now: it looks at all callers
+                # computed only now: it visits all callers
                 names = _open_parameters(view) if _is_recorded(view) else frozenset()
             if name not in names:
                 continue

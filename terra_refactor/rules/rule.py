@@ -67,7 +67,7 @@ class CureKind(Enum):
 
 
 Doubt: TypeAlias = "str | Behaviour"
-"""A condition for an error besides the proof: something about the program, in words, or a release that does so."""
+"""A condition for an error in addition to the proof: a property of the program, in words, or a release that has it."""
 
 
 def in_words(in_use: Doubt | None) -> Doubt | None:
@@ -88,9 +88,9 @@ class Nature(Enum):
     UNCONVERTED = "unconverted"
     """It is one since AutoGraph leaves the code as it is."""
     UNKNOWABLE = "unknowable"
-    """Nobody could state an assumption under which it is no hazard."""
+    """There is no assumption under which it is not a hazard."""
     POSSIBLE = "possible"
-    """An unresolved call may run what has it, by its name."""
+    """It is in a function of this name that an unresolved call may run."""
     RAISED = "raised"
     """It is an exception that a trace raises in another class: none for a caller whose own handler ends it while it is traced."""
 

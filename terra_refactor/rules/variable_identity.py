@@ -58,7 +58,7 @@ def given_variables(given: tuple[Value, ...]) -> GivenVariables:
 
 
 def identity_uses(view: ContextView, name: str, given: GivenVariables) -> Iterator[LocalHazard]:
-    """The place at which a function asks which variable it was given, where calls bring several or may bring several."""
+    """The place at which a function tests the identity of a variable argument, if calls pass several or may pass several."""
     if given.is_known and not view.function_facts.open_callers:
         return
     if not given.count and not given.may_be_more:

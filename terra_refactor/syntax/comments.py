@@ -105,9 +105,7 @@ def read_suppressions(text: str) -> Suppressions:
     for word, codes, reason, start, end in _directives(text):
         span = lines.span(start, end)
         if codes is None:
-            malformed.append(
-                MalformedSuppression(span, "lists no rule, or one whose name is none; nothing is suppressed")
-            )
+            malformed.append(MalformedSuppression(span, "lists no rule, or an invalid name; nothing is suppressed"))
             continue
         match word:
             case "ignore":

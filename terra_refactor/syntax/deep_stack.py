@@ -46,7 +46,7 @@ def call_with_deep_stack(function: Callable[[], _T], *, at_once: bool = False) -
 
 
 def deeply(function: Callable[_P, _T]) -> Callable[_P, _T]:
-    """A function that may recurse as deeply as the source that it is asked about; it has no effects before its end."""
+    """A function that may recurse as deeply as the given source; it has no effects before its end."""
 
     @functools.wraps(function)
     def call(*args: _P.args, **kwargs: _P.kwargs) -> _T:

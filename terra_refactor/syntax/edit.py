@@ -55,7 +55,7 @@ def check_edits(edits: Iterable[Edit]) -> tuple[Edit, ...]:
         OverlappingEditsError: two different edits overlap.
     """
     ordered = sorted(set(edits))
-    reach: Edit | None = None  # the edit that goes furthest so far
+    reach: Edit | None = None  # the edit with the furthest end so far
     for edit in ordered:
         if reach is not None and edit.overlaps(reach):
             raise OverlappingEditsError(f"edits overlap: {reach!r} and {edit!r}")

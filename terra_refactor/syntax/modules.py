@@ -242,7 +242,7 @@ def _places(
         top = top.parent
     root = _nearest_root(top, known_roots)
     if root is None:
-        # Without a project around it, a package counts from where it lies, and all else from the folder that was asked for.
+        # Without a project around it, a package is relative to its own folder, and everything else to the given folder.
         root = top if top != folder else (_nearest_root(top, fallbacks) or _outermost(top))
     return str(top), str(root), folder.relative_to(root).parts
 

@@ -201,7 +201,7 @@ def _statement(statement: ast.stmt, usage: Usage) -> None:
 
 
 _NAMES: Final[WeakKeyDictionary[ast.AST, tuple[tuple[ast.Name, ...], tuple[ast.Name, ...]]]] = WeakKeyDictionary()
-"""The result of `_names_of`: each question about a scope asks for the same nodes, which stay as they are."""
+"""The result of `_names_of`: each query about a scope needs the same nodes, which do not change."""
 
 
 def _names_of(node: ast.AST) -> tuple[tuple[ast.Name, ...], tuple[ast.Name, ...]]:

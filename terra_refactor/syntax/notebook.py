@@ -343,7 +343,7 @@ def _source_fields(document: str, cells: Iterable[int], source_key: str) -> Iter
 
 
 def _cells(document: str, at: int = 0) -> Iterator[int]:
-    """Offset of every cell of the object that begins at `at`: of the last `cells`, which is the one that counts."""
+    """Offset of every cell of the object that begins at `at`: of the last `cells`, which is the valid one."""
     found = [start for key, start in _members(document, _skip(document, at)) if key == "cells"]
     if found:
         yield from _elements(document, found[-1])

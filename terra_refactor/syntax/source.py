@@ -99,7 +99,7 @@ def read_source(path: str | os.PathLike[str]) -> Source:
         with open(name, "rb", opener=_open_at_once) as stream:
             if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode) and not name.startswith(_STREAMS):
                 raise SourceError(shown, "is not a regular file")  # it was exchanged just now
-            # a reader makes room for as much as it is asked for; one that has no size is asked for all, and ends at the limit
+            # a reader allocates as much as requested; a source without a size is read up to the limit
             size = os.fstat(stream.fileno()).st_size
             data = stream.read(min(size, MAX_SOURCE_BYTES) + 1)
             while size < len(data) <= MAX_SOURCE_BYTES and (more := stream.read(_CHUNK)):
@@ -144,7 +144,7 @@ def relative_path(path: str | os.PathLike[str]) -> str:
     """The path relative to the current folder, with `/`; absolute where no relative one exists."""
     given = os.fspath(path)
     if os.sep == "/" and not given.startswith(("/", "..")) and os.path.normpath(given) == given:
-        return given  # as most are, and the current folder need not be asked for
+        return given  # as for most, and the current folder is not needed
     try:
         relative = os.path.relpath(path)
     except ValueError:  # another drive

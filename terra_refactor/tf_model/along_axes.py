@@ -236,7 +236,7 @@ def is_reversal(name: str) -> bool:
 
 
 def scanned_axis_of(name: str) -> Scan | None:
-    """How a function goes along an axis; None if it does not."""
+    """The way in which a function proceeds along an axis; None if it does not."""
     return _SCANS.get(name)
 
 

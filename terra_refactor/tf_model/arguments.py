@@ -244,7 +244,7 @@ _CONVERSION_ORDER: Final = (BOOL, INT32, INT64, FLOAT32, FLOAT64, COMPLEX128)
 
 
 def _join_element_dtypes(dtypes: list[DType | None]) -> DType | None:
-    """The dtype of an array made of Python numbers of several types; None where it is not that simple."""
+    """The dtype of an array of Python numbers of several types; None if it is not that simple."""
     if not dtypes or None in dtypes:
         return None
     distinct = set(dtypes)

@@ -205,7 +205,7 @@ def _with_value(common: DType | None, item: NumpyOperand) -> DType | None:
 
 
 def _smallest(number: complex, beside: DType) -> DType:
-    """The smallest type that holds a number, beside arrays of that type."""
+    """The smallest type that holds a number, combined with arrays of that type."""
     if isinstance(number, int):
         signed = number < 0 or beside in _SIGNED_BITS
         names = _SIGNED_BITS if signed else _UNSIGNED_BITS

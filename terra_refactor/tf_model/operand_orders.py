@@ -75,5 +75,5 @@ ORDERS: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
 
 
 def operand_orders(name: str) -> tuple[tuple[str, str], ...]:
-    """Pairs of parameters of a function, by its canonical name, of which the first decides the dtype of the second."""
+    """Pairs of parameters of a function, by its canonical name, the first of which determines the dtype of the second."""
     return ORDERS.get(name, ())

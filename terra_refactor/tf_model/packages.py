@@ -59,7 +59,7 @@ _MOSTLY_INPUT_OUTPUT: Final = words(
     "pylab seaborn plotly h5py imageio requests git docker redis psycopg2 pymongo sqlalchemy zmq ray boto3 botocore gspread psutil pynvml "
     "pygame pybullet gym gymnasium transformers tifffile keras_tuner optuna hydra flask fastapi"
 )
-"""Packages of which most functions read or write something, and some only compute."""
+"""Packages whose functions mostly do input or output, while some only compute."""
 
 PACKAGE_EFFECTS: Final[NameTable[EffectKind]] = name_table(
     {

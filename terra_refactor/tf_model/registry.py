@@ -430,7 +430,7 @@ def _callable(name: str, kind: EntityKind, parameters: tuple[ParameterSpec, ...]
 
 @cache
 def _candidates(name: str) -> tuple[str, ...]:
-    """The names under which the tables may speak of an entity: see `name_table`."""
+    """The names under which tables may list an entity: see `name_table`."""
     owner, _, leaf = name.rpartition(".")
     names = [name, *class_bases(name), *(f"{base}.{leaf}" for base in class_bases(owner))]
     if name.startswith("tensorflow.compat.v1."):
@@ -508,7 +508,7 @@ def _rules() -> Mapping[str, OperationRule]:
 
 @cache
 def _declared_names() -> frozenset[str]:
-    """Names that a table speaks of, whether or not the catalogue lists them, such as `keras.layers.Dense.__call__`."""
+    """Names in a table, whether or not the catalogue lists them, such as `keras.layers.Dense.__call__`."""
     return frozenset(_rules()) | frozenset(OPERATIONS) | NUMPY_BEHAVIOUR
 
 

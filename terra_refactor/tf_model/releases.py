@@ -55,12 +55,12 @@ class Behaviour:
 
     @property
     def condition(self) -> str:
-        """Under which releases it is so, as the end of a sentence."""
+        """The releases that have the behaviour, as the end of a sentence."""
         return f"{_UNDER.get((self.library, self.since), f'under {_NAMES[self.library]} {self.since} and newer')}: {self.before}"
 
     @property
     def is_condition(self) -> bool:
-        """Whether it is a doubt about a program of which nothing says for which release it is written."""
+        """Whether it is a doubt for a program without a known release."""
         return bool(self.before) and not self.assumed
 
 
@@ -165,7 +165,7 @@ KERAS_1: Final = words(
     "border_mode subsample dim_ordering nb_filter nb_row nb_col nb_epoch filter_length subsample_length atrous_rate output_dim init "
     "inner_init W_regularizer b_regularizer U_regularizer W_constraint b_constraint consume_less dropout_W dropout_U"
 )
-"""Parameters that layers had before Keras 2, where those beside them are others, and in another order."""
+"""Parameters that layers had before Keras 2, if the others are different, and in another order."""
 OLDER_PARAMETERS: Final = {"keras.layers.": KERAS_1, "keras.optimizers.": frozenset({"lr"})}
 """Parameters of constructors that Keras 3 refuses, by how the name of the class begins."""
 OLDER_METHODS: Final = words("fit_generator evaluate_generator predict_generator predict_classes")

@@ -37,7 +37,7 @@ class EntityKind(Enum):
 class Trait(Enum):
     """Traits of a library function or class for hazard rules and the cost model."""
 
-    __hash__ = object.__hash__  # that of an enumeration is Python code, and sets of these are asked millions of times
+    __hash__ = object.__hash__  # that of an enumeration is Python code, and sets of these are queried millions of times
 
     EAGER_ONLY = "eager only"
     """Raises when it meets a symbolic tensor or runs while a graph is traced (`Tensor.numpy`, Keras `fit`): TR301."""
@@ -67,7 +67,7 @@ class Trait(Enum):
     ITERATES_DATASETS = "iterates datasets"
     """Of these, functions for which AutoGraph uses a dataset's own function."""
     MAKES_ITERATOR = "makes iterator"
-    """Gives an iterator."""
+    """Returns an iterator."""
     COMPARES_ELEMENTS = "compares elements"
     """Tests the truth of the elements of its argument, or of comparisons of them."""
     COMPARES_RESULTS = "compares results"
@@ -97,7 +97,7 @@ class Trait(Enum):
     TAKES_OPEN_SIZES = "takes open sizes"
     """Takes None for a size."""
     READS_SIZE = "reads size"
-    """Gives a size, or uses one, as a Python value."""
+    """Returns a size, or uses one, as a Python value."""
     NEEDS_RANK = "needs rank"
     """Raises while a graph is traced if the rank of its data is not known."""
     CONVERTS_NUMBERS = "converts numbers"
@@ -125,7 +125,7 @@ class Trait(Enum):
     DROPPED_BY_XLA = "dropped by xla"
     """Left out under `jit_compile=True`."""
     CHANGES_TENSOR_ARRAY = "changes tensor array"
-    """Gives the changed `TensorArray`: eagerly it is the same object, in a graph another."""
+    """Returns the changed `TensorArray`: eagerly it is the same object, in a graph another."""
     GIVES_SIZE_OF_ARRAY = "gives size of array"
     """The size of a `TensorArray`: that it was made with, unless it may grow."""
     FAILS_ON_VALUES = "fails on values"
@@ -147,7 +147,7 @@ class Trait(Enum):
     NORMALISES_BY_BATCH = "normalises by batch"
     """Normalises by the batch in training, unless it is frozen; of a model, as far as is known."""
     ASKS_FOR_CLASS = "asks for class"
-    """Asks for the class of its first argument."""
+    """Tests the class of its first argument."""
     READS_FILE = "reads file"
     """Reads a file when it runs."""
     WRITES_FILE = "writes file"
@@ -155,7 +155,7 @@ class Trait(Enum):
     TAKES_VARIABLES = "takes variables"
     """A method of an optimizer that is given variables."""
     GIVES_INPUT_SHAPE = "gives input shape"
-    """Gives a model its input shape."""
+    """Sets the input shape of a model."""
     COMPUTES_GRADIENT = "computes gradient"
     """Computes gradients from the recorded operations."""
     HANDS_BACK = "hands back"

@@ -68,7 +68,7 @@ _FIRST: Final = frozenset(
         *("tensorflow.math.segment_min", "tensorflow.math.segment_prod"),
     }
 )
-"""Operations of which the first size of the result is never known to a graph."""
+"""Operations whose result has a first size that a graph never knows."""
 _IMAGES: Final = frozenset(
     {
         *("tensorflow.io.decode_png", "tensorflow.io.decode_jpeg", "tensorflow.io.decode_bmp"),
@@ -100,7 +100,7 @@ _SIZES: Final[Mapping[str, tuple[int, tuple[str, ...]]]] = {
     "tensorflow.math.unsorted_segment_mean": (0, ("num_segments",)),
     "tensorflow.math.unsorted_segment_max": (0, ("num_segments",)),
 }
-"""Operations of which arguments say one size of the result."""
+"""Operations whose arguments give one size of the result."""
 _OF_NUMBERS: Final = frozenset(f"builtins.{name}" for name in ("abs", "max", "min", "pow", "round", "divmod"))
 """Functions that compute a number from the numbers that they get."""
 _OF_SHAPES: Final = frozenset({"tensorflow.shape", "tensorflow.size"})
@@ -129,7 +129,7 @@ _SPECIAL: Final = frozenset(
 
 
 def is_lost(value: Value | None) -> bool:
-    """Whether it is a tensor of which a graph does not know the rank."""
+    """Whether it is a tensor whose rank a graph does not know."""
     return isinstance(value, TensorValue) and value.traced.rank != 0
 
 
@@ -315,7 +315,7 @@ def _with_open_sizes(name: str, call: BoundCall, result: Value) -> Value:
 
 
 def _of_reshape(call: BoundCall, result: Value) -> Value:
-    """The sizes that are asked for; of a tensor of known sizes, the only one that is not given follows from the others."""
+    """The requested sizes; for a tensor of known sizes, the only missing one follows from the others."""
     sizes, tensor = read.integers(call.argument("shape")) or (), call.argument("tensor")
     before = _roots_of_shape(tensor)
     open_places = [place for place, size in enumerate(sizes) if roots_of(size)]
@@ -360,7 +360,7 @@ def _of_pad(call: BoundCall, result: Value) -> Value:
 
 
 def without_rank(value: Value) -> Value:
-    """A tensor of which a graph does not know the rank."""
+    """A tensor whose rank a graph does not know."""
     if not isinstance(value, TensorValue) or value.kind is not TensorKind.TENSOR:
         return value
     shape = value.type.shape

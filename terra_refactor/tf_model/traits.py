@@ -163,7 +163,7 @@ keras.ops.image.? keras.ops.linalg.? keras.ops.nn.? keras.activations.? keras.ra
 !keras.activations.get !keras.activations.serialize !keras.activations.deserialize !tensorflow.nn.RNNCellDeviceWrapper
 !tensorflow.nn.RNNCellDropoutWrapper !tensorflow.nn.RNNCellResidualWrapper
 """
-"""Modules of which everything, save a few names, runs operations and gives tensors."""
+"""Modules in which everything, except a few names, runs operations and returns tensors."""
 
 ROOT_OPERATIONS: Final = within(
     "tensorflow",

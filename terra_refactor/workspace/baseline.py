@@ -56,7 +56,7 @@ def read_baseline(file: Path) -> Baseline:
     except OSError as error:
         raise UsageError(f"{file}: the baseline cannot be read: {error.strerror or error}") from error
     except (ValueError, RecursionError) as error:
-        raise UsageError(f"{file}: is no baseline: it is not JSON ({error})") from error
+        raise UsageError(f"{file}: is not a baseline: it is not JSON ({error})") from error
     schema = data.get("schema") if isinstance(data, dict) else None
     try:
         match schema:
@@ -69,9 +69,9 @@ def read_baseline(file: Path) -> Baseline:
                     f"{file}: is of the form {schema}, which version {__version__} does not know; write it again with --write-baseline"
                 )
             case _:
-                raise UsageError(f"{file}: is no baseline; --write-baseline writes one")
+                raise UsageError(f"{file}: is not a baseline; --write-baseline writes one")
     except (KeyError, TypeError, AttributeError, ValueError) as error:
-        raise UsageError(f"{file}: is no baseline: it is not complete ({error!r})") from error
+        raise UsageError(f"{file}: is not a baseline: it is not complete ({error!r})") from error
 
 
 def _from_baseline(data: Any, file: Path) -> Baseline:

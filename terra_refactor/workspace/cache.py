@@ -62,7 +62,7 @@ class CacheInfo:
     size: int
     """Of all entries, in bytes."""
     unused: str | None = None
-    """Why the cache is not used."""
+    """The reason why the cache is not used."""
 
 
 def cache_folder() -> Path:

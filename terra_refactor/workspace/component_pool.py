@@ -137,7 +137,7 @@ def _judge_in_workers(
 # --- in a worker process --------------------------------------------------------------------------------------------------------------
 
 _own: dict[str, tuple[ReadProject, int]] = {}
-"""Of this process: the project, and how many processes there are."""
+"""State of this process: the project, and the number of processes."""
 
 
 def _start_worker(project: ReadProject, workers: int) -> None:

@@ -27,10 +27,10 @@ class ComponentResult:
     """The paths of those that could be lowered."""
     lines: int
     cached_files: int
-    """Of how many nothing had to be parsed."""
+    """The number of files that did not have to be parsed."""
     passed_over: int = 0
     """The number of skipped files."""
     unparsed: int = 0
-    """Of how many it is not even known whether they parse."""
+    """The number of files of which it is not even known whether they parse."""
     regions: tuple[FoundRegion, ...] = ()
     """Hot statements outside of a function of their own."""

@@ -120,6 +120,6 @@ def _fork(processors: int, waiting: frozenset[str]) -> int | None:
     except OSError:  # no memory, or too many processes
         return None
     if process == 0:
-        with contextlib.suppress(ValueError):  # only the first thread may say so
+        with contextlib.suppress(ValueError):  # only the first thread may do so
             signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt is the main process's business
     return process

@@ -35,7 +35,7 @@ class RunEvidence:
 
     functions: Mapping[_Key, FunctionSeen] = field(default_factory=dict)
     notices: tuple[str, ...] = ()
-    """Notices for the user: records that do not speak of these files, or of older texts."""
+    """Notices for the user: records of other files, or of older texts."""
 
     def key(self, paths: Iterable[str]) -> str:
         """A text with all recorded facts about the functions of some files."""
@@ -108,7 +108,7 @@ def match_records(records: Sequence[tuple[str, Record]], sources: Mapping[str, S
         if stale:
             more = f" and {len(stale) - _FEW} more" if len(stale) > _FEW else ""
             notices.append(
-                f"{name}: {len(stale)} of {met} recorded functions have changed since, and what it says of them is not used: "
+                f"{name}: {len(stale)} of {met} recorded functions have changed since, so their record is not used: "
                 f"{', '.join(stale[:_FEW])}{more}"
             )
     return RunEvidence(functions, tuple(notices))

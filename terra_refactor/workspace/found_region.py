@@ -43,7 +43,7 @@ def may_have_regions(source: Source) -> bool:
 def chosen_regions(
     regions: Iterable[FoundRegion], level: Level, only: Sequence[str], left_out: LeftOut
 ) -> tuple[FoundRegion, ...]:
-    """The regions that `fix` is to make functions of at a level; `only` those of these names, if there are any."""
+    """The regions that `fix` is to extract at a level; `only` those of these names, if there are any."""
     return tuple(
         found
         for found in regions

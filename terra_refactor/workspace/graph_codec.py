@@ -141,7 +141,7 @@ class _Encoder:
         self.same: dict[object, int] = {}
         """Immutable objects, by value."""
         self.levels: list[int] = []
-        """Of each node: it is made of nodes of lower ones."""
+        """For each node: the nodes of lower numbers that it refers to."""
         self.nodes: list[tuple[type, Any]] = []
         self.parts: dict[type, tuple[Callable[[Any], Sequence[object]] | None, bool]] = {
             tuple: (None, False),
@@ -155,7 +155,7 @@ class _Encoder:
 
     def encoded(self, root: object) -> bytes:
         top = self.number(root)
-        # nodes in the order in which they can be made, those of one class beside each other
+        # nodes in the order in which they can be created, grouped by class
         groups: dict[tuple[int, str], list[int]] = {}
         kinds = {cls: cls.__name__ for cls in (*_CONTAINERS, *self.names.name_of)} | self.kinds
         for number, (cls, _) in enumerate(self.nodes):
@@ -174,7 +174,7 @@ class _Encoder:
         return marshal.dumps((tuple(used), batches, new[top]))
 
     def number(self, whole: Any) -> int:
-        """The number of the node of an object; made with those of all that it is made of."""
+        """The number of the node of an object; created after those of all its parts."""
         numbers, address, cls = self.numbers, id(whole), type(whole)
         if cls in _ATOMS:
             number = numbers[address] = self.atom(whole, cls)

@@ -154,7 +154,7 @@ def _fresh_judge() -> RepeatedJudge:
 
 @dataclass(frozen=True, slots=True)
 class Keeper:
-    """Where the state of a component's analysis is kept for the next one."""
+    """The place where the state of a component's analysis is kept for the next one."""
 
     modules: LoweringCache
     results: ResultCache
@@ -173,7 +173,7 @@ class Keeper:
         return regions_known_to(self.results, judge)
 
     def keep_regions(self, program: Program, regions: KeptRegions) -> None:
-        """Keeps the regions of a program of which the analysis was kept."""
+        """Keeps the regions of a program whose analysis was kept."""
         from terra_refactor.workspace.kept_analysis import keep_regions  # noqa: PLC0415 - what is in the cache needs none
 
         keep_regions(self.results, self.place, program, regions)

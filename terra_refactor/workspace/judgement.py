@@ -77,14 +77,14 @@ class RepeatedJudge:
     def __init__(self) -> None:
         self._store = SummaryStore()
         self._usual = UsualRuns()
-        """Of the run with all defaults, of which nothing is kept for other processes."""
+        """Of the default run, for which nothing is kept for other processes."""
         self._hazards: HazardMap | None = None
         self.is_restored = False
-        """Its state comes from another process."""
+        """Its state was restored from another process."""
         self.restored_from: str | None = None
         """A text that identifies the last judged program."""
         self.is_checkpoint: Callable[[], bool] | None = None
-        """Called now and then in an analysis from nothing: whether this process is a copy that is to keep what is finished."""
+        """Called regularly in a full analysis: whether this process is a copy that is to keep finished contexts."""
         self.end_checkpoint: Callable[[], object] | None = None
         """Keeps that, and ends the copy."""
         self.seen: Seen | None = None

@@ -139,7 +139,7 @@ def keep_analysis(
 
 
 def keep_regions(results: ResultCache, place: str, program: Program, regions: KeptRegions) -> None:
-    """Keep the regions of a program of which `keep_analysis` has kept the analysis."""
+    """Keeps the regions of a program whose analysis `keep_analysis` has kept."""
     results.keep_regions(_state(place, program), regions)
 
 
@@ -176,7 +176,7 @@ def resumed_judge(
             judge = RepeatedJudge.restored(kept, earlier, config)
             judge.restored_from = _state(place, earlier)
             return judge
-    except Exception:  # a bug of ours: the analysis starts from nothing, and it is seen
+    except Exception:  # a bug of ours: a full analysis runs instead, and it is logged
         LOGGER.exception("what was kept of %s cannot be used", ", ".join(sorted(program.modules)))
         return None
 

@@ -34,7 +34,7 @@ LOGGER = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class StandardInput:
-    """One module that comes on standard input, and the file name that it is reported under."""
+    """One module from standard input, and its file name in reports."""
 
     data: bytes = field(repr=False)
     name: str = STDIN_NAME

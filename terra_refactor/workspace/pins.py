@@ -87,7 +87,7 @@ class AssumedRelease:
 
 
 def read_pins(sources: Mapping[str, Source], folders: Iterable[str], config: Config) -> dict[str, Pins]:
-    """The requirements for each file of a run; `folders` are those that were asked for."""
+    """The requirements for each file of a run; `folders` are the given ones."""
     return PinReader(folders).pins_of(sources, config)
 
 

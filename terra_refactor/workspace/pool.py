@@ -55,7 +55,7 @@ class Lowered:
 
 @dataclass(frozen=True, slots=True)
 class Unusual:
-    """A file that the parser might hang or die of: not lowered yet."""
+    """A file that may block or crash the parser: not lowered yet."""
 
 
 LoweringResult: TypeAlias = Lowered | FileError

@@ -366,7 +366,7 @@ def _unnamed(expression: str) -> str:
 
 
 def _is_of_name(expression: str) -> bool:
-    """Whether the expression of a pattern speaks of one name at any depth, not of several in a row."""
+    """Whether the expression of a pattern matches one name at any depth, not several in a row."""
     rest = expression.removeprefix(_ANY_DEPTH)
     for end in ("(?:(?:/)|$)", "(?:/)"):
         rest = rest.removesuffix(end)

@@ -73,7 +73,7 @@ class Trial:
     hoisted: tuple[Hoisted, ...] = ()
     """Expressions that the call evaluates and the function receives."""
     tried: frozenset[str] = frozenset()
-    """Numbers that are given as float64 in this attempt, to see whether they meet float32."""
+    """Numbers that are passed as float64 in this attempt, to see whether they are combined with float32."""
     assumed: dict[str, None] = field(default_factory=dict)
     """Assumptions of the conversions."""
     taped: TapedNames = field(default_factory=lambda: TapedNames(()))
@@ -137,7 +137,7 @@ def tensors(decision: Decision) -> frozenset[str]:
 
 
 def conflicts(trial: Trial, decision: Decision) -> frozenset[int]:
-    """The lines where an array meets a tensor of another dtype."""
+    """The lines where an array is combined with a tensor of another dtype."""
     assert trial.region is not None
     found = [
         line_in_file(trial.region, decision, each.span.line)
@@ -148,7 +148,7 @@ def conflicts(trial: Trial, decision: Decision) -> frozenset[int]:
 
 
 def convertible(trial: Trial, decision: Decision) -> dict[str, str]:
-    """The arrays of another dtype than the tensors that they meet, and that the call can convert as eager operations do."""
+    """The arrays of another dtype than the tensors with which they are combined, and that the call can convert as eager operations do."""
     assert trial.region is not None
     lines = conflicts(trial, decision)
     if not lines:
@@ -184,9 +184,9 @@ def coercible(trial: Trial, decision: Decision) -> dict[str, str]:
     candidate = trial.candidate
     host = candidate.scope.host_code
     said = [
-        match.groups()
+        match.group("network", "dtype", "array")
         for each in decision.hazards
-        if each.rule == CONFLICTING_COERCION.id and (match := _MAKES.search(each.message)) is not None
+        if each.rule == CONFLICTING_COERCION.id and (match := _CONVERTS.search(each.message)) is not None
     ]
     numpy = numpy_name(trial.outliner.tree)
     if not said or not (numpy or host.tensorflow):
@@ -216,12 +216,14 @@ def coercible(trial: Trial, decision: Decision) -> dict[str, str]:
     return given
 
 
-_MAKES: Final = re.compile(r"makes (?:what `([^`]+)` gives|(\w+)) of the (?:\w+ )?array `(\w+)` eagerly")
-"""A message about an argument that meets a tensor: the unknown network or the dtype, and the argument."""
+_CONVERTS: Final = re.compile(
+    r"converts the (?:\w+ )?array `(?P<array>\w+)` to (?:the dtype of `(?P<network>[^`]+)`|(?P<dtype>\w+)) eagerly"
+)
+"""A message about an argument that is combined with a tensor: the argument, and the unknown network or the dtype."""
 
 
 def made_tensors(trial: Trial, decision: Decision) -> dict[str, str]:
-    """The Python floats, others in each call, that functions of TensorFlow make float32 tensors of."""
+    """The Python floats, different in each call, that functions of TensorFlow convert to float32 tensors."""
     assert trial.region is not None
     numpy = numpy_name(trial.outliner.tree)
     if numpy is None:
@@ -277,7 +279,7 @@ def unknown_structures(decision: Decision) -> frozenset[str]:
 
 
 def doubts(decision: Decision) -> tuple[int, int]:
-    """How much is not known, to compare attempts. No assumption says that a structure stays the same: these come first."""
+    """The number of unknowns, to compare attempts. No assumption says that a structure stays the same: these come first."""
     return len(unknown_structures(decision)), len(decision.assumptions)
 
 

@@ -22,7 +22,7 @@ from terra_refactor.workspace.region_trial import Trial
 
 
 def find_trials(sources: Mapping[str, Source], decisions: Sequence[Decision]) -> list[Trial]:
-    """The candidates of a program, by path and line, of which nothing is decided."""
+    """The undecided candidates of a program, by path and line."""
     taped = _taped(sources)
     return [trial for path in sorted(sources) for trial in trials_of(path, sources, decisions, taped)]
 
@@ -81,7 +81,7 @@ def _is_eager(decision: Decision | None, candidate: Candidate, sources: Mapping[
     scope = candidate.scope
     name = scope.qualname.rpartition(".")[2]
     if scope.is_method and name in KERAS_STEPS and scope.class_around.bases and not _is_called(name, sources):
-        return False  # `fit` makes a graph of it, if the class is one of Keras's in the end
+        return False  # `fix` makes it a graph, if the class turns out to be one of Keras's
     return decision is not None and not (
         decision.hybrid
         or decision.action is Action.ADD_TF_FUNCTION

@@ -291,7 +291,7 @@ def _hoist(trial: Trial, decision: Decision) -> bool:
             found += hoistable(trial, decision, hazard, found)
     if len(found) == len(trial.hoisted):
         return False
-    # in the order in which the run evaluates them: the second number that is drawn stays the second
+    # in the order in which the run evaluates them: the second drawn number stays the second
     trial.hoisted = tuple(sorted(found, key=lambda each: (each.nodes[0].lineno, each.nodes[0].col_offset)))
     _outline(trial)
     return True
@@ -354,7 +354,9 @@ def _give_numbers(trial: Trial, decision: Decision) -> None:
 
 
 def _other_objects(trial: Trial, decision: Decision) -> frozenset[str]:
-    """The models, optimizers and the like that are others in each iteration, or each call around, and that the function would get."""
+    """The models, optimizers and similar objects that differ in each iteration, or each enclosing call, and that would be arguments of the
+    function.
+    """
     assert trial.region is not None
     objects = {each.name for each in decision.parameters if each.kind is ParameterValueKind.OBJECT}
     unknown = {each.name for each in decision.parameters if each.kind is ParameterValueKind.UNKNOWN}
@@ -522,7 +524,7 @@ class _Judged:
         self.modules = {module.path: module for module in program.modules.values()}
         self.known: dict[tuple[ExtractedFunction, ...], dict[tuple[str, str], Decision]] = {}
         self.lowered: dict[tuple[str, tuple[ExtractedFunction, ...]], ModuleIR | None] = {}
-        """Files by their regions: of most files these stay the same while those of others are tried."""
+        """Files by their regions: most files keep these while those of others are tried."""
 
     def with_functions(self, trials: Sequence[Trial]) -> dict[tuple[str, str], Decision]:
         """The decisions about the functions that trials make, by path and name."""

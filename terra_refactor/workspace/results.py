@@ -57,7 +57,7 @@ class Stats:
     passed_over: int = 0
     """Skipped files, which no program loads together with tensors."""
     unparsed: int = 0
-    """Of how many of these it was not even seen whether they parse, because there are very many."""
+    """The number of these of which it is not even known whether they parse, because there are very many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,7 @@ class WorkspaceReport:
     releases: tuple[AssumedRelease, ...] = ()
     """The releases of libraries that the files are taken to be written for."""
     evidence_notices: tuple[str, ...] = ()
-    """Notices about the records of runs: which of them speak of older texts."""
+    """Notices about the records of runs: those of older texts."""
     regions: tuple[FoundRegion, ...] = ()
     """Hot statements outside of a function of their own, by path and line."""
 

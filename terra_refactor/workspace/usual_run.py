@@ -40,7 +40,7 @@ class UsualRuns:
 
     store: SummaryStore = field(default_factory=SummaryStore)
     named: dict[FunctionId, tuple[object, frozenset[str]]] = field(default_factory=dict)
-    """By function its body, and the attributes that it reads of those which tell where numbers come from."""
+    """By function its body, and the attributes that it reads among those which contain origins of numbers."""
 
     def begin(self, program: Program) -> frozenset[str]:
         """The attributes that a program reads of these."""

@@ -71,7 +71,7 @@ def watched(function: Callable[[], _T], limits: ProcessLimits) -> _T:
             watch.end()
     except _Ended:
         pass
-    watch.end()  # the exception may have come while it was being ended
+    watch.end()  # the exception may have been raised while it was being ended
     gc.collect()  # the objects of the analysis form reference cycles
     raise OverLimitError(watch.reason, of_memory=watch.of_memory)
 

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from terra_refactor.verify.session import Setting
 
 ProgressCallback: TypeAlias = Callable[[str, int, int], None]
-"""Called with the name of the stage, how much of it is done, and how much there is."""
+"""Called with the name of the stage, the finished amount, and the total."""
 
 
 MAX_ROUNDS: Final = 10

@@ -57,7 +57,7 @@ def _module_object(site: Site, owner: Value) -> ObjectId | None:
 
 
 def _write_any(site: Site, owner: ObjectId, beginning: str, value: Value) -> None:
-    """Writes an attribute of which only is known how its name begins; items of a loaded mapping are set under their own names."""
+    """Writes an attribute of which only the prefix of the name is known; items of a loaded mapping are set under their own names."""
     engine, frame = site.engine, site.frame
     before = engine.fields_here(frame, owner)
     engine.write_any_name(frame, owner, beginning, value)

@@ -80,7 +80,7 @@ from terra_refactor.tf_model.numpy_api.files import LOADED, array_with
 from terra_refactor.tf_model.probability import KEPT_FIELDS
 
 _OF_TENSORS: Final = frozenset({"shape", "dtype", "ndim", "T"})
-"""Attributes that speak for a tensor where they are handed to its operations."""
+"""Attributes that are evidence for a tensor if they are passed to its operations."""
 
 
 def load_attribute(site: Site, op: Op) -> Value:

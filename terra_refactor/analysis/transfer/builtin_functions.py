@@ -136,7 +136,7 @@ def any_all(site: Site, arguments: CallArguments, receiver: Value | None) -> Val
 
 
 def asked_truth(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
-    """`operator.truth` and `operator.not_`, of which the result comes from elsewhere."""
+    """`operator.truth` and `operator.not_`, whose results are computed elsewhere."""
     note_truth(site, *arguments.positional[:1])
     return None
 
@@ -420,7 +420,7 @@ def iter_(site: Site, arguments: CallArguments, receiver: Value | None) -> Value
 
 
 def _asked(site: Site) -> ops.Op | None:
-    """The operation whose result `next` is asked of."""
+    """The operation whose result is the argument of `next`."""
     call = site.operation(site.op)
     if not isinstance(call, ops.Call) or not call.arguments:
         return None

@@ -177,7 +177,7 @@ def parse(site: Site, arguments: CallArguments, receiver: Value | None) -> Value
     given = any(value != NONE for value in (*arguments.positional, *(value for _, value in arguments.keywords)))
     for name, value in options.items:
         assert isinstance(name, Constant) and isinstance(name.value, str)
-        # a text of the program's own, of which there may be several, instead of the one command line
+        # a list of the program's own, of which there may be several, instead of the one command line
         open_value = UNKNOWN_INT if given and isinstance(value, Scalar) and is_chosen(value.dim) else value
         frame.state.set((number, name.value), open_value)
     return Reference(number)

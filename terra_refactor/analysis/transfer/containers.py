@@ -105,7 +105,7 @@ def format_string(site: Site, op: Op) -> Value:
 
 
 def _formatted_path(site: Site, op: ops.FormatString) -> Value | None:
-    """`f"{folder}/name"` of a folder beside the program."""
+    """`f"{folder}/name"` of a folder with data files."""
     match op.parts:
         case (ops.FormatField(conversion=None, spec=None) as first, str() as rest):
             return formatted_path(site.frame.value(first.value), rest)

@@ -54,7 +54,7 @@ from terra_refactor.tf_model.arguments import dtype_argument
 from terra_refactor.tf_model.name_table import words
 
 _STARTED: Final = "?"
-"""Before a path that counts from the folder in which the program is started."""
+"""Prefix of a path relative to the working directory of the program."""
 _WRITTEN: Final = "@written "
 """Prefix of the fields, of a module, that say which files the program writes."""
 _BY_NAME: Final = "by name "
@@ -200,7 +200,7 @@ def _renamed(site: Site, arguments: CallArguments, receiver: Value | None) -> Va
 
 
 def attribute_of_path(value: Value, name: str) -> Value | None:
-    """`path.name` of a path that leads to files beside the program; None for other values."""
+    """`path.name` of a path to data files; None for other values."""
     mark = mark_of(value)
     if mark is None or mark.part is not FilePart.PATH or isinstance(value, Scalar):
         return None
@@ -237,7 +237,7 @@ def joined_by_operator(symbol: str, left: Value, right: Value) -> Value | None:
 
 
 def formatted_path(first: Value, rest: str) -> Value | None:
-    """`f"{folder}/name"`; None if it is not a path beside the program."""
+    """`f"{folder}/name"`; None if it is not a path to data files."""
     return joined_by_operator("+", text_with(mark), Constant(rest)) if (mark := mark_of(first)) is not None else None
 
 
@@ -285,7 +285,7 @@ def _write_array(site: Site, arguments: CallArguments, receiver: Value | None) -
 
 
 def method_of_stream(site: Site, stream: Value, name: str, arguments: CallArguments) -> Value | None:
-    """The result of `stream.name(...)` of an open file beside the program; None for other values."""
+    """The result of `stream.name(...)` of an open data file; None for other values."""
     mark = mark_of(stream)
     if mark is None or mark.part is not FilePart.STREAM or mark.detail:
         return None
@@ -331,7 +331,7 @@ def iterated(site: Site, value: Value) -> tuple[Value, Dim] | None:
 
 
 def _row_of_table(site: Site, mark: FileMark, text: str) -> tuple[Value, Dim]:
-    """A row that a reader gives, and how many are left."""
+    """A row from a reader, and the number of remaining ones."""
     separator = mark.detail.removeprefix(_BY_NAME)
     known = rows_of_table(text, separator)
     before = _rows_before(site)
@@ -350,7 +350,7 @@ def _row_of_table(site: Site, mark: FileMark, text: str) -> tuple[Value, Dim]:
 
 
 def _rows_before(site: Site) -> int | None:
-    """How many rows a function takes with `next` before it goes through the others; None where a loop may take some."""
+    """The number of rows that a function takes with `next` before it iterates over the others; None if a loop may take some."""
     function, code = site.frame.function, site.engine.code
     asked = [load.id for load in code.index(function).of_kind(ops.LoadName) if load.name == "next"]
     in_loops = any(first < op <= last for op in asked for first, last in code.loops_of(function))
@@ -358,7 +358,7 @@ def _rows_before(site: Site) -> int | None:
 
 
 def _number_of_rows(site: Site, mark: FileMark, number: int) -> Dim:
-    """How many lines a loop over an open file meets, unless some of them are read before."""
+    """The number of lines of a loop over an open file, unless some of them are read before."""
     if any(name in site.engine.names.of(site.frame.function).mentioned for name in ("next", "readline", "readlines")):
         return None
     return number_in_file(site, mark.path, "lines", number, f"lines of {posixpath.basename(mark.path)}")
@@ -479,7 +479,7 @@ def _array(site: Site, file: str, header: tuple[str, tuple[int, ...]], name: str
 
 
 def array_of_archive(site: Site, archive: Value, index: Value) -> Value | None:
-    """`archive["name"]` of an archive of arrays beside the program; None for other values, and where it fails."""
+    """`archive["name"]` of an archive of arrays among the data files; None for other values, and if it fails."""
     mark = mark_of(archive)
     if mark is None or mark.part is not FilePart.ARCHIVE or mark.path not in site.engine.program.data:
         return None
@@ -574,4 +574,4 @@ DATA_FILES: Final[dict[str, Handler]] = {
     "numpy.loadtxt": _load_table,
     "numpy.genfromtxt": _load_table,
 }
-"""Handlers of library functions, by canonical name; each returns None for anything but files beside the program."""
+"""Handlers of library functions, by canonical name; each returns None for everything except data files."""

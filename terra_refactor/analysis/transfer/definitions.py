@@ -1,4 +1,4 @@
-"""Functions, classes and instances come into being.
+"""Creation of functions, classes and instances.
 
 Computes: function objects with their closures, class objects by running their bodies, instances by running their constructors.
 Needs: class look-up, calls. Gives: `HANDLERS`, `instantiate`.

@@ -99,7 +99,7 @@ def dispatched(site: Site, callee: FunctionValue, arguments: CallArguments, *, g
     chosen = _chosen(site, members(subject), registered, base)
     in_graph = [_as_in_graph(member) for member in members(subject)]
     if in_graph != list(members(subject)) and _chosen(site, in_graph, registered, base) != chosen:
-        # the rules see that the class of an array is asked for
+        # the rules see that the class of an array is tested
         site.frame.call_record(site.op).library[FUNCTION] = None
     if any(isinstance(cls, LibraryValue) and is_class_of_a_mode(cls.name) for cls, _ in registered):
         site.frame.call_record(site.op).library[TYPE] = None
@@ -115,7 +115,7 @@ def _as_in_graph(value: Value) -> Value:
 def _chosen(
     site: Site, subjects: Iterable[Value], registered: tuple[tuple[Value, Value], ...], base: FunctionValue
 ) -> list[Value]:
-    """The implementations for some values: those of which the class may fit, and the first one unless another surely fits."""
+    """The implementations for some values: those whose class may match, and the default unless another certainly matches."""
     found: dict[Value, None] = {}
     for subject in subjects:
         answers = [(is_instance(site, subject, cls), implementation) for cls, implementation in registered]

@@ -142,7 +142,7 @@ def member_attribute(site: Site, member: EnumMember, receiver: Constant, name: s
     if name == "__class__":
         return cls
     if find_in_class(site.frame, cls, "__init__") is None:
-        # nothing but an assignment from outside gives the member such an attribute, and it may come at any time
+        # only an assignment from outside gives the member such an attribute, and it may happen at any time
         target = Target(RootKind.GLOBAL, f"{member.name}.{name}")
         site.frame.add_effect(Effect(EffectKind.STATE_READ, target, f"reads {target}", site.place(), assumed=True))
     return UnknownValue(reason=f"no attribute {name}")

@@ -253,7 +253,7 @@ def _copy(state: State, outer: State) -> State:
 
 
 def _forget_order(frame: Frame, body: Block, state: State) -> None:
-    """An exception may come between any two operations: a variable has some value that was assigned to it."""
+    """An exception may occur between any two operations: a variable has some value that was assigned to it."""
     for op in walk(body):
         if not isinstance(op, ops.StoreName) or op.value is None or frame.values[op.value] is None:
             continue

@@ -67,7 +67,7 @@ def _under_tensors(frame: Frame, value: Value) -> FrozenDict | None:
 
 
 def _name_of(engine: Engine, key: TensorValue) -> str:
-    """Which placeholder a message speaks of: the line where it is made."""
+    """The placeholder in a message: the line where it is created."""
     facts = engine.objects.facts[key.variable] if key.variable is not None else None
     if facts is None or facts.function is None or facts.op is None:
         return "a tensor"

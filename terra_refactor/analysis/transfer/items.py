@@ -295,7 +295,7 @@ def store_item(site: Site, op: Op) -> None:
 
 
 def _is_made_here(site: Site, number: int) -> bool:
-    """Whether an array is a local variable that is no parameter (or the direct result of a call): changes stay local."""
+    """Whether an array is a local variable other than a parameter (or the direct result of a call): changes stay local."""
     op = site.operation(number)
     if isinstance(op, ops.LoadName):
         return op.scope is ops.Scope.LOCAL and op.name not in site.frame.parameters

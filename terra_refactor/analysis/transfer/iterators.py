@@ -102,13 +102,13 @@ def _same_elements(site: Site, arguments: CallArguments, receiver: Value | None)
     if len(arguments.positional) > 1 and not is_compress and arguments.positional[0] != NONE and element != BOTTOM:
         note_decision(site, site.call(arguments.positional[0], CallArguments((element,))))
     elif len(arguments.positional) > 1:
-        # `compress` asks for the truth of its selectors, `filterfalse(None, ...)` of the elements
+        # `compress` tests the truth of its selectors, `filterfalse(None, ...)` of the elements
         note_decision(site, iterate(site, arguments.positional[1]).element)
     return SequenceValue(element, "iterator")
 
 
 def _groups(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
-    """Notes that `groupby` compares the keys of several elements; its result comes from elsewhere."""
+    """Records that `groupby` compares the keys of several elements; its result is computed elsewhere."""
     key = argument_at(arguments, 1, "key")
     if arguments.positional:
         found = iterate(site, arguments.positional[0])

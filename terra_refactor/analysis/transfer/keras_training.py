@@ -94,7 +94,7 @@ def remember_compiled(site: Site, name: str, arguments: CallArguments, receiver:
 
 
 def _steps_are_graphs(site: Site, receiver: Value) -> bool:
-    """Whether Keras certainly makes graphs of the steps: not after `compile(run_eagerly=True)`, nor where its value is unknown."""
+    """Whether Keras certainly runs the steps as graphs: not after `compile(run_eagerly=True)`, nor if its value is unknown."""
     frame = site.frame
     if site.engine.functions_run_eagerly(frame.state):
         return False
@@ -103,7 +103,7 @@ def _steps_are_graphs(site: Site, receiver: Value) -> bool:
 
 
 def fit(site: Site, name: str, arguments: CallArguments, receiver: Value) -> Value | None:
-    """`model.fit(x, y)` and its kin, with the callbacks around."""
+    """`model.fit(x, y)` and similar methods, with the surrounding callbacks."""
     method = name.rpartition(".")[2]
     callbacks = callbacks_of(site, method, arguments, receiver)
     run_hooks(site, method, callbacks, "begin")
@@ -151,7 +151,7 @@ def _given_data(arguments: CallArguments) -> tuple[Value, ...]:
 
 
 def run_schedule(site: Site, name: str, arguments: CallArguments, receiver: Value) -> Value | None:
-    """A step of an optimizer asks the program's schedule, if it has one, for the rate of this step."""
+    """A step of an optimizer calls the program's schedule, if it has one, for the rate of this step."""
     for member in members(receiver):
         rate = configuration_of(site.frame, member).get("learning_rate")
         method = None if rate is None else own_method(site, rate, "__call__")

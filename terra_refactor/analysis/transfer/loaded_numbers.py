@@ -64,10 +64,10 @@ _CHANGED: Final = "@changed "
 """Prefix of the fields, of the module that loads a file, that hold later writes into the loaded mapping."""
 _ANY: Final = "*"
 _LENGTH: Final = "len()"
-"""The key of how many items there are."""
+"""The key of the number of items."""
 _DEEP: Final = "**"
 _FILE: Final = "\v"
-"""Before the file beside the program that is loaded, in the second step of a source."""
+"""Prefix of the loaded data file, in the second step of a source."""
 _SOURCE: Final = "@source"
 """Field of a `ConfigParser`: the name of the file that it has read, or its content."""
 _OF_INI: Final = (".ini", ".cfg", ".conf")
@@ -165,7 +165,7 @@ def _number(site: Site, source: str, name: str, least: int = 1) -> SymbolicDim:
 
 
 def _held(site: Site, source: str) -> object:
-    """The content of a file beside the program at a place; None if there is no such file or place."""
+    """The content of a data file at a place; None if there is no such file or place."""
     steps = source.split(_STEP)
     file = steps[1].partition(_FILE)[2] if len(steps) > 1 else ""
     data = site.engine.program.data.get(file) if file else None
@@ -235,7 +235,7 @@ def _as_number(value: Value) -> Value:
 
 
 def each_item(container: Value) -> Value | None:
-    """An item of a loaded mapping of which the key is not known."""
+    """An item of a loaded mapping under an unknown key."""
     known = loaded_name(container.number) if isinstance(container, UnknownValue) else None
     return None if known is None else UnknownValue(False, Origin(LOADED_ITEM, _NAME.join(known)))
 
@@ -377,7 +377,7 @@ def _parsed(method: str, text: Constant) -> Value:
     return Constant(made) if isinstance(made, int | float) else UNKNOWN
 
 
-# --- where they come from -----------------------------------------------------------------------------------------------------------
+# --- origins of loaded content ------------------------------------------------------------------------------------------------------
 
 
 def _load(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:

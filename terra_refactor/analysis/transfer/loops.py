@@ -167,7 +167,7 @@ def _unrolled(
     op: OpId,
     staged: bool,
 ) -> Terminated | None:
-    """Runs the body once for each element. Elements that the body adds to the list that it iterates over (`source`) come, too."""
+    """Runs the body once for each element, also for elements that the body adds to the iterated list (`source`)."""
     engine, frame = site.engine, site.frame
     outer, doubt = frame.state, frame.doubt
     exits: list[State] = []

@@ -128,7 +128,7 @@ def with_item(content: FrozenDict, index: Value, value: Value, *, single: bool) 
         known = items.get(index)
         rest = content.rest
         if known is not None and rest is None and UNBOUND in members(known) and index != content.items[-1][0]:
-            # it may be a new key, which comes last: the order is not known
+            # it may be a new key, which is the last: the order is unknown
             rest = BOTTOM
         items[index] = value if single else join(UNBOUND if known is None else known, value)
         return FrozenDict(tuple(items.items()), rest)

@@ -72,7 +72,7 @@ def load_name(site: Site, op: Op) -> Value | None:
 
 
 def _bound(value: Value | None) -> Value:
-    """The value where it is set. A variable that is certainly not set raises, and control goes no further: never assumed lightly."""
+    """The value at the assignment. A variable that is certainly not set raises, and execution ends: never assumed without proof."""
     if value is None or value is UNBOUND:
         return UnknownValue(reason="not bound here")
     return without_unbound(value)

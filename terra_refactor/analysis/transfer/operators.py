@@ -521,7 +521,7 @@ def _compared(site: Site, op: ops.Compare, left: Value, right: Value) -> Value:
     unknown = [side for side in (left, right) if isinstance(side, UnknownValue)]
     if any(side.may_be_tensor for side in unknown):
         return UNKNOWN
-    # of an array or a table of another library the comparison is one, too
+    # comparisons with an array or a table of another library return one, too
     return UnknownValue(may_be_tensor=False) if unknown else UNKNOWN_BOOL
 
 
@@ -562,7 +562,7 @@ def _holds_arrays(frame: Frame, value: Value) -> bool:
 
 
 def _is_other_object(frame: Frame, value: Value) -> bool:
-    """Whether a value is an object of which a library makes no tensor by itself."""
+    """Whether a value is an object that a library does not convert to a tensor by itself."""
     return isinstance(value, Reference) and not isinstance(frame.state.get((value.object, ITEMS)), FrozenList)
 
 
@@ -590,7 +590,7 @@ def _identical(left: Value, right: Value) -> bool | None:
 
 
 def _is_open_constant(value: Value) -> bool:
-    """Whether the value is a constant of a library of which only the name is known: it may be None."""
+    """Whether the value is a constant of a library with an unknown value: it may be None."""
     return isinstance(value, LibraryValue) and not registry.is_definition(value.name)
 
 

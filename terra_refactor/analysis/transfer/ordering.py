@@ -94,7 +94,7 @@ def _in_order(elements: Sequence[Value], reverse: Value | None) -> tuple[Value, 
 
 
 def _extreme(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
-    """The results of `min` and `max` come from the declarations; with a key it is one of the elements."""
+    """The results of `min` and `max` are declared in `tf_model`; with a key it is one of the elements."""
     given = arguments.positional
     if dict(arguments.keywords).get("key", NONE) == NONE:
         if len(given) > 1:
@@ -126,7 +126,7 @@ def _sort(site: Site, arguments: CallArguments, receiver: Value | None) -> Value
 
 
 def _pushed(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
-    """`heapq.heappush(heap, item)` and its kin, which compare an item with those that are there."""
+    """`heapq.heappush(heap, item)` and similar functions, which compare an item with the existing ones."""
     if len(arguments.positional) > 1:
         there = iterate(site, arguments.positional[0]).element
         if there != BOTTOM:

@@ -1,8 +1,8 @@
-"""Built-in functions that ask an object of the program: `int(x)` runs its `__int__`, `str(x)` and `f"{x}"` its `__str__`.
+"""Built-in functions that call methods of an object of the program: `int(x)` runs its `__int__`, `str(x)` and `f"{x}"` its `__str__`.
 
-Computes: the method's result and side effects. Needs: class look-up, calls. Gives: `asked_of_object`, `note_array_of`, `format_object`,
-`as_index`.
-Ignores: `__hash__` and `__eq__`, which containers ask.
+Computes: the method's result and side effects. Needs: class look-up, calls. Gives: `asked_of_object`, `note_array_of`,
+`format_object`, `as_index`.
+Ignores: `__hash__` and `__eq__`, which containers call.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ def differing_variables(ends: Sequence[State]) -> set[str]:
 
 
 def make_symbolic(state: State, names: Iterable[str]) -> None:
-    """Python values that a condition or loop on a tensor has set: in a graph AutoGraph makes tensors of them."""
+    """Python values that a condition or loop on a tensor has set: in a graph AutoGraph converts them to tensors."""
     for name in names:
         value = state.locals.get(name)
         if value is not None:

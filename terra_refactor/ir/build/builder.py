@@ -47,7 +47,7 @@ class LoweringFrame:
     function: FunctionBuilder
     parent: LoweringFrame | None
     number: int = 0
-    """Makes the fresh names of this frame: `x%number`; 0 where names stay as they are."""
+    """Creates the fresh names of this frame: `x%number`; 0 if names are unchanged."""
     bound: set[str] = field(default_factory=set)
     declared_global: set[str] = field(default_factory=set)
     declared_nonlocal: set[str] = field(default_factory=set)
@@ -55,7 +55,7 @@ class LoweringFrame:
     """Every operation that loads, stores or deletes a name in this scope: `names.py` gives them their `Scope` at the end."""
 
     def stored_name(self, name: str) -> str:
-        """Under which name the function keeps this scope's variable `name`."""
+        """The name under which the function keeps this scope's variable `name`."""
         return f"{name}%{self.number}" if self.number else name
 
 

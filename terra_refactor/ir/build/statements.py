@@ -214,7 +214,7 @@ def lower_expression_statement(b: FunctionBuilder, node: cst.Expr) -> None:
 
 
 def lower_pass(b: FunctionBuilder, node: cst.Pass) -> None:
-    """Nothing is done, and no operation says so."""
+    """It does nothing, so there is no operation for it."""
 
 
 def lower_return(b: FunctionBuilder, node: cst.Return) -> None:

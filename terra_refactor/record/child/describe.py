@@ -58,7 +58,7 @@ def describe(value: object, depth: int = 0) -> Described:
             return (kind, type(value).__name__)
         if kind == "container":
             return _container(value, depth)
-    except Exception:  # a value of the program may do anything when it is asked
+    except Exception:  # access to a value of the program may have any effect
         return ("object", _name(type(value)))
     return (kind, _name(type(value)))
 

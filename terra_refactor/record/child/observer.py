@@ -370,7 +370,7 @@ class Observer:
             self.reconsider()
 
     def reconsider(self, *, new: bool = False) -> None:
-        """Watch or rest, if it is time; `new` says that something happens of which little is known."""
+        """Observes or pauses, if it is time; `new` means that something happens about which little is recorded."""
         if not self._windows or threading.get_ident() != self._main or getattr(self.local, "busy", False):
             return
         now = Clock()
@@ -381,7 +381,7 @@ class Observer:
             self._watch(now)
 
     def _meets_new_function(self, now: float) -> bool:
-        """Whether a function runs of which little is known: it may be called again. Each may say so a few times only."""
+        """Whether a function runs about which little is recorded: it may be called again. Each may cause this a few times only."""
         self._next_look = now + LOOK_SECONDS
         frame: FrameType | None = sys._getframe(1)
         for _ in range(MAX_FRAMES):

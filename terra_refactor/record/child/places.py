@@ -14,7 +14,7 @@ _LONGEST: Final = 20_000_000
 """Bytes of a file beyond which its functions are not looked for."""
 
 Place = tuple[str, int, str]
-"""Qualified name, line of the `def`, and digest of the text from there to the end: a decorator may come or go."""
+"""Qualified name, line of the `def`, and digest of the text from there to the end: a decorator may be added or removed."""
 
 
 def text_of(data: bytes) -> str:

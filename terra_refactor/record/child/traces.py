@@ -256,7 +256,7 @@ def _key(value: Any) -> Key:
 
 
 def _leaves(value: Any, depth: int) -> tuple[Key, ...]:
-    """The Python values in a container, for each of which there is a graph."""
+    """The Python values in a container, each of which has a graph of its own."""
     members = list(value.values()) if hasattr(value, "values") else list(value)
     found: list[Key] = []
     for member in members[:32]:

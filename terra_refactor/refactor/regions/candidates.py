@@ -251,7 +251,7 @@ class Candidate:
         )
 
     def without(self, stays: frozenset[int]) -> Candidate | None:
-        """The run around the tape when these statements stay outside, too; None if there is none."""
+        """The run around the tape without these statements, too; None if there is none."""
         return _settled(replace(self, stays=self.stays | stays, deferred=frozenset(), dropped=frozenset()))
 
 
@@ -332,7 +332,7 @@ def is_tape(node: ast.expr) -> bool:
 
 
 def _settled(candidate: Candidate) -> Candidate | None:
-    """The longest run around the tape of which nothing must stay, in the outermost block where there is one."""
+    """The longest run around the tape in which no statement must stay, in the outermost block that has one."""
     for level in range(candidate.level, len(candidate.path)):
         candidate = replace(candidate, level=level)
         block, at = candidate.path[level]
@@ -471,7 +471,7 @@ def _must_stay(statement: ast.stmt, stays: frozenset[int]) -> bool:
 
 
 def why_it_stays(statement: ast.stmt) -> str | None:
-    """Why a statement cannot be moved into a function, whatever it computes; None if it can."""
+    """The reason why a statement cannot be moved into a function, whatever it computes; None if it can."""
     for node in ast.walk(statement):
         if isinstance(node, _NEVER_MOVED):
             return f"`{_keyword(node)}` cannot be moved"

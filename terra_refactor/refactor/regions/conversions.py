@@ -44,9 +44,10 @@ def used_as_operand(
     *,
     whole: bool,
 ) -> bool:
-    """Whether each use of an array is an operand of an expression that ends on one of some lines, where it meets a tensor.
+    """Whether each use of an array is an operand of an expression that ends on one of some lines, where it is combined with a tensor.
 
-    Of an array of `whole` numbers NumPy may compute first (`2 * done + 1`); others must meet the tensor themselves, or as `1 - done`.
+    NumPy may first compute with an array of `whole` numbers (`2 * done + 1`); others must be combined with the tensor directly, or as
+    `1 - done`.
     """
     found = False
     names = _same(statements, name)
@@ -75,11 +76,10 @@ def number_as_operand(
     returned: frozenset[str],
     lines: frozenset[int] | None = None,
 ) -> bool:
-    """Whether each use of a number is an operand in an expression that meets one of the tensors that the run gets, or computes.
+    """Whether each use of a number is an operand in an expression with a tensor that is an argument of the run, or computed by it.
 
-    If some lines are given, each such expression ends on one of them.
-
-    `1 - done` may come first: it gives the same of a flag before and after its conversion.
+    If some lines are given, each such expression ends on one of them. `1 - done` may come first: its value for a flag is the same
+    before and after its conversion.
     """
     found = False
     names = _same(statements, name)

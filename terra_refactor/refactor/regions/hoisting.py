@@ -95,7 +95,7 @@ def attribute_behind(candidate: Candidate, line: int, message: str, others: Sequ
 
 
 def call_behind(candidate: Candidate, line: int, message: str, others: Sequence[Hoisted]) -> Hoisted | None:
-    """The call on a line that a message names, if it may come before the run; none of `others`."""
+    """The call on a line in a message, if it may come before the run; none of `others`."""
     known = {id(node) for each in others for node in each.nodes}
     binds, written = usage_of(candidate.statements).binds, _written(candidate.statements)
     around = {
@@ -166,7 +166,7 @@ def made_of_arrays(
     given: frozenset[str],
     numpy: str | None,
 ) -> Hoisted | None:
-    """The expression around a place that a message names that is made of arrays and numbers which the run is `given`."""
+    """The expression around a place in a message that consists of arrays and numbers which are arguments of the run."""
     parents = _parents(candidate.statements)
     known = {id(inner) for each in others for node in each.nodes for inner in _expressions(node)}
     binds = usage_of(candidate.statements).binds.keys()
@@ -250,7 +250,7 @@ class _Host:
     called: str = ""
 
     def makes(self, node: ast.AST) -> bool:
-        """Whether an expression is made of the names by NumPy, by Python's operators, and by the function that is called."""
+        """Whether an expression consists of the names, NumPy functions, Python's operators, and the given function."""
         match node:
             case ast.Name(id=name):
                 return name in self.names
@@ -292,7 +292,7 @@ class _Host:
 
 
 def _changed_in_place(statements: Statements) -> frozenset[str]:
-    """The names whose elements or attributes some statements set, or of which they call a method that may do so."""
+    """The names whose elements or attributes some statements set, or on which they call a method that may do so."""
     found: set[str] = set()
     for statement in statements:
         for node in ast.walk(statement):

@@ -1,8 +1,8 @@
-"""Lists, numbers and functions of a module that its text alone shows to be such, for statements that show or keep results.
+"""Lists, numbers and functions of a module, recognised from its text alone, for statements that show or store results.
 
-Computes: which attributes of a method's object only lists, or only Python numbers, are bound to in the module; which function a call
-calls. Needs: the module's syntax tree and the name of the object. Gives: `HostCode`, `host_code_of`, `is_untouched`. Ignores: other
-modules: none puts a variable where a class keeps its list of losses.
+Computes: the attributes of a method's object to which the module assigns only lists, or only Python numbers; the function of a call.
+Needs: the module's syntax tree and the name of the object. Gives: `HostCode`, `host_code_of`, `is_untouched`. Ignores: other modules:
+none puts a variable where a class keeps its list of losses.
 """
 
 from __future__ import annotations

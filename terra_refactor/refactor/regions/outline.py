@@ -44,7 +44,7 @@ _MAX_LINE: Final = 100
 
 
 class Placement(Enum):
-    """Where the function goes."""
+    """The place of the function."""
 
     MODULE = "before the loop of the module"
     NESTED = "in the function, before its outermost loop"
@@ -403,7 +403,7 @@ class Outliner:
         return new + text[len(old) :]
 
     def _unit(self, candidate: Candidate) -> str:
-        """By how much the file indents, as seen at the run's own block."""
+        """The indentation of the file, taken from the run's own block."""
         inner = self._indent(candidate.block[0].lineno)
         if candidate.level:
             block, at = candidate.path[candidate.level - 1]
@@ -413,7 +413,7 @@ class Outliner:
         return inner[len(outer) :] or "    "
 
     def _place(self, candidate: Candidate, placement: Placement, depth: int) -> tuple[int, str]:
-        """The line before which the definition goes, and its indentation."""
+        """The line before which the definition is inserted, and its indentation."""
         match placement:
             case Placement.MODULE:
                 block, at = candidate.path[candidate.loops[depth] if depth else 0]

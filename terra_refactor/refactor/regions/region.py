@@ -27,7 +27,7 @@ class ExtractedFunction:
     body_lines: tuple[int, ...] = field(repr=False)
     """The lines of the file that are those of the function's body, but for a `return`."""
     insert_at: int = field(repr=False)
-    """Where the definition goes."""
+    """The place of the definition."""
     definition: str = field(repr=False)
     start: int = field(repr=False)
     end: int = field(repr=False)
@@ -41,7 +41,7 @@ def apply_regions(text: str, regions: Iterable[ExtractedFunction]) -> str:
 
 
 def edits_of_regions(regions: Iterable[ExtractedFunction]) -> tuple[Edit, ...]:
-    """The edits that make functions of some regions of one text; definitions at one place come in the order of the text."""
+    """The edits that turn some regions of one text into functions; definitions at one place are in the order of the text."""
     ordered = sorted(regions, key=lambda region: (region.insert_at, region.start))
     edits = [
         Edit(at, at, "".join(region.definition for region in here))

@@ -26,7 +26,7 @@ def speaks_of_tensorflow(text: str) -> bool:
 
 
 def respell(text: str, tensorflow: str) -> str:
-    """The expression, which speaks of TensorFlow as `tf`, with `tensorflow` (a dotted name) in its place."""
+    """The expression, with `tensorflow` (a dotted name) instead of `tf`."""
     if tensorflow == "tf":
         return text
     replacement = cst.parse_expression(tensorflow)

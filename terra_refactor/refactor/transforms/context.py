@@ -40,7 +40,7 @@ class Made:
     edits: tuple[Edit, ...]
     imports: tuple[str, ...] = ()
     assumptions: tuple[str, ...] = ()
-    """The points that a person should check besides those of the decision or the hint."""
+    """The points that a person should check, in addition to those of the decision or the hint."""
 
 
 @dataclass(frozen=True, slots=True)

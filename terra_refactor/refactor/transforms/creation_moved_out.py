@@ -32,7 +32,7 @@ def creation_moved_out(context: FileContext, place: NodePlace, hint: CureHint) -
     if not isinstance(place.node, cst.Call) or function is None:
         return NotMade("it is no plain call in a function")
     if any(isinstance(node, cst.Lambda | cst.CompFor | cst.For | cst.While | cst.If) for node in place.outwards()):
-        return NotMade("it stands in a loop, under a condition, or in a lambda")
+        return NotMade("it is in a loop, under a condition, or in a lambda")
     name, removed = _target(place)
     own = bound_names(function.params) | bound_names(function.body)
     needed = read_names(place.node) & own
@@ -85,7 +85,7 @@ def _to_init(
     start = module.offsets(init.body.body[0])[0]
     indent = module.text[module.line_start(start) : start]
     if indent.strip() or set("\r\n").intersection(module.source_of(place.node)):
-        return NotMade("it stands on several lines, or behind other code")
+        return NotMade("it spans several lines, or follows other code")
     added = Edit(at, at, f"{indent}{me}.{name} = {module.source_of(place.node)}{module.newline_at(start)}")
     return _made(context, place, function, name, removed, f"{me}.{name}", added)
 
@@ -127,7 +127,7 @@ def _made(
     module = context.module
     assert isinstance(place.node, cst.Call)
     kind = module.source_of(place.node.func)
-    assumption = f"what `{kind}` makes is meant to be one object that is kept between calls"
+    assumption = f"the result of `{kind}` is one object that is kept between calls"
     if removed is None:
         start, end = module.offsets(place.node)
         return Made(tuple(sorted([added, Edit(start, end, written)])), assumptions=(assumption,))

@@ -79,13 +79,13 @@ def _named(context: FileContext, place: NodePlace, loop: Loop) -> Transformed:
     at = module.line_start(module.offsets(loop)[0])
     indent = module.text[at : module.offsets(loop)[0]]
     if indent.strip() or set("\r\n").intersection(module.source_of(place.node)):
-        return NotMade("the loop or the call stands on several lines, or behind other code")
+        return NotMade("the loop or the call spans several lines, or follows other code")
     added = f"{indent}{name} = {module.source_of(place.node)}{module.newline_at(at)}"
     return Made((Edit(at, at, added), Edit(start, end, name)), assumptions=(_CONSTANT,))
 
 
 def _why_it_stays(loop: Loop, read: frozenset[str], name: str | None) -> str | None:
-    """Why the code must be in the loop; None if it may be before it."""
+    """The reason why the code must be in the loop; None if it may be before it."""
     changed = bound_names(loop)
     if name is not None:
         if len([each for each in _binding_statements(loop, name) if each]) > 1:
@@ -124,7 +124,7 @@ def _move(context: FileContext, loop: Loop, statement: cst.SimpleStatementLine |
         end = module.line_end(end)
     before = start
     if isinstance(statement, cst.FunctionDef):
-        # the blank line that parted it from the statement above goes with it
+        # the blank line between it and the statement above is removed with it
         while before and not module.text[module.line_start(before - 1) : before].strip():
             before = module.line_start(before - 1)
     return Made((Edit(at, at, moved), Edit(before, end, "")), assumptions=(_CONSTANT,))

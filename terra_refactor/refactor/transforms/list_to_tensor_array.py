@@ -41,7 +41,7 @@ def list_to_tensor_array(context: FileContext, place: NodePlace, hint: CureHint)
     if isinstance(reached, Unreachable):
         return NotMade(reached.reason)
     if not isinstance(place.ancestors[-1], cst.Expr):
-        return NotMade("`append` stands within another expression")
+        return NotMade("`append` is part of another expression")
     parents = parents_of(function)
     made = 0
     varies = False

@@ -49,5 +49,5 @@ def numpy_to_tensorflow(context: FileContext, place: NodePlace, hint: CureHint) 
         given.add(name)
     missing = sorted(equivalent.required - given)
     if missing:
-        return NotMade(f"without `{missing[0]}` the TensorFlow operation means something else")
+        return NotMade(f"without `{missing[0]}` the TensorFlow operation has another meaning")
     return Made(tuple(edits), (reached.statement,) if isinstance(reached, Missing) else ())

@@ -55,11 +55,11 @@ def decorators_named(names: ModuleNames, site: DefinitionSite, wanted: str) -> t
 
 
 def place_for_decorator(names: ModuleNames, site: DefinitionSite) -> int | NotMade:
-    """Offset of the line before which the new decorator goes."""
+    """Offset of the line before which the new decorator is inserted."""
     if site.node.asynchronous is not None:
-        return NotMade("`async def` makes a coroutine, which a graph cannot be")
+        return NotMade("`async def` creates a coroutine, which a graph cannot be")
     if not site.placeable:
-        return NotMade("the line of `def` begins with something else than white space")
+        return NotMade("the line of `def` does not begin with white space only")
     below: DecoratorSite | None = None
     for decorator in site.decorators:
         name = decorator_name(names, site, decorator)
@@ -70,7 +70,7 @@ def place_for_decorator(names: ModuleNames, site: DefinitionSite) -> int | NotMa
         elif below is not None:
             text = cst.Module([]).code_for_node(decorator.node.decorator)
             return NotMade(
-                f"`@{text}` stands below `@{decorator_text(below)}`, and it is not known what it makes of the function"
+                f"`@{text}` stands below `@{decorator_text(below)}`, whose effect on the function is unknown"
             )
     return below.line_start if below is not None else site.line_start
 

@@ -28,7 +28,7 @@ def print_to_tf_print(context: FileContext, place: NodePlace, hint: CureHint) ->
     """The edits that make a call of `print` one of `tf.print`."""
     call = place.node
     if not isinstance(call, cst.Call):
-        return NotMade("it is no plain call of `print`")
+        return NotMade("it is not a plain call of `print`")
     reached = reach_tensorflow(context.names, place)
     if isinstance(reached, Unreachable):
         return NotMade(reached.reason)
@@ -46,7 +46,7 @@ def print_to_tf_print(context: FileContext, place: NodePlace, hint: CureHint) ->
             if isinstance(parts, NotMade):
                 return parts
             if len(positional) > 1 and len(parts) > 1:
-                return NotMade("a formatted text stands among other arguments of `print`")
+                return NotMade("a formatted text is among other arguments of `print`")
             separate = len(parts) > 1
             written.extend(parts)
             if _has_formats(value):
@@ -82,7 +82,7 @@ def print_to_tf_print(context: FileContext, place: NodePlace, hint: CureHint) ->
 
 
 def _parts(context: FileContext, value: cst.BaseExpression) -> list[str] | NotMade:
-    """The texts and values of a literal, an f-string, or several beside each other, as source texts."""
+    """The texts and values of a literal, an f-string, or several adjacent ones, as source texts."""
     match value:
         case cst.SimpleString():
             return [context.module.source_of(value)]

@@ -29,7 +29,7 @@ def remove_tf_function(context: FileContext, site: DefinitionSite, decision: Dec
 
 
 def no_decorator_reason(decision: Decision) -> str:
-    """Why there is no decorator to change."""
+    """The reason why there is no decorator to change."""
     if decision.hybrid:
         return "its `tf.function` is not written as a decorator here (`f = tf.function(f)`, or under another name): change it by hand"
     return "it is not a `tf.function`"

@@ -199,8 +199,7 @@ def _removals(context: FileContext, call: cst.Call, removed: Sequence[_KeywordSi
 
 
 def _exchange(context: FileContext, site: _KeywordSite, new: Sequence[tuple[str, str]]) -> Edit:
-    """New arguments in the place of one that goes; a comment beside it on its own line spoke of it, and goes with
-    it."""
+    """New arguments that replace a removed one; a comment after it on its own line belonged to it, and is removed."""
     module = context.module
     end = site.comma_end or site.end
     if not _alone_on_its_lines(context, site.start, end):

@@ -214,7 +214,7 @@ def _is_one_tensor(first: Value, second: Value) -> bool:
 
 
 def is_open(value: Value) -> bool:
-    """Whether it is a list or dict of which the elements are not known one by one."""
+    """Whether it is a list or dict whose elements are not known one by one."""
     return (isinstance(value, FrozenList) and value.elements is None) or (
         isinstance(value, FrozenDict) and value.rest is not None
     )
@@ -282,7 +282,9 @@ def _unbound_reads(view: ContextView, staging: Staging) -> Iterator[LocalHazard]
 
 
 def _numbers_made_tensors(view: ContextView, staging: Staging) -> Iterator[LocalHazard]:
-    """Python numbers that a branch or loop of the graph makes tensors, beside a tensor of another dtype: Python's would be converted."""
+    """Python numbers that a branch or loop of the graph converts to tensors, combined with a tensor of another dtype: Python's would be
+    converted.
+    """
     for operation in view.code.of_kind(Operation):
         for number, other in operation.pairs if operation.symbol in _ARITHMETIC else ():
             numbers = members(view.value(number))
@@ -429,7 +431,7 @@ def _is_tensor(view: ContextView, number: OpId) -> bool | None:
 
 
 def _library_conditions(view: ContextView) -> Iterator[LocalHazard]:
-    """`tf.cond` on a Python bool, or with functions of which the results do not match."""
+    """`tf.cond` on a Python bool, or with functions whose results do not match."""
     for call, name in view.library_calls():
         if name != COND:
             continue
@@ -437,7 +439,7 @@ def _library_conditions(view: ContextView) -> Iterator[LocalHazard]:
         if asked is not None and view.all_of(asked, _is_python_bool):
             yield LocalHazard(
                 call.op,
-                "`tf.cond` gets a Python bool: in a graph it takes tensors only (a Python `if` does what is meant)",
+                "`tf.cond` gets a Python bool: in a graph it takes tensors only (use a Python `if`)",
             )
             continue
         fact = view.calls[call.op]

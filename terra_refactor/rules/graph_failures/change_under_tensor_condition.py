@@ -1,4 +1,4 @@
-"""TR322: a container, object or captured variable that changes where a tensor decides whether, or how often."""
+"""TR322: a change of a container, object or captured variable under a condition or in a loop on a tensor."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
             if _is_carried(view, name, number, around)
         }
         for name in sorted(changed):
-            where = "as often as a tensor says" if repeats else "if a tensor says so"
+            where = "in a loop on a tensor" if repeats else "under a condition on a tensor"
             yield LocalHazard(
                 number,
                 f"`{view.written(number)}` changes `{name}` {where}: a trace does it once, regardless of the tensor's value",
@@ -65,7 +65,7 @@ def _is_stage(region: Region, number: OpId) -> bool:
 
 
 def _changed_by(view: ContextView, call: Call, callee: ContextFacts, repeats: bool) -> Iterator[str]:
-    """The local variables whose content, or value, a call changes so that it matters whether, or how often, it does."""
+    """The local variables whose content, or value, a call changes so that it matters whether, or how often, it runs."""
     for effect in callee.effects:
         if effect.kind is not EffectKind.STATE_WRITE or effect.assumed:
             continue

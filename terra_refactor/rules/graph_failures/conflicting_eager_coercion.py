@@ -50,15 +50,15 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
 
 
 def _of_open(view: ContextView, meeting: OpenMeeting) -> LocalHazard:
-    """An argument that calls bring from somewhere unknown meets a tensor."""
+    """An argument of unknown origin is combined with a tensor."""
     name, written = meeting.parameter, view.written(meeting.fact.op)
     wanted = " or ".join(sorted(map(str, meeting.dtypes)))
-    makes = f"makes {wanted} of" if wanted else f"makes what `{meeting.network}` gives of"
+    target = wanted or f"the dtype of `{meeting.network}`"
     return LocalHazard(
         meeting.fact.op,
-        f"`{written}` {makes} the array `{name}` eagerly, if it is one: nothing tells what calls bring, and a traced function gets an "
-        "array as a tensor of its own dtype",
-        f"`{name}` has the dtype of what it meets: a graph does not convert it",
+        f"`{written}` converts the array `{name}` to {target} eagerly, if it is one: the types in calls are unknown, and a traced "
+        "function gets an array as a tensor of its own dtype",
+        f"`{name}` has the dtype of the other operand: a graph does not convert it",
         parameter=name,
         nature=Nature.UNKNOWABLE,
     )
@@ -67,15 +67,15 @@ def _of_open(view: ContextView, meeting: OpenMeeting) -> LocalHazard:
 def _with_tensor(
     view: ContextView, fact: Fact, name: str, own: frozenset[DType | None], other: frozenset[DType | None]
 ) -> LocalHazard | None:
-    """An array argument meets a tensor."""
+    """An array argument is combined with a tensor."""
     if None in other or not own.isdisjoint(other):
         return None
     wanted = " or ".join(sorted(str(dtype) for dtype in other))
     if None in own:
-        return _not_known(view, fact, name, f"makes {wanted} of the array `{name}` eagerly")
+        return _not_known(view, fact, name, f"converts the array `{name}` to {wanted} eagerly")
     found = " or ".join(sorted(str(dtype) for dtype in own))
     message = (
-        f"`{view.written(fact.op)}` makes {wanted} of the {found} array `{name}` eagerly; a traced function gets it as a "
+        f"`{view.written(fact.op)}` converts the {found} array `{name}` to {wanted} eagerly; a traced function gets it as a "
         f"{found} tensor, which does not fit"
     )
     return LocalHazard(fact.op, message, parameter=name)
@@ -130,7 +130,7 @@ def _not_known(view: ContextView, fact: Fact, name: str, what: str) -> LocalHaza
     return LocalHazard(
         fact.op,
         f"`{view.written(fact.op)}` {what}, whose dtype is unknown; a traced function gets a tensor, which has to fit",
-        f"the array `{name}` has the dtype of what it meets: a graph does not convert it",
+        f"the array `{name}` has the dtype of the other operand: a graph does not convert it",
         parameter=name,
         nature=Nature.UNKNOWABLE if is_passed else Nature.FOUND,
     )

@@ -45,8 +45,10 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
     for operation in view.reached(Operation):
         if operation.symbol in ("is", "is not") and all(map(view.is_symbolic, operation.sides)):
             written = f" {operation.symbol} ".join(map(view.written, operation.sides))
-            other = f"`{written}` has the same answer for the tensors that a graph has in their place"
-            yield LocalHazard(operation.op, f"`{written}` asks for the identity of tensors: a graph has others", other)
+            other = f"`{written}` is the same for the symbolic tensors of a graph"
+            yield LocalHazard(
+                operation.op, f"`{written}` depends on the identity of tensors, which differs in a graph", other
+            )
     for call, name in view.library_calls():
         yield from _called(view, call, name)
 
@@ -54,7 +56,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
 def _called(view: ContextView, call: Call, name: str) -> Iterator[LocalHazard]:
     written = view.written(call.op)
     if name == HASATTR and _asks_for_eager_method(view, call, 2):
-        yield LocalHazard(call.op, f"`{written}` has another answer for eager tensors: a graph takes the other way")
+        yield LocalHazard(call.op, f"`{written}` differs for eager tensors: a graph takes the other branch")
     if (
         has_trait(name, Trait.ASKS_FOR_MODE)
         or (name == TYPE and call.first is not None and _asks_for_type(view, call))
@@ -65,7 +67,7 @@ def _called(view: ContextView, call: Call, name: str) -> Iterator[LocalHazard]:
     if name == STATIC_VALUE and _has_value_eagerly_only(view, call):
         other = f"what is done with the None that `{written}` gives in a graph means the same"
         parameter = None if call.first is None else view.parameter_behind(call.first)
-        message = f"`{written}` gives the value of an eager tensor: in a graph it gives None"
+        message = f"`{written}` returns the value of an eager tensor: in a graph it returns None"
         yield LocalHazard(call.op, message, other, parameter=parameter)
     if has_trait(name, Trait.FED_BY_SESSION) and not _is_in_other_graph(view, call):
         yield LocalHazard(call.op, f"only a session feeds `{written}`: in a traced function it has no value")
@@ -92,7 +94,7 @@ def _called(view: ContextView, call: Call, name: str) -> Iterator[LocalHazard]:
 
 
 def _has_value_eagerly_only(view: ContextView, call: Call) -> bool:
-    """Whether `tf.get_static_value` is asked of a tensor that is computed when a graph runs, and is no size."""
+    """Whether `tf.get_static_value` is called on a tensor that is computed when a graph runs, and that is not a size."""
     first = call.first
     if (
         first is None
@@ -117,7 +119,7 @@ def _is_in_other_graph(view: ContextView, call: Call) -> bool:
 
 def _asks_for_mode(view: ContextView, number: OpId) -> LocalHazard:
     other = f"what is done with the other answer that `{view.written(number)}` gives in a graph means the same"
-    return LocalHazard(number, "it asks whether it runs eagerly: in a graph it takes the other way", other)
+    return LocalHazard(number, "it tests whether it runs eagerly: in a graph it takes the other branch", other)
 
 
 def _asks_for_type(view: ContextView, call: Call) -> bool:
@@ -138,7 +140,7 @@ def _asks_for_type(view: ContextView, call: Call) -> bool:
 
 
 def _asks_for_class_of_mode(view: ContextView, call: Call) -> bool:
-    """`isinstance(tensor, EagerTensor)`, unless it asks for any other tensor as well."""
+    """`isinstance(tensor, EagerTensor)`, unless it also tests for any other tensor."""
     if len(call.arguments) != 2 or not view.may_be_symbolic(call.arguments[0].value):
         return False
     asked = _classes(view, call.arguments[1].value)

@@ -112,8 +112,8 @@ def _numbers(view: ContextView, name: str, given: _Given) -> Iterator[LocalHazar
     elif asked is not None:
         yield LocalHazard(
             asked,
-            f"`{view.written(asked)}` tells numbers apart that are equal: a traced function has one graph for 1, 1.0 and True",
-            f"calls do not give `{name}` equal numbers of different types (2 and 2.0, True and 1)",
+            f"`{view.written(asked)}` distinguishes numbers that are equal: a traced function has one graph for 1, 1.0 and True",
+            f"calls do not pass `{name}` equal numbers of different types (2 and 2.0, True and 1)",
             boundary=True,
         )
 
@@ -256,7 +256,7 @@ def _compared_by_identity(view: ContextView, name: str, kinds: frozenset[PythonT
 
 
 def _is_part(view: ContextView, number: OpId, name: str) -> bool:
-    """Whether a result comes from a parameter, and is no tensor."""
+    """Whether a result comes from a parameter, and is not a tensor."""
     return not view.all_of(number, is_tensorflow_tensor) and is_computed_from(view, number, name)
 
 

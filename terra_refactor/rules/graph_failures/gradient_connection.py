@@ -59,7 +59,7 @@ def _own_tapes(view: ContextView) -> Iterator[LocalHazard]:
 
 
 _ZEROS: Final = (
-    "depends on variables that only one side of a branch on a tensor uses: eagerly a tape does not know the others, and in a "
+    "depends on variables that only one side of a branch on a tensor uses: eagerly a tape does not record the others, and in a "
     "graph their gradients are zeros"
 )
 
@@ -69,7 +69,7 @@ def _opens(view: ContextView, region: Region, tape: OpId) -> bool:
 
 
 def _asked_about_variables(view: ContextView) -> Iterator[tuple[OpId, OpId]]:
-    """The places, each with its tape, that compare a gradient with None or ask a tape for its variables."""
+    """The places, each with its tape, that compare a gradient with None or read a tape's variables."""
     for call in view.reached(Call):
         if call.method == _WATCHED and call.owner is not None and view.is_tape(call.owner):
             yield call.op, call.owner
@@ -190,7 +190,7 @@ def _variables_in(view: ContextView, holds: Holds, depth: int) -> frozenset[str]
 
 
 def _chooses_by_call(view: ContextView, call: Call) -> bool:
-    """Whether the functions that a call of `tf.cond` and the like chooses from use different variables."""
+    """Whether the functions passed to a call of `tf.cond` or a similar one use different variables."""
     found = []
     for argument in call.arguments:
         for part in (argument.value, *_elements(view, argument.value)):
@@ -243,7 +243,7 @@ def _tapes_of_callers(view: ContextView) -> Iterator[LocalHazard]:
 
 
 def _uses_gradients(view: ContextView, function: FunctionId) -> bool:
-    """Whether a function asks a tape for something: then its contexts are worth a look."""
+    """Whether a function queries a tape, so that its contexts must be checked."""
     code = view.codes.of(function)
     return view.codes.once(
         (_uses_gradients, function), lambda: any(call.method in (_GRADIENT, _WATCHED) for call in code.of_kind(Call))

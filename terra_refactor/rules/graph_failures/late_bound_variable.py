@@ -24,13 +24,13 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
         if late is not None and _is_kept(view, made.op):
             yield LocalHazard(
                 made.op,
-                f"a lambda that is kept reads `{late}`, which the loop sets: called later it sees the last value eagerly, "
+                f"a lambda that is stored reads `{late}`, which the loop sets: called later it sees the last value eagerly, "
                 "and the value of its own iteration in a graph",
             )
 
 
 def _is_kept(view: ContextView, number: OpId) -> bool:
-    """Whether the lambda goes into a container or an attribute."""
+    """Whether the lambda is stored in a container or an attribute."""
     names = {write.name for write in view.code.of_kind(NameWrite) if write.value == number}
     numbers = {number, *(read.op for name in names for read in view.code.reads_of(name))}
     if any(write.value in numbers for write in (*view.code.of_kind(ItemWrite), *view.code.of_kind(AttributeWrite))):
@@ -45,7 +45,7 @@ RULE: Final = Rule(
     name="late-bound-variable",
     kind=RuleKind.HAZARD,
     severity=Severity.ERROR,
-    summary="A lambda that a `for` loop makes and keeps sees the last value eagerly, and the value of its own iteration in a graph.",
+    summary="A lambda that a `for` loop creates and stores sees the last value eagerly, and the value of its own iteration in a graph.",
     explanation=(
         "Python looks a captured variable up when the function is called. AutoGraph turns the loop body into a function, so "
         "each iteration has its own variables, and `[f(x) for f in kept]` computes something else. Comprehensions are not "

@@ -1,4 +1,4 @@
-"""TR307: a variable of a loop on tensors that comes out of an iteration with another shape or dtype."""
+"""TR307: a variable of a loop on tensors that has another shape or dtype after an iteration."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def _loop(view: ContextView, staging: Staging, site: ControlSite, invariants: bo
                 yield LocalHazard(
                     site.op,
                     f"{shown} has no value before the loop, and an iteration reads it before it sets it: in a graph it must have one",
-                    None if always and NONE not in empty else f"zeros do as well as {shown} before the loop",
+                    None if always and NONE not in empty else f"zeros are equivalent to {shown} before the loop",
                 )
                 continue
         lost = [end for end in ends if end in (NONE, UNBOUND)]
@@ -166,19 +166,19 @@ def _variant(
     if any(_may_grow(start, end) for start, end in (*first, *possible)):
         yield LocalHazard(
             op,
-            f"{shown} may come out of an iteration with another shape: a loop in a graph keeps shapes",
+            f"{shown} may have another shape after an iteration: a loop in a graph keeps shapes",
             f"{shown} keeps its shape in the loop",
         )
     elif any(_loses_dtype(start, end) for start, end in pairs):
         yield LocalHazard(
             op,
-            f"{shown} may come out of an iteration with another dtype: a loop in a graph keeps dtypes",
+            f"{shown} may have another dtype after an iteration: a loop in a graph keeps dtypes",
             f"{shown} keeps its dtype in the loop",
         )
     elif any(is_open(start) and (is_open(end) or isinstance(end, UnknownValue)) for start, end in pairs):
         yield LocalHazard(
             op,
-            f"{shown} is a list or dict that an iteration sets: a loop in a graph keeps how many elements it has",
+            f"{shown} is a list or dict that an iteration sets: a loop in a graph keeps its number of elements",
             f"{shown} has as many elements after an iteration as before",
         )
 

@@ -91,7 +91,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
         # the callers of a graph that is in use get a tensor already, which `%d`, `float` or an index take as well as a number
         in_use = "its callers use it as a Python value: as a key, with `isinstance`, through a method of `str`"
         if text == _DATASET:
-            in_use = "its callers ask which dataset, or of which class, it is"
+            in_use = "its callers test the identity or the class of the dataset"
         yield LocalHazard(place, message, assumption, boundary=True, in_use=in_use)
     elif len(problems) == len(alternatives):
         yield LocalHazard(place, f"it returns {text}: a traced function can only return tensors and None")
@@ -131,7 +131,7 @@ def _returned(view: ContextView, number: OpId) -> Iterator[OpId]:
 
 
 def _raises(view: ContextView, number: OpId) -> bool:
-    """Whether the result comes out of a call that raises in a graph (TR301, TR302): nothing is returned then."""
+    """Whether the result is that of a call that raises in a graph (TR301, TR302): nothing is returned then."""
     call = view.origin(number)
     if not isinstance(call, Call):
         return False
@@ -171,7 +171,7 @@ def _is_operation(view: ContextView, number: OpId, depth: int) -> bool:
 
 
 def _variables(view: ContextView, place: OpId, alternatives: tuple[Value, ...]) -> Iterator[LocalHazard]:
-    """A variable comes out of a graph as a tensor with the value of that moment."""
+    """A graph returns a variable as a tensor with its present value."""
     if not any(_holds_variable(member, 0) for member in alternatives) or not _is_read(view):
         return
     text = "the value of a variable, and do not change it or look again later"

@@ -1,4 +1,4 @@
-"""TR302: NumPy and its kin on symbolic tensors."""
+"""TR302: NumPy and similar libraries on symbolic tensors."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def _of_array(view: ContextView, call: Call, name: str) -> Iterator[LocalHazard]
     if has_trait(name, Trait.ASKS_FOR_CLASS) and call.first is not None:
         parameter = view.argument_behind(call.first)
         if parameter is not None and parameter == view.parameter_behind(call.first):
-            message = f"`{written}` asks for the class of the array `{parameter}`: {_IN_ITS_PLACE}"
+            message = f"`{written}` tests the class of the array `{parameter}`: {_IN_ITS_PLACE}"
             yield LocalHazard(call.op, message, parameter=parameter)
 
 
@@ -110,7 +110,7 @@ def _given(view: ContextView, call: Call, name: str) -> Iterator[LocalHazard]:
         yield LocalHazard(
             call.op,
             f"`{written}` gets what `{contents[0]}` holds: in a graph the arrays in it are tensors",
-            f"`{contents[0]}` holds no arrays where `{view.written(call.function)}` gets it",
+            f"`{contents[0]}` contains no arrays where `{view.written(call.function)}` gets it",
             parameter=contents[0],
             nature=Nature.UNKNOWABLE,
         )
@@ -156,7 +156,7 @@ def _own_lists(view: ContextView, number: OpId) -> frozenset[ObjectId]:
 
 
 def _arrays_given(view: ContextView, number: OpId) -> str | None:
-    """The parameter that is an array, or has such in it, in the place of which a traced function gets tensors."""
+    """The parameter that is an array, or contains arrays, instead of which a traced function gets tensors."""
     made = view.origin(number)
     if isinstance(made, Display) and not made.is_comprehension:
         return next((found for item in made.items if (found := _arrays_given(view, item.value)) is not None), None)

@@ -220,7 +220,7 @@ def _is_int_in_graph(view: ContextView, number: OpId) -> bool:
 
 
 def _is_python_float(value: Value) -> bool:
-    """Whether the value stays a Python float in a graph."""
+    """Whether the value is still a Python float in a graph."""
     return python_type(value) is PythonType.FLOAT and not is_symbolic_number(value)
 
 
@@ -432,7 +432,7 @@ def _check_operator(view: ContextView, operation: Operation) -> Iterator[LocalHa
 
 
 def _formatted_as_numbers(view: ContextView, text: str, given: OpId) -> Iterator[OpId]:
-    """The values that `text % given` formats by `%d`, `%f` and the like."""
+    """The values that `text % given` formats by `%d`, `%f` and similar conversions."""
     fields = [field for field in _FIELD.finditer(text) if field["kind"] != "%"]
     match view.origin(given):
         case Display(kind=Container.TUPLE, items=items):

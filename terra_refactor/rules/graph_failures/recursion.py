@@ -85,7 +85,7 @@ RULE: Final = Rule(
     name="recursion",
     kind=RuleKind.HAZARD,
     severity=Severity.ERROR,
-    summary="A function that calls itself, directly or through others, has no end as a graph.",
+    summary="Tracing a function that calls itself, directly or through others, never ends.",
     explanation=(
         "Tracing follows the calls in Python: a recursion that a tensor's value ends never ends while it is traced (`RecursionError`, "
         "or a stack overflow). A recursion that Python values end is unrolled into the graph."

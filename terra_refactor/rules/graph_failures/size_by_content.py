@@ -46,7 +46,7 @@ RULE: Final = Rule(
     name="size-by-content",
     kind=RuleKind.HAZARD,
     severity=Severity.ERROR,
-    summary="`y.shape[0]` of what `tf.where`, `tf.boolean_mask`, `x[mask]` or `tf.unique` gave is None in a graph.",
+    summary="`y.shape[0]` of a result of `tf.where`, `tf.boolean_mask`, `x[mask]` or `tf.unique` is None in a graph.",
     explanation=(
         "The length of these results depends on values, as it does for `tf.range(n)`, `tf.zeros([n, 3])`, `x[:n]` and "
         "`tf.tile(x, [n, 1])` with a tensor `n`, for `tf.py_function`, decoded images and ragged rows. Lengths that follow from "

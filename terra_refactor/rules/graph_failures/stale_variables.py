@@ -1,4 +1,4 @@
-"""TR313: variables that are asked for before a model has any."""
+"""TR313: variables that are read before a model has any."""
 
 from __future__ import annotations
 

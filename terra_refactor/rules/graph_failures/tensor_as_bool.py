@@ -27,7 +27,7 @@ from terra_refactor.tf_model.graph_traits import BOOL_OF
 from terra_refactor.tf_model.registry import has_trait
 from terra_refactor.tf_model.spec import Trait
 
-NO_TENSOR: Final = "is a Python value that does not vary, and no tensor"
+NO_TENSOR: Final = "is a Python value that does not vary, and not a tensor"
 """Follows the name of a parameter; stands in for the assumption that it is one or the other."""
 
 
@@ -40,7 +40,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
             outer.kind is RegionKind.COMPREHENSION for outer in view.enclosing(branch.op)
         ):
             yield LocalHazard(
-                branch.op, "the `if` of a comprehension asks for the truth of a tensor: in a graph this raises"
+                branch.op, "the `if` of a comprehension tests the truth of a tensor: in a graph this raises"
             )
         if branch.is_assert and view.kind_of(branch) is BranchKind.TENSOR:
             yield LocalHazard(branch.op, "`assert` on a tensor: in a graph this raises")
@@ -94,7 +94,7 @@ def _is_of_texts(view: ContextView, number: OpId | None) -> bool:
 
 
 def _compared(view: ContextView, call: Call, name: str) -> str | None:
-    """Which truth a function of Python asks for, of tensors that it is given or that it is to compare; None if of none."""
+    """The truth that a Python function tests, of tensors among its arguments or of comparisons of them; None if of none."""
     compares = "compares tensors as Python bools"
     of_elements = has_trait(name, Trait.COMPARES_ELEMENTS)
     first = None if call.first is None else view.origin(call.first)
@@ -107,7 +107,7 @@ def _compared(view: ContextView, call: Call, name: str) -> str | None:
             return compares
     if not of_elements and not has_trait(name, Trait.COMPARES_RESULTS):
         return None
-    asks = "asks for the truth of tensors, or of comparisons"
+    asks = "tests the truth of tensors, or of comparisons"
     if display is not None and display.is_comprehension:
         if any(_is_compared(view, item.value) for item in display.items):
             return asks

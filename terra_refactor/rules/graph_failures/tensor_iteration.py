@@ -27,7 +27,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
 
 
 def _becomes_tensor(view: ContextView, number: OpId) -> tuple[bool, str | None]:
-    """As `ContextView.becomes_tensor`; AutoGraph makes a tensor of a `range` with a bound that is one, too."""
+    """As `ContextView.becomes_tensor`; AutoGraph also converts a `range` with a bound that is a tensor to a tensor."""
     found = view.becomes_tensor(number)
     call = None if found[0] else view.origin(number)
     if isinstance(call, Call) and view.library_of(call.op) == (RANGE,):
@@ -57,7 +57,7 @@ def _iterations(view: ContextView) -> Iterator[tuple[OpId, OpId, str, str]]:
     for call in view.reached(Call):
         for argument in call.arguments:
             if argument.spread == "*":
-                yield call.op, argument.value, "", f" is spread into the arguments of `{view.written(call.function)}`"
+                yield call.op, argument.value, "", f" is unpacked into the arguments of `{view.written(call.function)}`"
 
 
 def _over_data_sets(view: ContextView) -> Iterator[LocalHazard]:
@@ -67,7 +67,7 @@ def _over_data_sets(view: ContextView) -> Iterator[LocalHazard]:
             yield LocalHazard(display.op, f"a comprehension iterates over the dataset `{written}`: {_ENDLESS}")
         for item in display.items if display.is_sequence else ():
             if item.starred and view.all_are(item.value, DatasetValue):
-                yield LocalHazard(display.op, f"the dataset `{view.written(item.value)}` is spread: {_ENDLESS}")
+                yield LocalHazard(display.op, f"the dataset `{view.written(item.value)}` is unpacked: {_ENDLESS}")
     for unpacked in view.reached(Unpacked):
         if unpacked.position == 0 and view.all_are(unpacked.source, DatasetValue):
             yield LocalHazard(unpacked.op, f"the dataset `{view.written(unpacked.source)}` is unpacked: {_ENDLESS}")

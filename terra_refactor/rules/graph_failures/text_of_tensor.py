@@ -38,7 +38,7 @@ class _Use(IntEnum):
     SHOWN = 0
     """The text is printed or logged (a separate hazard), or is an error message."""
     ELSEWHERE = 1
-    """It goes where this check does not look."""
+    """Its use is outside of this check."""
     NEEDED = 2
     """The program uses the text."""
 
@@ -50,7 +50,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
             continue
         written = view.written(part)
         message = (
-            f"the text of `{written}` is made when the graph is traced: it says `Tensor(...)` there, and not the value"
+            f"the text of `{written}` is computed when the graph is traced: it is `Tensor(...)` instead of the value"
         )
         assumption = f"the text of `{written}` is only shown" if use is _Use.ELSEWHERE else None
         yield LocalHazard(op, message, assumption, parameter=view.becomes_tensor(part)[1])
@@ -143,7 +143,7 @@ RULE: Final = Rule(
     name="text-of-tensor",
     kind=RuleKind.HAZARD,
     severity=Severity.ERROR,
-    summary="The text of a tensor (an f-string, `str()`, `%s`) is made once, when the graph is traced, and does not have its value.",
+    summary="The text of a tensor (an f-string, `str()`, `%s`) is computed once, when the graph is traced, and does not contain its value.",
     explanation=(
         'Eagerly, `f"loss {loss}"` has the number in it. In a graph it is made while the function is traced, and says '
         '`Tensor("Sum:0", shape=(), dtype=float32)`: `tf.print(f"loss {loss}")` shows that in every call, a file gets that '

@@ -47,7 +47,7 @@ def _is_called_first(view: ContextView) -> bool:
             continue
         libraries = next((fact.library for fact in context.calls if fact.op == caller.op), ())
         if any(not name.endswith(".__call__") for name in libraries):
-            # `fit` and its kin, which trace
+            # `fit` and similar methods, which trace
             continue
         if all(region.kind is not RegionKind.WITH for region in view.codes.of(context.function).around(caller.op)):
             return True

@@ -29,7 +29,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
         return
     for region in view.code.of_kind(Region):
         if view.kind_of(region) is BranchKind.TENSOR and region.kind is not RegionKind.COMPREHENSION:
-            yield LocalHazard(region.op, f"a tensor decides here, and {reason}: in a graph it raises")
+            yield LocalHazard(region.op, f"this tests the value of a tensor, and {reason}: in a graph it raises")
 
 
 def _has_double(view: ContextView) -> bool:
@@ -50,7 +50,7 @@ RULE: Final = Rule(
     name="unconvertible-source",
     kind=RuleKind.HAZARD,
     severity=Severity.ERROR,
-    summary="Generators, coroutines, and lambdas that AutoGraph cannot tell apart are not converted.",
+    summary="Generators, coroutines, and lambdas that AutoGraph cannot distinguish are not converted.",
     explanation=(
         "`if` and `while` on tensors work in a graph only where AutoGraph has rewritten the source. For a generator or `async "
         "def`, AutoGraph warns `AutoGraph could not transform ... Cause: generators are not supported` and runs the code as it "

@@ -39,14 +39,14 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
         if place is not None and names == {_FROZEN}:
             yield LocalHazard(
                 place,
-                f"`{parameter.name}` is a frozenset: a traced function is traced again for each new one, even if they are equal",
+                f"`{parameter.name}` is a frozenset: a traced function is retraced for each new one, even if they are equal",
                 f"`{parameter.name}` is the same object in most calls: each new one is traced",
                 boundary=True,
             )
         elif place is not None:
             yield LocalHazard(
                 place,
-                f"`{parameter.name}` is a {names.pop()}, which compares by value and has no hash: a traced function cannot take it",
+                f"`{parameter.name}` is a {names.pop()}, which compares by value and has no hash: a traced function does not accept it",
                 boundary=True,
             )
 

@@ -130,7 +130,7 @@ def content(name):
 result = content(tf.constant("number.txt"))
 """,
     ),
-    cure="Read the file outside of the graph, or pass on what is written.",
+    cure="Read the file outside of the graph, or pass on the written value.",
     check=check,
     silent=True,
 )

@@ -16,8 +16,8 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
         written = view.written(number)
         yield LocalHazard(
             number,
-            f"`{written}` gets no tensor and is unknown: a graph would keep what it gives while it is traced",
-            f"`{written}` gives the same in each call",
+            f"`{written}` gets no tensor and is unknown: a graph would keep its result at the trace",
+            f"`{written}` returns the same in each call",
             nature=Nature.UNKNOWABLE,
         )
 

@@ -24,7 +24,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
         region for region in regions if any(has_trait(name, _LEAVES) for name in view.library_of(region.subject))
     ]
     for number in sorted(number for region in outside for number in _done(view, region)):
-        first = f"`{view.written(number)}` is to run the first time only" if _is_conditional(view, number) else None
+        first = f"`{view.written(number)}` runs the first time only" if _is_conditional(view, number) else None
         yield LocalHazard(
             number,
             f"`{view.written(number)}` under `tf.init_scope` runs only while a graph is traced, not on every call",
@@ -51,7 +51,7 @@ def _done(view: ContextView, region: Region) -> set[OpId]:
 
 
 def _is_conditional(view: ContextView, number: OpId) -> bool:
-    """Whether a condition of Python decides that it runs: as a rule that nothing is there yet."""
+    """Whether a Python condition decides that it runs: usually a test that something does not exist yet."""
     return any(
         region.kind in DECISIONS and view.kind_of(region) is not BranchKind.TENSOR for region in view.enclosing(number)
     )

@@ -66,7 +66,7 @@ def _captured_variables(view: ContextView) -> Iterator[LocalHazard]:
 
 
 def _is_bound_again(around: CodeFacts, name: str, made: OpId) -> bool:
-    """Whether a variable may get several values while a function that was made once is there."""
+    """Whether a variable may get several values during the lifetime of a function that was created once."""
     writes = [write.op for write in around.writes.get(name, ()) if write.is_shared]
     later = [number for number in writes if number > made]
     repeated = any(not loop.holds(made) for number in later for loop in around.loops_around(number))

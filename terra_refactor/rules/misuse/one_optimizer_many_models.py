@@ -161,6 +161,6 @@ gradients_of(first, tf.ones([2, 3]))
 gradients_of(second, tf.ones([2, 3]))
 """,
     ),
-    cure="Make an optimizer, and a traced function, for each model; or build the optimizer with all variables.",
+    cure="Create an optimizer, and a traced function, for each model; or build the optimizer with all variables.",
     check=check,
 )

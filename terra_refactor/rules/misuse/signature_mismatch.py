@@ -44,7 +44,7 @@ def _definition(view: ContextView, call: Call, made: FunctionId) -> Iterator[Loc
         yield LocalHazard(call.op, f"the `input_signature` has {extra} more than {code.name} has parameters")
     elif len(signature.entries) < signature.required:
         missing = signature.parameters[len(signature.entries)]
-        yield LocalHazard(call.op, f"the `input_signature` says nothing of `{missing}`, which has no default")
+        yield LocalHazard(call.op, f"the `input_signature` does not cover `{missing}`, which has no default")
 
 
 def _contradiction(view: ContextView, call: Call, identity: FunctionId, signature: Signature) -> str | None:
@@ -83,7 +83,7 @@ def _default(view: ContextView, identity: FunctionId, name: str) -> Constant | N
 
 
 def _mismatch(value: Value, entry: SignatureEntry) -> str | None:
-    """Why the spec does not take a value; None if it does, or if that is not certain."""
+    """The reason why the spec does not accept a value; None if it does, or if that is not certain."""
     spec = entry.spec
     if spec is None:
         return None
@@ -166,6 +166,6 @@ def step(x, scale=2.0):
 step(np.ones([2, 3]))
 """,
     ),
-    cure="Let the signature cover what is passed, or leave it out.",
+    cure="Let the signature cover the passed arguments, or leave it out.",
     check=check,
 )

@@ -42,7 +42,9 @@ def _difference(entry: SignatureEntry, tensors: list[TensorValue]) -> str | None
         if len(ranks) != 1 or None in ranks:
             return None
         (rank,) = ranks
-        return f"the `input_signature` leaves the rank open, and every call brings rank {rank}: shapes inside are not known"
+        return (
+            f"the `input_signature` leaves the rank open, and every call passes rank {rank}: shapes inside are unknown"
+        )
     for shape in shapes:
         if shape is None or len(shape) != len(wanted):
             continue

@@ -26,10 +26,10 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
         for number in dict.fromkeys(uses_of(view, parameter, _applied, _is_parameter)):
             yield LocalHazard(
                 number,
-                f"calls bring several optimizers as `{parameter}`: each makes its variables when it is first applied, which a "
+                f"calls pass several optimizers as `{parameter}`: each creates its variables when it is first applied, which a "
                 "graph may do only in its first trace",
                 # without momentum there is nothing to create
-                f"the optimizers that are given as `{parameter}` make no variables" if is_plain else None,
+                f"the optimizers that are passed as `{parameter}` make no variables" if is_plain else None,
                 boundary=True,
             )
 
@@ -79,7 +79,7 @@ def _is_built_elsewhere(view: ContextView) -> bool:
 
 
 def _cure_of_creation(view: ContextView, number: OpId) -> CureHint | None:
-    """A constructor can be called elsewhere; `build` and its kin belong where they are."""
+    """A constructor can be called elsewhere; `build` and similar methods cannot be moved."""
     names = view.library_of(number)
     made = all(name.rpartition(".")[2][:1].isupper() for name in names)
     return CureHint(CureKind.CREATION_OUTSIDE) if names and made and isinstance(view.made(number), Call) else None

@@ -11,7 +11,7 @@ RULE: Final = Rule(
     name="missed-extraction",
     kind=RuleKind.DECISION,
     severity=Severity.INFORMATION,
-    summary="A training step that stands inline in a loop: as a function of its own it can be a graph.",
+    summary="A training step inline in a loop, which could be a graph as a function of its own.",
     explanation=(
         "`tf.function` needs a function. A step that is written into the loop of a script, of a notebook cell or of a long function "
         "runs eagerly, operation by operation."
@@ -62,5 +62,5 @@ with tf.GradientTape() as tape:
 weights.assign_sub(0.1 * tape.gradient(loss, weights))
 """,
     ),
-    cure="Extract a function and decorate it with `tf.function`: `terra-refactor fix` does.",
+    cure="Extract a function and decorate it with `tf.function`, as `terra-refactor fix` does.",
 )

@@ -42,5 +42,5 @@ for _ in range(1000):
     step(tf.ones([3]))
 """,
     ),
-    cure="Add `tf.function`: `terra-refactor fix` does.",
+    cure="Add `tf.function`, as `terra-refactor fix` does.",
 )

@@ -94,7 +94,7 @@ for _ in range(3):
     result = steps[0](tf.ones([3])) + steps[1](tf.ones([3]))
 """,
     ),
-    cure="Make it once, outside of the loop.",
+    cure="Create it once, outside of the loop.",
     check=check,
     retraces=Retraces(("new function",), "make the `tf.function` once"),
 )

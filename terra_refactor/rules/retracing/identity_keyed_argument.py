@@ -99,7 +99,7 @@ for _ in range(4):
     result = apply(lambda y: y * 2.0, tf.ones([3]))
 """,
     ),
-    cure="Make the object once, outside of the loop, or use it in the function without passing it.",
+    cure="Create the object once, outside of the loop, or use it in the function without passing it.",
     check=check,
     retraces=Retraces(("object", "variable"), "pass the same object in each call"),
 )

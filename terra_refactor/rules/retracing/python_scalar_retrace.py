@@ -28,7 +28,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
         if not isinstance(call, Call) or not callees or loop is None:
             continue
         if any(dict(callee.hybrid or ()).get("input_signature", NONE) != NONE for callee in callees):
-            # a signature makes tensors of them
+            # a signature converts them to tensors
             continue
         for position, argument in enumerate(call.arguments):
             if view.changes_in(loop, argument.value) and _varies(view.value(argument.value)):

@@ -1,4 +1,4 @@
-"""TR406: an operation that needs to know the rank of a tensor of which TensorFlow does not know it."""
+"""TR406: an operation that needs the rank of a tensor whose rank TensorFlow does not know."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
         if data is not None and view.all_of(data, _has_no_rank):
             yield LocalHazard(
                 call.op,
-                f"`{view.written(data)}` has a shape that a graph does not know, not even its rank, since a Python function or a decoded "
-                "file gives it; this operation needs the rank",
+                f"`{view.written(data)}` has a shape that a graph does not know, not even its rank, since it comes from a Python function "
+                "or a decoded file; this operation needs the rank",
             )
 
 
@@ -84,6 +84,6 @@ def load(data):
 image = load(pixels)
 """,
     ),
-    cure="Say what you know: `x.set_shape([...])` or `tf.ensure_shape`, and `expand_animations=False` for `decode_image`.",
+    cure="Declare the shape with `x.set_shape([...])` or `tf.ensure_shape`, and pass `expand_animations=False` to `decode_image`.",
     check=check,
 )

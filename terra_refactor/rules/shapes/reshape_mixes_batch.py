@@ -105,7 +105,7 @@ def _moved(view: ContextView, op: OpId, data: OpId, wanted: OpId) -> str | None:
     if passed is not None:
         return (
             f"reshape puts axis {passed + 1} of `{view.written(data)}` (shape {format_shape(shape)}) where axis {passed} was, and keeps "
-            "the order of the elements: to move axes takes a transpose"
+            "the order of the elements: use a transpose to move axes"
         )
     wide = [axis for axis, size in zip(axes, sizes, strict=True) if axis is not None and size != 1]
     if len(known) >= 3 and sorted(known) == list(range(len(axes))) and wide != sorted(wide):
@@ -117,7 +117,7 @@ def _moved(view: ContextView, op: OpId, data: OpId, wanted: OpId) -> str | None:
         more = [size for each, size in zip(before, sizes, strict=False) if each is None and size != 1]
         if axis is not None and axis > 0 and set(range(axis)) <= set(before) and len(more) == 1 and more[0] != -1:
             return (
-                f"reshape puts axis {axis} of `{view.written(data)}` behind another size, and keeps the order of the elements: to move "
+                f"reshape puts axis {axis} of `{view.written(data)}` after another size, and keeps the order of the elements: to move "
                 "axes takes a transpose"
             )
     return None
@@ -180,8 +180,8 @@ def _merged(view: ContextView, op: OpId, data: OpId) -> str | None:
         ]
         if again or moved:
             return (
-                f"reshape of shape {format_shape(shape)} to {format_shape(wanted)} merges axes that do not stand side by side, and keeps "
-                "the order of the elements: to move axes takes a transpose"
+                f"reshape of shape {format_shape(shape)} to {format_shape(wanted)} merges axes that are not adjacent, and keeps "
+                "the order of the elements: use a transpose to move axes"
             )
     return None
 
@@ -227,7 +227,7 @@ def _is_permuted(shape: tuple[Dim, ...], wanted: tuple[Dim, ...]) -> bool:
 
 
 def _axis_read(view: ContextView, number: OpId, data: OpId) -> int | None:
-    """The axis of a tensor of which a result is the size, as it is written; None if it is no such."""
+    """The axis of a tensor whose size is the result, as it is written; None for other results."""
     read = view.origin(number)
     if isinstance(read, Unpacked):
         index: int | None = read.position
@@ -275,7 +275,7 @@ RULE: Final = Rule(
     name="reshape-mixes-batch",
     kind=RuleKind.DIAGNOSTIC,
     severity=Severity.WARNING,
-    summary="A reshape to rows of another size than an example has, or one in the place of a transpose, mixes examples or axes.",
+    summary="A reshape to rows of another size than an example, or instead of a transpose, mixes examples or axes.",
     explanation=(
         "With -1 in the first place the other sizes must multiply to the size of one example. Where they do not, elements of one example "
         "become several, or several become one, silently if the numbers happen to divide; else it raises for most batches: "

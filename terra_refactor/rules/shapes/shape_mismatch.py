@@ -12,7 +12,7 @@ RULE: Final = Rule(
     name="shape-mismatch",
     kind=RuleKind.DECISION,
     severity=Severity.ERROR,
-    summary="An operation that cannot work on these shapes.",
+    summary="An operation that is invalid for these shapes.",
     explanation=(
         "The sizes of some axes contradict each other, so the operation raises `InvalidArgumentError` (eagerly) or `ValueError: "
         "Dimensions must be equal` (in a graph)."

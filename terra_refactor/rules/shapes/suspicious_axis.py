@@ -198,7 +198,7 @@ def _is_integer(view: ContextView, number: OpId) -> bool:
 
 
 def _over_batch(view: ContextView, call: Call, name: str) -> Iterator[LocalHazard]:
-    """An `argmax` or the like along the batch axis of a layer's or model's output."""
+    """An `argmax` or similar function along the batch axis of a layer's or model's output."""
     choice = choice_of(name)
     assert choice is not None
     data = view.library_argument(call, name, choice.parameter)

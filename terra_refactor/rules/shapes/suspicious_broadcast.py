@@ -117,7 +117,7 @@ def _count(size: Dim) -> str:
 
 
 def _same_batch(row: tuple[Dim, ...], column: tuple[Dim, ...], *, unknown_too: bool) -> bool:
-    """Whether `(n, *rest)` meets `(n, 1, *rest)`, so that the one axis goes with itself."""
+    """Whether `(n, *rest)` is combined with `(n, 1, *rest)`, so that one axis is broadcast against itself."""
     if row[0] == 1 or column[0] == 1 or len(row[1:]) != len(column[2:]):
         return False
     if not all(definitely_equal(x, y) for x, y in zip(row[1:], column[2:], strict=True)):
@@ -269,7 +269,7 @@ def _dense(view: ContextView, call: Call, name: str) -> str | None:
         return None
     if not is_softmax(view.value(activation)):
         return None
-    return "a layer of one unit with softmax (axis -1 of size 1) gives always 1; sigmoid is meant"
+    return "a layer of one unit with softmax (axis -1 of size 1) always returns 1; use sigmoid"
 
 
 RULE: Final = Rule(

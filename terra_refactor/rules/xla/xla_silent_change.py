@@ -40,7 +40,7 @@ def _lost(view: ContextView, number: OpId) -> Iterator[str]:
         if has_trait(name, Trait.DROPPED_BY_XLA):
             yield f"XLA drops `{view.written(number)}`: it never fails"
         elif name == TENSOR_ARRAY and isinstance(call, Call) and _is_empty(view, call):
-            yield f"what is written to `{view.written(number)}` of size 0 is dropped: it cannot grow"
+            yield f"writes to `{view.written(number)}` of size 0 are dropped: it cannot grow"
 
 
 def _is_empty(view: ContextView, call: Call) -> bool:
@@ -54,7 +54,7 @@ RULE: Final = Rule(
     name="xla-silent-change",
     kind=RuleKind.DIAGNOSTIC,
     severity=Severity.ERROR,
-    summary="Under `jit_compile=True` assertions are dropped, and so is what is written to a `TensorArray` that has to grow.",
+    summary="Under `jit_compile=True` assertions are dropped, and so are writes to a `TensorArray` that has to grow.",
     explanation=(
         "XLA compiles programs of fixed shapes without side effects. `tf.debugging.assert_*` and `check_numerics` are left out; a "
         "`tf.TensorArray(size=0, dynamic_size=True)` stays empty, and `stack()` gives a tensor of size 0. Nothing is said."

@@ -53,7 +53,7 @@ def _batch_size(call: BoundCall, dataset: DatasetValue) -> tuple[Dim, Dim]:
 
 
 def _batches(call: BoundCall, element: Value) -> Value:
-    """Batches, of which the last may be smaller as far as TensorFlow knows: a graph does not know the first size of any."""
+    """Batches, of which the last may be smaller for TensorFlow: a graph does not know the first size of any."""
     drop = call.argument("drop_remainder")
     is_open = drop is None or read.truth(drop) is False
     return with_first_open(element, EVERYWHERE, Why.BATCH) if is_open else element

@@ -46,7 +46,7 @@ DatasetMethod: TypeAlias = Callable[[BoundCall, DatasetValue], Value]
 
 
 def so_many(dataset: DatasetValue, element: Value, count: Dim) -> DatasetValue:
-    """A dataset made of another one: its element, and how many there are, which TensorFlow knows if it knows it of the other one."""
+    """A dataset derived from another one: its element, and its length, which TensorFlow knows if it knows that of the other one."""
     known, counted = (None, count) if dataset.cardinality is None else (count, None)
     return DatasetValue(element, known, counted=counted)
 
@@ -73,7 +73,7 @@ def map_components(function: Callable[[Value], Value], structure: Value) -> Valu
 
 
 def as_component(value: Value) -> Value:
-    """The element type of one component of a dataset: a tensor; a nested dataset stays one."""
+    """The dtype of one component of a dataset: a tensor; a nested dataset stays one."""
     match value:
         case DatasetValue():
             return value
@@ -91,7 +91,7 @@ def as_element(value: Value) -> Value:
 
 
 def _component(value: Value) -> Value:
-    """A leaf of an element; that TensorFlow does not know its rank stays true of it."""
+    """A leaf of an element; if TensorFlow does not know its rank, that stays so."""
     if is_lost(value):
         return value
     return as_component(value)

@@ -194,7 +194,7 @@ def mixed(call: BoundCall) -> Value:
 
 
 def unknown_dataset(call: BoundCall) -> Value:
-    """A dataset of which the file on disk knows more."""
+    """A dataset with properties that only its file determines."""
     return DatasetValue(UNKNOWN)
 
 

@@ -134,7 +134,7 @@ def _resized(settings: Settings, shape: Shape) -> Shape:
 
 
 def _center_crop(settings: Settings, shape: Shape) -> Shape:
-    # smaller images are resized instead, so the size is always that asked for
+    # smaller images are resized instead, so the size is always the requested one
     return _resized(settings, shape)
 
 

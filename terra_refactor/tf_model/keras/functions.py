@@ -337,7 +337,7 @@ _NO_TENSORS: Final = (
 _PYTHON_RESULTS: Final[Mapping[str, Value]] = {
     "keras.config.epsilon": Scalar(PythonType.FLOAT),
     "keras.config.floatx": Scalar(PythonType.STR),
-    # under another one there are no graphs of TensorFlow to speak of
+    # under another backend there are no TensorFlow graphs
     "keras.config.backend": Constant("tensorflow"),
     "keras.config.image_data_format": Scalar(PythonType.STR),
     "keras.utils.is_keras_tensor": UNKNOWN_BOOL,
@@ -374,7 +374,7 @@ _OBJECT_MAKERS: Final = (
 
 
 def _get(call: BoundCall) -> Value:
-    """`keras.initializers.get(identifier)` and its like: None and objects come back as they are."""
+    """`keras.initializers.get(identifier)` and similar functions: None and objects are returned unchanged."""
     value = read.first_of(call, "identifier")
     if isinstance(value, Reference | FunctionValue | LibraryValue) or (value is not None and read.is_none(value)):
         return value

@@ -86,7 +86,7 @@ class ResultDType(Enum):
     """The dtype of a layer's output as a function of its input's dtype."""
 
     COMPUTE = "compute"
-    """The compute dtype, whatever comes in."""
+    """The compute dtype, regardless of the input."""
     INPUT = "input"
     """The dtype of the input, after the cast of floating ones."""
     FLOATING = "floating"

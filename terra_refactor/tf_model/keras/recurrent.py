@@ -150,7 +150,7 @@ def _generic_rnn(call: BoundCall) -> Value:
         return UNKNOWN
     sequences = settings.truth("return_sequences", False)
     if units is None or sequences is None or (input_type.shape is not None and len(input_type.shape) != 3):
-        # the states follow: how many is not known
+        # the states follow, in unknown number
         return UNKNOWN if with_states else read.tensor(None, None, kind)
     batch, time = _time_axes(settings, input_type.shape)
     shape = _sequence(settings, batch, time, (units,)) if sequences else (batch, units)
@@ -217,7 +217,7 @@ def _cell(state_count: int) -> OperationRule:
         states = call_argument(call, "states", 1)
         _check_states(call, states, settings.integer("units"), shape[0] if shape else None)
         if state_count == 1 and isinstance(states, TensorValue):
-            return TupleValue((step, step))  # a bare state comes back bare
+            return TupleValue((step, step))  # a single state is returned without a list
         return TupleValue((step, FrozenList((step,) * state_count)))
 
     return rule

@@ -127,7 +127,7 @@ def broadcast_all(name: str, shapes: Sequence[Shape]) -> Shape:
 
 
 def content_of(value: Value | None) -> Value | None:
-    """The content of a small array made of Python numbers, nested in tuples; None where unknown or large."""
+    """The content of a small array of Python numbers, nested in tuples; None if unknown or large."""
     match value:
         case Constant(bool() | int() | float()):
             return value

@@ -201,7 +201,7 @@ def _eye(call: BoundCall) -> Value:
 
 
 def _window(call: BoundCall) -> Value:
-    """`numpy.hanning(M)` and the like: M weights; none if M is negative."""
+    """`numpy.hanning(M)` and similar functions: M weights; none if M is negative."""
     count = read.size(call.argument("M"))
     return array(FLOAT64, (0 if isinstance(count, int) and count < 0 else count,))
 
@@ -233,7 +233,7 @@ def _result_type(call: BoundCall) -> Value:
 
 
 def _sized(value: Value | None) -> Shape:
-    """The shape that `size=` of a random function asks for; `()` for None."""
+    """The shape of `size=` of a random function; `()` for None."""
     return () if read.is_none(value) else _new_shape("random", value)
 
 

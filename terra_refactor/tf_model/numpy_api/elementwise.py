@@ -210,7 +210,7 @@ def _cumulative(dtype_rule: _DTypeRule) -> OperationRule:
 
 
 def _quantile(call: BoundCall) -> Value:
-    """`numpy.percentile`, `numpy.quantile`: the axes of `q` come first."""
+    """`numpy.percentile`, `numpy.quantile`: the axes of `q` are first."""
     given = array_operand(call.argument("a")).type
     places = array_operand(call.argument("q")).type.shape
     axes = axes_argument(call.argument("axis"))

@@ -87,7 +87,7 @@ def _row(parts: Sequence[Value]) -> Value:
 
 
 def _columns(parts: Sequence[Value]) -> Value:
-    """Arrays of rank 1 as columns, matrices beside each other."""
+    """Arrays of rank 1 as columns, next to matrices."""
     rows: Dim = None
     width: Dim = 0
     dtypes: list[DType | None] = []

@@ -488,7 +488,7 @@ def _always(value: Value) -> OperationRule:
 
 
 def opaque(call: BoundCall) -> Value:
-    """An object of the library of which no more is known."""
+    """An object of the library about which nothing else is known."""
     return UnknownValue(may_be_tensor=False, origin=Origin("library", call.name))
 
 

@@ -61,7 +61,7 @@ class Operand:
     """None for values that are not arrays: Python numbers, structures and unknown values."""
     content: Value | None = None
     weak: bool = False
-    """A Python number, text or structure: it takes the dtype of the tensor beside it, if it fits."""
+    """A Python number, text or structure: it gets the dtype of the other operand, a tensor, if it fits."""
     packed: bool = False
     """A list or tuple that holds tensors."""
     known: bool = True
@@ -241,7 +241,7 @@ def _packed(items: Sequence[Value]) -> _Converted:
 
 
 def _with_marks(part: _Converted | None, item: Value) -> _Converted | None:
-    """An element of a list, of which the content says for itself that it is open in a graph."""
+    """An element of a list whose content has its own marks for open sizes in a graph."""
     roots = whole_content_roots(item)
     if part is None or not roots or part.type.dtype not in (INT32, INT64) or part.type.shape != ():
         return part

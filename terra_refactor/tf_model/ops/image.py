@@ -208,7 +208,7 @@ def _selected(call: BoundCall) -> Value:
 
 
 def _selected_of_classes(call: BoundCall) -> Value:
-    """`combined_non_max_suppression`: boxes, scores, classes, and how many of them there are, for each image."""
+    """`combined_non_max_suppression`: boxes, scores, classes, and their number, for each image."""
     boxes, scores = operand(call.argument("boxes")).type.shape, operand(call.argument("scores")).type.shape
     batch = boxes[0] if boxes else scores[0] if scores else None
     most = integer(call.argument("max_total_size"))

@@ -52,7 +52,7 @@ def _item_operands(values: Value | None) -> list[Operand] | None:
 
 
 def _with_marks(part: Operand, item: Value) -> Operand:
-    """A part of a list, of which the elements say for themselves that they are open in a graph."""
+    """A part of a list whose elements have their own marks for open sizes."""
     roots, shape = whole_content_roots(item), part.type.shape
     if not roots or part.type.dtype not in (INT32, INT64):
         return part
@@ -128,7 +128,7 @@ def _concat(call: BoundCall) -> Value:
 
 
 def _partial_content(parts: list[Operand]) -> Value | None:
-    """The content of vectors of which some have unknown content but a known length."""
+    """The content of vectors, some of which have unknown content but a known length."""
     items: list[Value] = []
     for part in parts:
         if isinstance(part.content, TupleValue):

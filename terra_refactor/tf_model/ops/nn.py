@@ -46,7 +46,7 @@ def _settings(value: Value | None, rank: int, channels_first: bool) -> tuple[Dim
 
 
 def _layout(call: BoundCall, rank: int) -> bool | None:
-    """Whether channels come first; None where not known."""
+    """Whether channels are first; None if unknown."""
     value = call.argument("data_format")
     if is_none(value):
         return False

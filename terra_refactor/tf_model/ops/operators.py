@@ -65,7 +65,7 @@ _COMPARISONS: Final = frozenset({"<", "<=", ">", ">=", "==", "!="})
 _OPERANDS: Final = ("left", "right")
 _NOT_OF_TENSORS: Final = frozenset({"<<", ">>"})
 _LEFT_TO_NUMPY: Final[Mapping[DType, str]] = {BOOL: "/", STRING: "*"}
-"""For each dtype the operators for which a tensor steps back, and an array beside it calculates."""
+"""For each dtype the operators that a tensor leaves to an array operand."""
 
 
 def operator_rule(op: str, left: Value, right: Value, *, in_place: bool = False) -> Value:
@@ -105,7 +105,7 @@ def operator_rule(op: str, left: Value, right: Value, *, in_place: bool = False)
 
 
 def _traced_of(known: Value | None, *operands: Value) -> Traced:
-    """The open parts of an element-wise result, besides its sizes and the `known` content."""
+    """The open parts of an element-wise result, other than its sizes and the `known` content."""
     content = rank = 0
     for value in operands:
         content |= content_roots(value) if known is None else whole_content_roots(value)
@@ -505,7 +505,7 @@ def _content_item(content: Value | None, parts: tuple[Value, ...]) -> Value | No
 
 
 def _ragged_item(value: TensorValue, parts: tuple[Value, ...]) -> Value:
-    """An item of a ragged tensor: slices of its axes, of which ragged ones stay so, or one row."""
+    """An item of a ragged tensor: slices of its axes, which keep ragged axes, or one row."""
     shape = value.type.shape
     if shape is None or len(parts) > len(shape) or not parts:
         return UNKNOWN

@@ -320,7 +320,7 @@ def _stacked(call: BoundCall) -> Value:
 
 
 def _map_flat_values(call: BoundCall) -> Value:
-    """`tf.ragged.map_flat_values(op, *args)`: the function on the flat values; the rows stay as they are."""
+    """`tf.ragged.map_flat_values(op, *args)`: the function on the flat values; the rows are unchanged."""
     function = call.argument("op")
     rows = next((a for a in call.extra_arguments if isinstance(a, TensorValue) and a.kind is TensorKind.RAGGED), None)
     if function is None or rows is None or call.extra_keywords:

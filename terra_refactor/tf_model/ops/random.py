@@ -37,7 +37,7 @@ def _draw(*parameters: str) -> OperationRule:
 
 
 def _drawn_shape(call: BoundCall) -> Shape:
-    """The shape to draw. Raises OperationError for a number, of which other functions make a shape of one axis."""
+    """The shape to draw. Raises OperationError for a number, which other functions treat as a shape of one axis."""
     given = call.argument("shape")
     if isinstance(given, Constant | Scalar) and not is_none(given):
         raise OperationError(

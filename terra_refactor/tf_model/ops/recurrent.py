@@ -123,7 +123,7 @@ def _over_time(call: BoundCall, cell: Value | None, suffix: str = "") -> tuple[V
     """Outputs and last state of a cell over the steps of `inputs`: (batch, time, features), with `time_major` (time, batch, features)."""
     given = argument(call, "inputs")
     if given is not None and is_structure(given):
-        # each of its tensors goes through time; the cell gets one step of all of them
+        # each of its tensors has a time axis; the cell gets one step of all of them
         return UNKNOWN, UNKNOWN
     inputs = operand(given)
     shape = inputs.type.shape
@@ -173,7 +173,7 @@ def _bidirectional(call: BoundCall) -> Value:
 
 
 def _steps(call: BoundCall) -> tuple[int | None, DType | None, Dim]:
-    """Of a list of inputs, one for each step: how many there are, their dtype and batch."""
+    """For a list of inputs, one for each step: their number, dtype and batch."""
     steps = elements(argument(call, "inputs"))
     first = operand(steps[0]) if steps else None
     shape = None if first is None else first.type.shape

@@ -43,7 +43,7 @@ _DATA_PARAMETERS: Final = (
 
 
 def argument(call: BoundCall, *names: str) -> Value | None:
-    """The argument under the first of these names that is there and not None."""
+    """The argument under the first of these names that exists and is not None."""
     for name in names:
         value = call.arguments.get(name)
         if value is None:

@@ -66,7 +66,7 @@ def _with_values(call: BoundCall) -> Value:
 
 
 def _mapped(call: BoundCall) -> Value:
-    """`tf.sparse.map_values(op, *args)`: the function on the values; the places stay as they are."""
+    """`tf.sparse.map_values(op, *args)`: the function on the values; the indices are unchanged."""
     function = call.argument("op")
     first = next((a for a in call.extra_arguments if isinstance(a, TensorValue) and a.kind is TensorKind.SPARSE), None)
     if function is None or first is None or call.extra_keywords:

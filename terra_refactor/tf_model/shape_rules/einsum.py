@@ -47,7 +47,7 @@ def einsum_shape(equation: str, shapes: Sequence[Shape]) -> Shape:
 
 
 def _bind(equation: str, term: str, shape: Shape, sizes: dict[str, Dim], spread: Shape) -> Shape:
-    """Gives the letters of one operand their sizes; the broadcast shape of `...` so far."""
+    """Assigns sizes to the letters of one operand; the broadcast shape of `...` so far."""
     head, dots, tail = term.partition("...")
     count = len(head) + len(tail)
     if shape is None:

@@ -7,9 +7,9 @@ from terra_refactor.domain.shape import Shape
 
 
 def without_squeezable(labels: Shape, predictions: Shape, difference: int = 0) -> tuple[Shape, Shape]:
-    """Labels and predictions without a last axis of size 1 that one of them has too many.
+    """Labels and predictions without a superfluous last axis of size 1 in one of them.
 
-    `difference` is how many axes more predictions should have.
+    `difference` is the number of further axes of predictions.
     """
     if labels is None or predictions is None:
         return labels, predictions

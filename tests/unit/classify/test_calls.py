@@ -182,7 +182,7 @@ def test_what_nothing_calls_again_and_again(tmp_path: Path) -> None:
     # a step of training is there to be repeated
     assert (found["learn"].action.value, found["learn"].level.value) == ("add_tf_function", "safe")
     assert found["Grid.make"].action.value == "none"
-    assert found["Grid.make"].reason.startswith("it is called once for each object that is set up")
+    assert found["Grid.make"].reason.startswith("it is called once per object")
 
 
 def test_what_a_script_never_calls(tmp_path: Path) -> None:

@@ -164,7 +164,7 @@ def gives_up(result: object) -> bool:
 
 
 def is_converted(result: object) -> bool:
-    return "has AutoGraph convert it" in repr(result)
+    return "converts it with AutoGraph" in repr(result)
 
 
 @pytest.mark.parametrize(

@@ -111,8 +111,8 @@ def test_a_json_report_is_a_baseline_too() -> None:
     ("text", "message"),
     [
         ("{", "is not JSON"),
-        ("[]", "is no baseline"),
-        ("{}", "is no baseline"),
+        ("[]", "is not a baseline"),
+        ("{}", "is not a baseline"),
         (
             '{"schema": "terra-refactor/baseline/2", "findings": []}',
             "does not know; write it again with --write-baseline",

@@ -259,7 +259,7 @@ def test_the_variables_of_a_model_are_no_arguments() -> None:
     away = away.replace("    learn()\n", "    learn(net.trainable_variables)\n")
     (region,) = analyzed(away).regions
     assert not region.decision.extract
-    assert "brings the variables of a model" in region.decision.reason
+    assert "receives the variables of a model" in region.decision.reason
 
 
 AGENT = """\

@@ -32,7 +32,7 @@ export async function goToCause(ask: Ask): Promise<void> {
     const way = ways.length > 1 ? await choose(ways) : ways[0];
     if (way === undefined) {
         if (ways.length === 0) {
-            void vscode.window.showInformationMessage(vscode.l10n.t("terra-refactor: nothing is known that keeps this function from being a graph."));
+            void vscode.window.showInformationMessage(vscode.l10n.t("terra-refactor: no known hazard keeps this function from being a graph."));
         }
         return;
     }
@@ -47,7 +47,7 @@ async function choose(ways: readonly Way[]): Promise<Way | undefined> {
         detail: way.steps.length > 1 ? way.steps.slice(0, -1).map(({ message }) => message).join(" → ") : "",
         way,
     }));
-    const title = vscode.l10n.t("What keeps {0} from being a graph", ways[0]?.function ?? "");
+    const title = vscode.l10n.t("Code that keeps {0} from being a graph", ways[0]?.function ?? "");
     return (await vscode.window.showQuickPick(items, { title, matchOnDetail: true }))?.way;
 }
 

@@ -61,7 +61,7 @@ export function registerCommands(server: ServerHolder, state: vscode.Memento): v
 /** Has the server run one of its commands; says so where there is no server. */
 async function ask(server: ServerHolder, command: string, ...args: unknown[]): Promise<unknown> {
     if (server.current === undefined) {
-        void vscode.window.showWarningMessage(vscode.l10n.t("terra-refactor: the server does not run. The log says why."), vscode.l10n.t("Show Log")).then((choice) => {
+        void vscode.window.showWarningMessage(vscode.l10n.t("terra-refactor: the server does not run. See the log."), vscode.l10n.t("Show Log")).then((choice) => {
             if (choice !== undefined) {
                 log.show();
             }

@@ -42,7 +42,7 @@ export class Proving implements vscode.Disposable {
     /** The change of the innermost function around a line (from 1), or of the one that is named and begins there. */
     async prove(uri: string, qualname: string, line: number): Promise<void> {
         if (!vscode.workspace.isTrusted) {
-            void vscode.window.showWarningMessage(vscode.l10n.t("terra-refactor: a proof runs the program, and this workspace is not trusted."));
+            void vscode.window.showWarningMessage(vscode.l10n.t("terra-refactor: proving runs the program, and this workspace is not trusted."));
             return;
         }
         if (!(await this.agrees()) || !(await vscode.workspace.saveAll(false))) {
@@ -60,7 +60,7 @@ export class Proving implements vscode.Disposable {
         const made = proof.applied
             ? vscode.l10n.t("The change is made.")
             : proof.review
-              ? vscode.l10n.t("Nothing is changed yet: confirm what the change assumes.")
+              ? vscode.l10n.t("Nothing is changed yet: confirm the assumptions of the change.")
               : vscode.l10n.t("Nothing is changed.");
         const further = proof.applied ? [] : [proof.review ? REVIEW : ANYWAY];
         let choice = await show(`${proof.sentence}. ${made}`, COMPARISON, ...further);
@@ -78,8 +78,8 @@ export class Proving implements vscode.Disposable {
         if (this.state.get(AGREED) === true) {
             return true;
         }
-        const detail = vscode.l10n.t("It runs in copies of the project and with your rights: what it does outside of its folder, it does.");
-        const answer = await vscode.window.showWarningMessage(vscode.l10n.t("A proof runs the program of this workspace."), { modal: true, detail }, RUN);
+        const detail = vscode.l10n.t("It runs in copies of the project, with your permissions: effects outside of its folder are real.");
+        const answer = await vscode.window.showWarningMessage(vscode.l10n.t("Proving runs the program of this workspace."), { modal: true, detail }, RUN);
         if (answer === RUN) {
             await this.state.update(AGREED, true);
         }

@@ -29,14 +29,14 @@ function itemOf(proposal: Proposal): Item {
         picked: proposal.canChange,
         label: `${proposal.qualname}: ${proposal.title}`,
         description: [saved, proposal.place].filter((part) => part !== "").join(" · "),
-        detail: proposal.canChange ? proposal.reason : vscode.l10n.t("Open the notebook first: no change reaches one that is closed."),
+        detail: proposal.canChange ? proposal.reason : vscode.l10n.t("Open the notebook first: a closed one cannot be changed."),
         buttons: [{ iconPath: new vscode.ThemeIcon("go-to-file"), tooltip: vscode.l10n.t("Show the function") }],
     };
 }
 
 function choose(items: readonly Item[]): Promise<readonly Item[]> {
     const list = vscode.window.createQuickPick<Item>();
-    list.title = vscode.l10n.t("Safe changes: nothing is assumed. What is ticked is made.");
+    list.title = vscode.l10n.t("Safe changes, without assumptions. The selected ones are made.");
     list.placeholder = vscode.l10n.t("Filter by function or file");
     list.canSelectMany = true;
     list.matchOnDescription = true;

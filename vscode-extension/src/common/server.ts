@@ -221,7 +221,7 @@ export class ServerHolder implements vscode.Disposable {
         const wheel = bundledWheel(this.context.extensionPath);
         const carried = wheel === undefined ? undefined : wheelVersion(path.basename(wheel));
         if (carried !== undefined && carried !== version) {
-            void tell(vscode.l10n.t("terra-refactor: the installed server is {0}; this extension carries {1}.", version, carried), UPDATE).then(answered);
+            void tell(vscode.l10n.t("terra-refactor: the installed server is {0}; this extension contains {1}.", version, carried), UPDATE).then(answered);
         }
     }
 
