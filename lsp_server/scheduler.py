@@ -38,9 +38,9 @@ _SHARE: Final = 0.1
 _TYPING: Final = 0.3
 """Seconds: a change that follows another one within this time is part of typing; a single one is analysed at once."""
 _IDLE: Final = 1.0
-"""Seconds without a request after which garbage is looked for."""
+"""Seconds without a request after which garbage is collected."""
 _MOST_UNSEARCHED: Final = 200
-"""Analyses after which it is looked for in any case."""
+"""Number of analyses after which it is collected in any case."""
 _LONG: Final = 0.3
 """An analysis that takes longer than this waits longer for the end of the typing."""
 
@@ -71,10 +71,10 @@ class Scheduler:
         self.stopped = False
         """No analysis is made any more."""
         self._idle: float | None = None
-        """Seconds without a request after which garbage is looked for; None if Python does that itself."""
+        """Seconds without a request after which garbage is collected; None if Python does that itself."""
         self._search: asyncio.TimerHandle | None = None
         self._unsearched = 0
-        """Analyses since garbage was looked for."""
+        """Number of analyses since garbage was collected."""
         self._running = 0
         self._first = 0
         """First answers that requests wait for: a full analysis makes room for them."""
@@ -90,7 +90,7 @@ class Scheduler:
         self._idle = idle
 
     def _asked(self) -> None:
-        """Somebody waits: garbage is looked for later."""
+        """A request waits: garbage is collected later."""
         if self._search is not None:
             self._search.cancel()
             self._search = None

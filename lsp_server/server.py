@@ -33,7 +33,7 @@ from terra_refactor.workspace.workspace import cache_folder_of
 
 NAME = "terra-refactor-lsp"
 _QUIET: Final = 0.5
-"""Seconds without a change after which regions are looked for that nobody waits for."""
+"""Seconds without a change after which regions are searched without a request."""
 LOGGER = logging.getLogger(__name__)
 
 NOTEBOOKS = types.NotebookDocumentSyncOptions(
@@ -100,7 +100,7 @@ class TerraServer(LanguageServer):
         self._widening: set[str] = set()
         """The projects with a first answer, by their folders, during their full analysis."""
         self._looking: set[str] = set()
-        """The files whose regions are looked for."""
+        """The files whose regions are being searched."""
         self._tasks: set[asyncio.Future[Any]] = set()
 
     def settings_changed(self) -> None:

@@ -1,6 +1,6 @@
 """TypeError: float() argument must be a string or a real number, not 'NoneType'
 
-How many elements `tf.boolean_mask`, `tf.where` or `x[mask]` give depends on values, so `.shape[0]` is None in a graph.
+The number of elements that `tf.boolean_mask`, `tf.where` or `x[mask]` give depends on values, so `.shape[0]` is None in a graph.
 """
 import tensorflow as tf
 

@@ -22,7 +22,7 @@ from corpus.released.trial import Trial, analyze_folder, try_folder
 
 MEASURED = Path(__file__).resolve().parents[2] / "docs" / "packages.json"
 SHOWN = 40
-"""So many lines of a package's difference are printed."""
+"""Maximum number of printed lines of a package's difference."""
 
 
 def analyze(wanted: Sequence[Package], *, renew: bool, fix: bool, timeout: float) -> int:

@@ -31,7 +31,7 @@ class Suite:
     """The way a package's own tests are run here."""
 
     arguments: tuple[str, ...]
-    """Of pytest, from the package's folder."""
+    """Arguments of pytest, from the package's folder."""
     path: str
     """The folder that is put before `sys.path`, from the package's."""
     requires: tuple[str, ...]

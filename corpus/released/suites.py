@@ -33,7 +33,7 @@ from corpus.released.summary import in_tests
 
 ENVIRONMENTS = STORE / ".environments"
 SHOWN = 10
-"""So many tests are named."""
+"""Maximum number of named tests."""
 
 
 def refactor(wanted: Sequence[Package], levels: Sequence[str], timeout: float) -> int:

@@ -26,7 +26,7 @@ from corpus.released.measuring import Measured, run_module
 
 DONE, UNREADABLE = 0, 3
 SHOWN = 10
-"""So many failures of one kind are printed."""
+"""Maximum number of printed failures of one kind."""
 
 Key = tuple[str, int, str]
 """Path, line of the `def`, qualified name."""

@@ -54,7 +54,7 @@ _MAX_ROUNDS = 3
 STEPS_PER_OPERATION = 80
 """The budget of a run per operation of the program: five times that of any known project."""
 MIN_STEPS = 200_000
-"""Of short programs: five to ten seconds, if they use it up."""
+"""For short programs; five to ten seconds, if they use it up."""
 
 HANDLERS = {
     **names.HANDLERS,
@@ -163,7 +163,8 @@ class _Analysis:
         return facts
 
     def entry_order(self) -> list[Function]:
-        """Functions in the order in which they are entered: those that nothing mentions (tests, scripts) bring calls for the others."""
+        """Functions in the order in which they are entered: those that nothing mentions (tests, scripts) come first, since they call
+        the others."""
         mentioned: set[str] = set()
         functions: list[Function] = []
         for module in self.program.modules.values():
@@ -250,7 +251,7 @@ class _Analysis:
         return self.instance_of(cls), framework
 
     def world_frame(self) -> Frame:
-        """A frame for questions about the state of the program outside of any call."""
+        """A frame for queries of the state of the program outside of any call."""
         module = next(iter(self.program.modules.values()))
         number = self.loader.object_of(module.name)
         return Frame(module.body, self.interpreter.world, {}, {}, number, EntryKind.MODULE, in_graph=False)

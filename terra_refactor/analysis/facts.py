@@ -249,7 +249,7 @@ class ProgramFacts:
     missing_rules: Mapping[str, int]
     """Library functions that were called and have no rule, with the number of call operations."""
     rounds: int
-    """How many rounds the fixpoint over the state of the program took."""
+    """Number of rounds of the fixpoint over the state of the program."""
 
     def contexts_of(self, function: FunctionId) -> tuple[ContextFacts, ...]:
         """The contexts of a function; () for one that was never reached."""

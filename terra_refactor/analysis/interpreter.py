@@ -139,7 +139,7 @@ class Interpreter(AbstractHeap, Notes):
         self.open_instances: dict[ObjectId, None] = {}
         """Instances that represent any object of a class or of a subclass: created for functions without callers."""
         self.entry_frame: Callable[[], Frame]
-        """Makes a frame for questions about the state of the program outside of any call."""
+        """Creates a frame for queries of the state of the program outside of any call."""
         self.parametrized: dict[FunctionId, dict[str, Value]] = {}
         """Arguments that a test runner passes to a test, by parameter."""
         self.declarations: Mapping[str, Declaration] = {}
@@ -660,7 +660,7 @@ class Interpreter(AbstractHeap, Notes):
         return True
 
     def finish(self, frame: Frame) -> Value:
-        """Merges the ways on which a function returns; its result."""
+        """Merges the paths on which a function returns; the result of the function."""
         result: Value = BOTTOM
         states: list[State] = []
         for value, state in frame.returns:

@@ -73,7 +73,7 @@ class SummaryStore:
         self.modules: object = None
         """The modules that the last run was about, with its input about them."""
         self.taken_over = 0
-        """How many contexts the last run took over."""
+        """Number of contexts that were reused from the last run."""
         self.edited: Mapping[FunctionId, Moves] | None = None
         """The functions that behaved differently in the last run than in the one before, each with the new numbers of its operations,
         if nothing else differs outside of them; None if more differs, or if that run is unknown."""

@@ -80,7 +80,7 @@ class ResultFile:
         return not retry or line.get("status") == RepositoryStatus.DONE.value
 
     def add(self, line: Mapping[str, Any]) -> None:
-        """Append a line, and see it to the disk.
+        """Append a line, and wait until it is on the disk.
 
         Raises:
             UsageError: it cannot be written; the file ends with the line before.

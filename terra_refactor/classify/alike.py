@@ -230,7 +230,8 @@ def _without_ops(answer: object) -> object:
 
 
 def _has_same_code(before: HazardMap, now: HazardMap, edited: FunctionId) -> bool:
-    """Whether the questions about the code of all functions have the same answers for an edited one: its imports; it creates no class."""
+    """Whether queries of the code of all functions have the same results for an edited function: it has the same imports, and creates
+    no class."""
     codes = before.whole_codes.of(edited), now.whole_codes.of(edited)
     old, new = ([(each.module, each.name, each.level) for each in code.of_kind(Imported)] for code in codes)
     return old == new and not any(code.of_kind(ClassMade) for code in codes)

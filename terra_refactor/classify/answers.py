@@ -68,9 +68,9 @@ class _Answer:
     depth: int = 0
     """The number of enclosing queries that are being answered."""
     changed: bool = False
-    """A look among its dependencies sees something else."""
+    """One of the looks that it depends on has another result."""
     asked: tuple[tuple[_Answer, object], ...] | None = None
-    """The answers among `looks`, once somebody has wanted them."""
+    """The answers among `looks`, after the first access."""
 
 
 _NO_LOOKS: Final[dict[Look | _Answer, object]] = {}
@@ -105,7 +105,7 @@ class Answers(Generic[ProgramT]):
 
     @property
     def count(self) -> int:
-        """How many answers there are."""
+        """Number of answers."""
         return len(self._found)
 
     def kept(self) -> tuple[object, ...]:
@@ -191,7 +191,7 @@ class Answers(Generic[ProgramT]):
         return places.are_same(value, answer.value, answer.about)
 
     def begin(self, program: ProgramT, notes: Looks | None, changed: AbstractSet[Look] | None) -> None:
-        """Sets the new state of the program, in which these looks see something else; None if that is unknown."""
+        """Sets the new state of the program, in which these looks have other results; None if that is unknown."""
         self._program = program
         self._given = {}
         self._has_earlier = self.are_complete = changed is not None

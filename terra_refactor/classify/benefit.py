@@ -45,9 +45,9 @@ MAX_COUNT: Final = 1_000_000
 BACKWARD_FACTOR: Final = 2
 """Backward operations for each forward operation under a tape."""
 NETWORK_OPERATIONS: Final = 9
-"""Those of an unknown callable that a tape records: a network of three layers, the smallest that people train."""
+"""Operations of an unknown callable that a tape records: those of a network of three layers, the smallest in practice."""
 UPDATE_OPERATIONS: Final = 60
-"""Those of an unknown optimizer that is given the gradients of one: it has six variables, and few optimizers do less with each."""
+"""Operations of an unknown optimizer that is given the gradients of one: it has six variables, and few optimizers do less with each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class Count:
     open_loops: int = 0
     """Maximum depth of nested Python loops of unknown length: a trace has a copy of the body for each iteration of all."""
     open_traced: int = 0
-    """Those of the operations of a trace that are in such loops."""
+    """The operations of a trace that are in such loops."""
     flat: int = 0
     """Operations that a trace creates, including nested graphs, which are traced with it."""
 

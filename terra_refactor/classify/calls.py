@@ -60,7 +60,7 @@ OFTEN: Final = 160
 
 
 def calls_until_paid(count: Count, *, traces: int = 1, under_tape: bool = False) -> float:
-    """Number of calls after which a graph with these operations has won back its traces; infinite if never."""
+    """Number of calls after which a graph with these operations has paid for its traces; infinite if never."""
     cost = cost_of(count, under_tape=under_tape)
     saved = count.executed * cost.saved_microseconds - cost.call_microseconds
     traced = traces * (cost.trace_milliseconds + count.traced * cost.trace_milliseconds_for_each)

@@ -358,7 +358,7 @@ def _collects_python_numbers(value: Value) -> bool:
 
 
 def _has_computed_float(value: Value) -> bool:
-    """Whether it is a structure in which a Python float is: one that each call computes usually differs from call to call."""
+    """Whether it is a structure with a Python float: a float that each call computes usually differs from call to call."""
     parts: list[Value] = []
     for member in members(value):
         match member:

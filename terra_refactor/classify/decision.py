@@ -36,7 +36,7 @@ class Action(Enum):
     TUNE_TF_FUNCTION = "tune_tf_function"
     CO_EXECUTE = "co_execute"
     EXTRACT_TF_FUNCTION = "extract_tf_function"
-    """Of statements that are no function yet; no decision about a function has it."""
+    """Set only for statements that are no function yet, never for a function."""
     NONE = "none"
 
 

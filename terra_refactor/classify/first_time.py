@@ -48,7 +48,7 @@ _COMPUTED: Final = "..."
 
 
 def written_through_call(effect: Effect) -> tuple[OpId, str] | None:
-    """The call that brings a write of state, and the name of the attribute or variable that is written; None if no call does."""
+    """The call that contains a write of state, and the name of the attribute or variable that is written; None if no call does."""
     if effect.kind is not EffectKind.STATE_WRITE or not effect.via:
         return None
     return effect.via[0].op, str(effect.target).replace("[]", "").rpartition(".")[2]

@@ -147,7 +147,7 @@ class Provenance:
         return all(self.is_proven(context, each) for each in numbers if self.is_relevant(context.values[each]))
 
     def _of_local(self, context: ContextFacts, name: str, before: OpId | None, *, later: bool = False) -> bool:
-        """A local variable: every assignment that may have set it there, or sets it `later`, as functions inside see it."""
+        """A local variable: every assignment that may have set it there, or, with `later` (for nested functions), sets it afterwards."""
         code = self.code(context)
         writes, is_parameter = code.writes.get(name, ()), code.has_parameter(name)
         certain = [each for each in writes if code.parents[each.op] is None and (before is None or each.op < before)]

@@ -47,7 +47,7 @@ class Catch:
 
     @property
     def catches_all(self) -> bool:
-        """Whether it catches errors of operations among all others."""
+        """Whether it catches all errors, those of operations included."""
         return self.everything or any(map(catches_everything, self.library))
 
 

@@ -117,7 +117,7 @@ class Session:
         self._index_key: object = None
         self._lowered: dict[str, _Lowered] = {}
         self._unkept_modules: dict[str, ModuleIR] = {}
-        """Lowered files that are not on disk, by path: somebody waited for a first answer."""
+        """Lowered files that are not in the cache on disk, by path, because a first answer was more urgent."""
         self._snapshots: tuple[Snapshot, ...] = ()
         self._judges: dict[tuple[str, ...], RepeatedJudge] = {}
         self._whole: set[tuple[str, ...]] = set()
@@ -125,7 +125,7 @@ class Session:
         self._wholes: dict[tuple[str, ...], Snapshot] = {}
         """The last snapshot of each of them."""
         self._edit_seconds: dict[tuple[str, ...], float] = {}
-        """How long the last analysis after an edit took, of those."""
+        """The duration of the last analysis after an edit, by component."""
         self._changes = 0
         """The number of changes of files on disk."""
         self._pins = (0, PinReader([self.root]))

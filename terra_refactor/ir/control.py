@@ -73,9 +73,9 @@ class ControlSite:
     ends: tuple[NodeId, NodeId] = (0, 0)
     after: NodeId = 0
     head: NodeId = 0
-    """Of a loop: where each iteration starts with its test."""
+    """For a loop, the node where each iteration starts with its test."""
     again: NodeId = 0
-    """Of a loop: the way from an iteration's end to the next one."""
+    """For a loop, the path from an iteration's end to the next one."""
     bound: frozenset[str] = frozenset()
     """The names that its arms bind or unbind."""
     in_python_loop: bool = False

@@ -95,7 +95,7 @@ class Function:
 
     @property
     def op_count(self) -> int:
-        """How many operations the function has, those in nested blocks included."""
+        """Number of operations of the function, those in nested blocks included."""
         return len(self.spans)
 
     @property

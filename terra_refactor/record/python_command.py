@@ -19,7 +19,7 @@ class Invocation:
     """A Python command line."""
 
     options: tuple[str, ...]
-    """Of the interpreter."""
+    """Options of the interpreter."""
     target: str
     is_module: bool
     arguments: tuple[str, ...]

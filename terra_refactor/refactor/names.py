@@ -362,7 +362,7 @@ class _Declarations(Walker):
 
 
 def _always_leaves(body: cst.BaseSuite) -> bool:
-    """Whether a handler certainly does not go on after the `try`: its last statement raises or ends the process."""
+    """Whether a handler certainly does not continue after the `try`: its last statement raises or ends the process."""
     statements: Sequence[cst.CSTNode] = body.body
     if not statements:
         return False

@@ -92,7 +92,8 @@ class Nature(Enum):
     POSSIBLE = "possible"
     """It is in a function of this name that an unresolved call may run."""
     RAISED = "raised"
-    """It is an exception that a trace raises in another class: none for a caller whose own handler ends it while it is traced."""
+    """It is an exception that a trace raises in another class: it does not concern a caller whose own handler catches it while it is
+    traced."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,7 +225,7 @@ class Rule:
     silent: bool = False
     """Whether a graph that has it does something else without failing."""
     cured_by_shim: bool = False
-    """Whether the shim's exact Python semantics take it away."""
+    """Whether the hazard does not exist under the shim, which keeps Python's semantics."""
     of_set_up: bool = False
     """Whether code that has it builds models: it runs once, and speed is not its problem."""
     needs_tensors: bool = False

@@ -98,7 +98,7 @@ def read_source(path: str | os.PathLike[str]) -> Source:
             raise SourceError(shown, "is not a regular file")  # opening a pipe may block, and a device may never end
         with open(name, "rb", opener=_open_at_once) as stream:
             if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode) and not name.startswith(_STREAMS):
-                raise SourceError(shown, "is not a regular file")  # it was exchanged just now
+                raise SourceError(shown, "is not a regular file")  # the file was replaced between the two calls
             # a reader allocates as much as requested; a source without a size is read up to the limit
             size = os.fstat(stream.fileno()).st_size
             data = stream.read(min(size, MAX_SOURCE_BYTES) + 1)

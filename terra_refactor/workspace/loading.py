@@ -195,7 +195,7 @@ def lowered_program(project: ReadProject, modules: Mapping[str, ModuleIR]) -> Pr
 
 
 def index_sources(sources: Mapping[str, Source], markers: Sequence[str], bases: Sequence[str]) -> ModuleIndex:
-    """The modules that the sources are; `markers` and `bases` as in `DiscoveredFiles`."""
+    """The modules of the sources; `markers` and `bases` as in `DiscoveredFiles`."""
     additions = {path: read_path_additions(source) for path, source in sources.items()}
     package_dirs: list[str] = []
     for marker in markers:

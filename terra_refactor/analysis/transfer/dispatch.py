@@ -42,7 +42,7 @@ def is_dispatcher(value: FunctionValue) -> bool:
 
 
 def register_of(value: FunctionValue) -> Value:
-    """`f.register` of a function that is chosen by classes."""
+    """`f.register` of a `functools.singledispatch` function."""
     return BoundMethod(LibraryValue(REGISTER), value)
 
 

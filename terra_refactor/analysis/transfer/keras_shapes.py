@@ -125,7 +125,7 @@ def build_sequential(site: Site, model: Reference) -> None:
 def call_sequential(site: Site, name: str, receiver: Value, first: Value) -> Value | None:
     """Output of a sequential model that was built for a declared input; None otherwise.
 
-    The input gets the rank of the declared one, as Keras sees to. A failure is noted where it certainly does not fit.
+    The input gets the rank of the declared one, as in Keras. A failure is noted where it certainly does not fit.
     """
     frame = site.frame
     layers = elements(configuration_of(frame, receiver).get("layers"))

@@ -249,7 +249,7 @@ def _mapping_of(site: Site, item: Value) -> UnknownValue | None:
 
 
 def attribute_set_from_loaded(site: Site, held: Value, name: str) -> Value:
-    """The value of an attribute `name`, where it is an item of a loaded mapping that was set under the item's own name."""
+    """The value of an attribute `name` that was set to the item of this name in a loaded mapping."""
     if not any(_mapping_of(site, member) for member in members(held)):
         return held
     return join_all(

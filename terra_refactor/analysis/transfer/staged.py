@@ -35,7 +35,7 @@ def variables_set(block: Block) -> set[str]:
 
 
 def differing_variables(ends: Sequence[State]) -> set[str]:
-    """The variables that differ between the ways to the end of an iteration."""
+    """The variables that differ between the paths to the end of an iteration."""
     return {name for end in ends[1:] for name, _, _ in changed_variables(ends[0].locals, end.locals)}
 
 

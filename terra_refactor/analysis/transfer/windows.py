@@ -32,7 +32,7 @@ class Window:
 
 
 def moving_window(site: Site, index: OpId) -> Window | None:
-    """The window that an index (or the first of a tuple of them) takes; None where it is no such slice."""
+    """The window that an index (or the first of a tuple of them) takes; None if it is no such slice."""
     op = site.operation(index)
     if isinstance(op, ops.BuildContainer) and op.kind is ops.ContainerKind.TUPLE and op.elements:
         op = site.operation(op.elements[0].value)

@@ -35,7 +35,7 @@ QUIET_SECONDS: Final = 0.25
 """After so long without a function that is new enough, nothing is watched for a while."""
 RESTING_SECONDS: Final = 4.0
 LEAST_CALLS: Final = 3
-"""Fewer calls in a window are none that go on."""
+"""Minimum number of calls in a window from which the number of unobserved calls is estimated."""
 LOOK_SECONDS: Final = 0.02
 MAX_FRAMES: Final = 80
 MAX_WAKINGS: Final = 4
@@ -100,7 +100,7 @@ class Seen:
         """How many of the detailed calls were made while a graph was traced."""
         self.seconds = 0.0
         self.clean_total = self.clean_own = 0.0
-        """Of the calls that were watched from their beginning to their end."""
+        """Seconds of the calls that were watched from their beginning to their end."""
         self.estimated = 0.0
         """Unobserved calls, and their time."""
         self.estimated_seconds = 0.0

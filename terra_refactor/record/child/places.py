@@ -11,7 +11,7 @@ import hashlib
 from typing import Final
 
 _LONGEST: Final = 20_000_000
-"""Bytes of a file beyond which its functions are not looked for."""
+"""Bytes of a file beyond which its functions are not searched."""
 
 Place = tuple[str, int, str]
 """Qualified name, line of the `def`, and digest of the text from there to the end: a decorator may be added or removed."""

@@ -102,7 +102,7 @@ def _has_value_eagerly_only(view: ContextView, call: Call) -> bool:
         or any(map(gives_integers, view.library_of(view.behind_name(first))))
     ):
         return False
-    # the content that a call brings is that of an eager tensor
+    # the content that a call passes is that of an eager tensor
     return view.parameter_behind(first) is not None or not view.all_are(call.op, TensorValue)
 
 

@@ -36,7 +36,7 @@ Follow: TypeAlias = Callable[[Fact], Iterable[OpId]]
 
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
-    """Questions about gradients and watched variables that a graph answers otherwise."""
+    """Queries of gradients and watched variables that have another result in a graph."""
     if not any(map(view.codes.is_read, (_GRADIENT, _WATCHED))):
         return
     yield from _own_tapes(view)

@@ -37,7 +37,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
 
 
 def _dicts(view: ContextView) -> Iterator[LocalHazard]:
-    """Dicts that calls bring with the same keys in different orders: they share a graph."""
+    """Dicts that calls pass with the same keys in different orders: they share a graph."""
     if view.context.in_graph and view.function_facts.hybrid is None:
         return
     stars = (ParameterKind.VAR_POSITIONAL, ParameterKind.VAR_KEYWORD)
@@ -63,7 +63,7 @@ def _dicts(view: ContextView) -> Iterator[LocalHazard]:
 
 
 def _orders(parameter: ParameterFacts) -> tuple[frozenset[tuple[Value, ...]], bool, bool]:
-    """The different orders of keys that calls bring, whether they may bring others, and whether something unknown."""
+    """The different orders of keys that calls pass, whether they may pass others, and whether they may pass something unknown."""
     given = [member for value in parameter.values for member in members(value)]
     is_unknown = any(isinstance(member, UnknownValue) for member in given)
     return orders_of_keys(given), may_be_in_other_orders(given), is_unknown

@@ -37,7 +37,7 @@ def _is_default(view: ContextView, name: str) -> bool:
     values = view.facts.values_of(parent, default)
     if not any(isinstance(member, Reference) for value in values for member in members(value)):
         return False
-    # which of the two it is that a call brings: the default, unless every call passes one
+    # which of the two a call uses: the default, unless every call passes one
     return any(
         call is not None and call.is_plain and caller.given_for(call, view.function, name) is None
         for caller, call in view.calls_of_function()

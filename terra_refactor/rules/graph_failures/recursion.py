@@ -57,7 +57,7 @@ def _only_tensors_decide(view: ContextView, circle: Collection[ContextId]) -> bo
 
 
 def _circle(view: ContextView, start: ContextId) -> Collection[ContextId]:
-    """The contexts on the ways from `start` back to the function of the view; none if it is not reached."""
+    """The contexts on the paths from `start` back to the function of the view; none if it is not reached."""
     callers: dict[ContextId, list[ContextId]] = {}
     pending, seen, back = [start], {start}, []
     while pending:

@@ -77,7 +77,7 @@ def _may_be_tensor(value: Value) -> bool:
 
 
 def _is_of_texts(view: ContextView, number: OpId | None) -> bool:
-    """Whether a container holds texts only, or finds its items by their hash: no tensor is looked for in it."""
+    """Whether a container holds texts only, or finds its items by their hash: a test of membership compares no tensors."""
     for member in () if number is None else members(view.value(number)):
         match member:
             case TupleValue(elements):

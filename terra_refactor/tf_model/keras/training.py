@@ -73,7 +73,7 @@ def _mismatch(name: str, labels: Shape, predictions: Shape, only: Behaviour | No
 
 
 def _broadcast_by_keras_2(labels: Shape, predictions: Shape) -> Behaviour | None:
-    """Since when such shapes are refused: Keras 2 broadcasts labels as they are, and `fit` those of rank 1 as a column."""
+    """The release from which such shapes are refused: Keras 2 broadcasts labels as they are, and `fit` those of rank 1 as a column."""
     assert labels is not None
     for given in (labels, (*labels, 1)) if len(labels) == 1 else (labels,):
         try:
