@@ -87,8 +87,8 @@ RULE: Final = Rule(
     severity=Severity.ERROR,
     summary="Tracing a function that calls itself, directly or through others, never ends.",
     explanation=(
-        "Tracing follows the calls in Python: a recursion that a tensor's value ends never ends while it is traced (`RecursionError`, "
-        "or a stack overflow). A recursion that Python values end is unrolled into the graph."
+        "Tracing follows the calls in Python: if only the value of a tensor ends a recursion, its trace never ends "
+        "(`RecursionError`, or a stack overflow). A recursion that Python values end is unrolled into the graph."
     ),
     samples=Samples(
         bad="""\

@@ -142,7 +142,7 @@ def _numbers_that_decide(view: ContextView) -> Iterator[LocalHazard]:
             message = f"`{view.written(each)}` is a condition and no bool: in a graph a condition must be a bool tensor"
             certain = _is_number(view, each)
             yield LocalHazard(
-                number, message, None if certain else f"`{view.written(each)}` is a bool where it is a tensor"
+                number, message, None if certain else f"`{view.written(each)}` is a bool if it is a tensor"
             )
             if certain:
                 break

@@ -22,7 +22,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
             yield LocalHazard(place, f"it is {what}, which a traced function cannot return", boundary=True)
         reason = f"AutoGraph does not convert {what}"
     elif function.kind is FunctionKind.LAMBDA and _has_double(view):
-        reason = "AutoGraph cannot tell two lambdas with the same parameters on one line apart"
+        reason = "AutoGraph cannot distinguish two lambdas with the same parameters on one line"
     elif (construct := unconverted_construct(view)) is not None:
         reason = f"AutoGraph leaves a function with {construct} as it is"
     else:
