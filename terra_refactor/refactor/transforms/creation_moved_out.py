@@ -127,7 +127,7 @@ def _made(
     module = context.module
     assert isinstance(place.node, cst.Call)
     kind = module.source_of(place.node.func)
-    assumption = f"the result of `{kind}` is one object that is kept between calls"
+    assumption = f"the result of `{kind}` is meant to be one object that is kept between calls"
     if removed is None:
         start, end = module.offsets(place.node)
         return Made(tuple(sorted([added, Edit(start, end, written)])), assumptions=(assumption,))

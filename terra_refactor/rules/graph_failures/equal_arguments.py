@@ -391,7 +391,7 @@ RULE: Final = Rule(
     ),
     explanation=(
         "Python arguments are the key under which a traced function keeps its graphs, and keys are compared with `==`. The second of "
-        "two calls with `2` and `2.0` (or `True` and `1`, members of two `IntEnum`s with one number, lists and dicts of such) gets the "
+        "two calls with `2` and `2.0` (or `True` and `1`, members of two `IntEnum`s with one number, lists and dicts of these) gets the "
         "graph of the first, in which `isinstance(order, int)` was decided. So do objects of a class whose `__eq__` leaves fields "
         "out, of a frozen dataclass with `field(compare=False)`, and of a subclass of `int`, `float` or `str` with further "
         "attributes. The object that a method is called on is compared in the same way. All variables of one "

@@ -13,8 +13,8 @@ RULE: Final = Rule(
     severity=Severity.WARNING,
     summary="A `tf.function` that does no tensor computation costs more than it saves.",
     explanation=(
-        "Calling a traced function takes 100 to 250 microseconds. A function without tensor operations has "
-        "nothing to win that back."
+        "Calling a traced function takes 100 to 250 microseconds. A function without tensor operations does "
+        "nothing that is faster in a graph."
     ),
     samples=Samples(
         bad="""\

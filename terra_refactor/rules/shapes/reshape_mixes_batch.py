@@ -277,11 +277,11 @@ RULE: Final = Rule(
     severity=Severity.WARNING,
     summary="A reshape to rows of another size than an example, or instead of a transpose, mixes examples or axes.",
     explanation=(
-        "With -1 in the first place the other sizes must multiply to the size of one example. Where they do not, elements of one example "
-        "become several, or several become one, silently if the numbers happen to divide; else it raises for most batches: "
+        "If the first size is -1, the product of the others must be the size of one example. If it is not, one example becomes several "
+        "rows, or several become one: silently if the sizes happen to divide, otherwise it raises for most batches: "
         "`InvalidArgumentError: ... Input to reshape is a tensor with 12800 values, but the requested shape requires a multiple of 3136`. "
         "A reshape from `(batch, height, width, channels)` to `(batch, channels, height, width)`, or from `(batch, time, d)` to "
-        "`(batch, heads, time, depth)`, never raises: the elements stay in their order, so each channel or head gets parts of all."
+        "`(batch, heads, time, depth)`, never raises: the elements stay in their order, so each channel or head gets elements of all."
     ),
     samples=Samples(
         bad="""\

@@ -334,10 +334,10 @@ RULE: Final = Rule(
     summary="A softmax, normalisation, choice or mean along another axis than the one that its result is used along.",
     explanation=(
         "Nothing raises, since every axis exists. The weights of an attention that are normalised over the heads (`axis=1`) do not sum "
-        "to 1 along the keys that they weigh; a softmax or an argmax along axis 0 of what a layer gives compares examples with each "
-        "other; the mean along a padded axis counts the padding. The same holds of losses and entropies that are summed over the examples, "
-        "of a covariance that adds along the features, of reversals around a sum along another axis, and of a mask whose last axis meets "
-        "what is looked up instead of the ids; values are followed through functions."
+        "to 1 along the keys that they weigh; a softmax or an argmax along axis 0 of the output of a layer compares examples with each "
+        "other; the mean along a padded axis counts the padding. The same holds for losses and entropies summed over the examples, "
+        "a covariance that is summed along the features, reversals around a sum along another axis, and a mask whose last axis is that "
+        "of embeddings instead of ids. Values are followed through functions."
     ),
     samples=Samples(
         bad="""\

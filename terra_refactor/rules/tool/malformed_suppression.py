@@ -13,7 +13,7 @@ RULE: Final = Rule(
     severity=Severity.WARNING,
     summary="A suppression comment that has no effect because it is malformed.",
     explanation=(
-        "The list of rules is empty, or names a rule that does not exist; or `# terra: on` switches on what was not switched "
+        "The list of rules is empty, or names a rule that does not exist; or `# terra: on` switches on rules that were not "
         "off. The finding that it was meant for is reported."
     ),
     samples=Samples(

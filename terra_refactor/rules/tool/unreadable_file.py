@@ -13,8 +13,8 @@ RULE: Final = Rule(
     severity=Severity.ERROR,
     summary="A file that could not be analysed.",
     explanation=(
-        "It does not parse, does not decode, or cannot be read. It costs only itself: the others are analysed as if it "
-        "were not there, what they import from it is unknown, and it is never written to. It is listed among the errors "
+        "It does not parse, does not decode, or cannot be read. Other files are analysed as if it were not "
+        "there, names that they import from it are unknown, and it is never written to. It is listed among the errors "
         "of a report, not among its findings; no option silences it, and the exit code is 3."
     ),
     samples=Samples(
