@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import importlib
 import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
+from unittest import mock
 
 import keras
 import numpy as np
@@ -13,6 +16,7 @@ import pytest
 from hypothesis import strategies as st
 
 from terra_refactor.domain.dim import eager
+from terra_refactor.domain.dtype import FLOAT32
 from terra_refactor.domain.tensor import TensorType
 from terra_refactor.domain.value import (
     UNKNOWN,
@@ -26,7 +30,7 @@ from terra_refactor.domain.value import (
 )
 from terra_refactor.tf_model.catalogue import value_of
 from terra_refactor.tf_model.registry import lookup
-from terra_refactor.tf_model.spec import BoundCall, OperationRule
+from terra_refactor.tf_model.spec import BoundCall, OperationError, OperationRule
 from tests.conformance.harness import (
     FLOATS,
     NUMBERS,
@@ -302,3 +306,31 @@ def test_timeseries_dataset() -> None:
         for part, item in zip(batch, ours.element.elements, strict=True):
             assert isinstance(item, TensorValue) and item.type.shape is not None
             assert all(a is None or a == b for a, b in zip(map(eager, item.type.shape), part.shape, strict=True))
+
+
+@pytest.mark.parametrize("rank", range(6))
+def test_ranks_of_images(rank: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An array of another rank is refused; PIL, which need not be there, is not reached before that."""
+    array = np.zeros((3,) * rank, "float32")
+    module = importlib.import_module("keras.src.utils.image_utils")
+    monkeypatch.setattr(module, "pil_image", mock.MagicMock())
+    functions = {
+        "keras.utils.img_to_array": ("img", lambda: keras.utils.img_to_array(array)),
+        "keras.utils.array_to_img": ("x", lambda: keras.utils.array_to_img(array)),
+        "keras.utils.save_img": ("x", lambda: keras.utils.save_img("image.png", array)),
+    }
+    for name, (parameter, real) in functions.items():
+        entity = lookup(name)
+        assert entity is not None and entity.rule is not None
+        arguments: dict[str, Value] = {
+            parameter: TensorValue(TensorType(FLOAT32, array.shape), TensorKind.NDARRAY),
+            "dtype": Constant(None),
+        }
+        with contextlib.ExitStack() as refused:
+            try:
+                real()
+            except ValueError:
+                refused.enter_context(pytest.raises(OperationError))
+            entity.rule(BoundCall(name, arguments))
+        unknown = {**arguments, parameter: TensorValue(TensorType(FLOAT32, None), TensorKind.NDARRAY)}
+        entity.rule(BoundCall(name, unknown))

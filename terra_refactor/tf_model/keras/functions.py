@@ -13,7 +13,7 @@ from typing import Final
 from terra_refactor.domain.dim import Dim, Why
 from terra_refactor.domain.dtype import FLOAT32, FLOAT64, FLOATING, INT32, INT64, STRING, UINT8, DType
 from terra_refactor.domain.roots import EVERYWHERE
-from terra_refactor.domain.shape import Shape
+from terra_refactor.domain.shape import Shape, format_shape
 from terra_refactor.domain.tensor import TensorType
 from terra_refactor.domain.traced import with_first_open
 from terra_refactor.domain.value import (
@@ -38,7 +38,7 @@ from terra_refactor.domain.value import (
 )
 from terra_refactor.tf_model import arguments as read
 from terra_refactor.tf_model.keras.layer_call import output_kind
-from terra_refactor.tf_model.spec import BoundCall, OperationRule
+from terra_refactor.tf_model.spec import BoundCall, ErrorKind, OperationError, OperationRule
 
 
 def _array(dtype: DType | None, shape: Shape) -> Value:
@@ -172,8 +172,32 @@ def _is_of_numbers(sequence: Value) -> bool:
     return found is not None and all(isinstance(item, Constant | Scalar) for item in found)
 
 
+def _image(result: Value) -> OperationRule:
+    """`array_to_img(x)` and `save_img(path, x)`, which take one image (height, width, channels)."""
+
+    def rule(call: BoundCall) -> Value:
+        _require_image(call, "x", (3,))
+        return result
+
+    return rule
+
+
+def _require_image(call: BoundCall, name: str, ranks: tuple[int, ...]) -> None:
+    """Raises OperationError if the argument certainly is an array of none of these ranks."""
+    value = call.argument(name)
+    shape = value.type.shape if isinstance(value, TensorValue) else None
+    if shape is not None and len(shape) not in ranks:
+        wanted = " or ".join(map(str, ranks))
+        raise OperationError(
+            ErrorKind.RANK,
+            f"{call.name.rpartition('.')[2]}: an image of shape {format_shape(shape)} has rank {len(shape)}, not {wanted}",
+            (name,),
+        )
+
+
 def _image_array(call: BoundCall) -> Value:
     """`img_to_array(img)`: height, width, channels."""
+    _require_image(call, "img", (2, 3))
     dtype_value = call.argument("dtype")
     return _array(FLOAT32 if read.is_none(dtype_value) else read.dtype_argument(dtype_value), (None, None, None))
 
@@ -345,7 +369,6 @@ _PYTHON_RESULTS: Final[Mapping[str, Value]] = {
     "keras.saving.get_custom_objects": NOT_A_TENSOR,
     "keras.saving.serialize_keras_object": NOT_A_TENSOR,
     "keras.utils.load_img": NOT_A_TENSOR,
-    "keras.utils.array_to_img": NOT_A_TENSOR,
     "keras.layers.serialize": NOT_A_TENSOR,
     "keras.initializers.serialize": NOT_A_TENSOR,
     "keras.regularizers.serialize": NOT_A_TENSOR,
@@ -418,6 +441,8 @@ RULES: Final[Mapping[str, OperationRule]] = {
     "keras.utils.to_categorical": _to_categorical,
     "keras.utils.pad_sequences": _pad_sequences,
     "keras.utils.img_to_array": _image_array,
+    "keras.utils.array_to_img": _image(NOT_A_TENSOR),
+    "keras.utils.save_img": _image(NONE),
     "keras.utils.normalize": _normalize,
     "keras.utils.image_dataset_from_directory": _image_dataset,
     "keras.utils.text_dataset_from_directory": _text_dataset,

@@ -14,9 +14,14 @@ from terra_refactor.domain.shape import Shape, format_shape
 from terra_refactor.domain.tensor import TensorType
 from terra_refactor.domain.value import (
     UNKNOWN,
+    BoundMethod,
     Constant,
     FrozenList,
+    FunctionValue,
     LibraryValue,
+    PythonType,
+    Scalar,
+    ShapeValue,
     TensorKind,
     TensorValue,
     TupleValue,
@@ -135,73 +140,98 @@ def _recurrent_result(
 
 
 def _generic_rnn(call: BoundCall) -> Value:
-    """`RNN(cell)`: sizes come from the cell's `state_size` and `output_size`."""
+    """`RNN(cell)`: the output of the cell for one step of the input, or the size that the cell declares for it."""
     found = _recurrent_input(call, None)
     if found is None:
         return _of_unknown_input(call)
     settings, input_type, kind = found
-    cell = call.configuration.get("cell")
-    cells = read.elements(cell)
-    last = cells[-1] if cells else cell
-    units = None if last is None else _output_width(call, last)
-    dtype = settings.compute_dtype()
     with_states = settings.truth("return_state", False)
     if with_states is None:
         return UNKNOWN
+    cell = call.configuration.get("cell")
+    several = read.elements(cell)
+    cells = several or (() if cell is None else (cell,))
     sequences = settings.truth("return_sequences", False)
-    if units is None or sequences is None or (input_type.shape is not None and len(input_type.shape) != 3):
+    shape, output = input_type.shape, None
+    batch, time = _time_axes(settings, shape)
+    dtype = settings.compute_dtype()
+    examples = read.tensor(dtype, (batch,), kind)
+    given = call_argument(call, "initial_state", 1)
+    states: tuple[Value, ...] | None = None
+    if shape is None or len(shape) == 3:
+        output = read.tensor(dtype, (batch, shape[2] if shape else None), kind)
+        for each in cells:
+            states = _states(call, each, examples, UNKNOWN if several and not read.is_none(given) else given)
+            # of several cells, each gets the output of the one before it
+            output = _step(call, each, output, None if shape is None else states)
+    if output is None or output.type.shape is None or not cells or sequences is None:
         # the states follow, in unknown number
         return UNKNOWN if with_states else read.tensor(None, None, kind)
-    batch, time = _time_axes(settings, input_type.shape)
-    shape = _sequence(settings, batch, time, (units,)) if sequences else (batch, units)
-    output = read.tensor(dtype, shape, kind)
-    sizes = None if cells or last is None else _state_sizes(call, last)
-    if last is not None and input_type.shape is not None:
-        # of several cells, each gets the output of the one before it
-        width = input_type.shape[2]
-        for each in cells or (last,):
-            if (widths := _state_sizes(call, each)) is not None:
-                _run_cell(call, each, read.tensor(dtype, (batch, width), kind), widths)
-            width = _output_width(call, each)
-    if not with_states:
-        return output
-    return (
-        UNKNOWN
-        if sizes is None
-        else _outputs(output, [read.tensor(dtype, (batch, size), kind) for size in sizes], True)
+    rest = output.type.shape[1:]
+    result = read.tensor(
+        output.type.dtype, _sequence(settings, batch, time, rest) if sequences else (batch, *rest), kind
     )
+    if not with_states:
+        return result
+    return UNKNOWN if states is None or several else _outputs(result, states, True)
 
 
-def _output_width(call: BoundCall, cell: Value) -> Dim:
-    """The size of the last axis of a cell's output in each step."""
-    for name in ("units", "output_size"):
-        width = read.integer(cell_attribute(call, cell, name))
-        if width is not None:
-            return width
-    state_size = cell_attribute(call, cell, "state_size")
-    sizes = read.integers(state_size)
-    return sizes[0] if sizes else read.integer(state_size)
+def _step(call: BoundCall, cell: Value, step: TensorValue, states: tuple[Value, ...] | None) -> TensorValue:
+    """The output of a cell for one step (N, f). A cell of the program is called, as the layer does.
+
+    For symbolic inputs, Keras 3 does not call it, but takes the size that the cell declares. Without `states`, it is not called.
+    """
+    batch = step.type.shape[0] if step.type.shape else None
+    dtype, kind = step.type.dtype, step.kind
+    cls = call.invoke(LibraryValue("builtins.type"), [cell])
+    if isinstance(cls, LibraryValue):
+        width = read.integer(cell_attribute(call, cell, "units"))
+        return read.tensor(dtype, None if width is None else (batch, width), kind)
+    width = read.integer(cell_attribute(call, cell, "output_size"))
+    if width is None and kind is TensorKind.KERAS:
+        sizes = _state_sizes(cell_attribute(call, cell, "state_size"))
+        width = read.integer(sizes[0]) if sizes else None
+    declared = None if width is None else (batch, width)
+    results = None if states is None else read.elements(call.invoke(cell, [step, TupleValue(states)]))
+    result = results[0] if results else UNKNOWN
+    if not isinstance(result, TensorValue) or not result.type.shape:
+        return read.tensor(dtype, declared, kind)
+    called = result.type.shape
+    return read.tensor(result.type.dtype, None if kind is TensorKind.KERAS and called != declared else called, kind)
 
 
-def _run_cell(call: BoundCall, cell: Value, step: TensorValue, sizes: Sequence[Dim]) -> None:
-    """Calls a cell of the program's own as the layer does it, on one step (N, f) and its states (N, size)."""
-    if isinstance(call.invoke(LibraryValue("builtins.type"), [cell]), LibraryValue):
-        return
-    assert step.type.shape is not None
-    states = tuple(read.tensor(step.type.dtype, (step.type.shape[0], size), step.kind) for size in sizes)
-    call.invoke(cell, [step, TupleValue(states)])
+def _states(call: BoundCall, cell: Value, examples: TensorValue, given: Value | None) -> tuple[Value, ...] | None:
+    """The states of a cell for examples (N,): those `given`, else (N, size) or unknown ones; None if their number is unknown."""
+    batch = examples.type.shape
+    assert batch is not None
 
+    def zeros(size: Dim) -> TensorValue:
+        return read.tensor(examples.type.dtype, (*batch, size), examples.kind)
 
-def _state_sizes(call: BoundCall, cell: Value) -> tuple[Dim, ...] | None:
-    """The widths of a cell's states; None where not even their number is known."""
     cls = call.invoke(LibraryValue("builtins.type"), [cell])
     count = _STATES.get(cls.name) if isinstance(cls, LibraryValue) else None
     if count is not None:
-        return (read.integer(cell_attribute(call, cell, "units")),) * count
-    state_size = cell_attribute(call, cell, "state_size")
-    sizes = read.integers(state_size)
-    single = read.integer(state_size)
-    return sizes if sizes is not None else None if single is None else (single,)
+        return (zeros(read.integer(cell_attribute(call, cell, "units"))),) * count
+    sizes = _state_sizes(cell_attribute(call, cell, "state_size"))
+    if sizes is None:
+        return None
+    if not read.is_none(given):
+        items = read.elements(given)
+        return items if items is not None and len(items) == len(sizes) else (UNKNOWN,) * len(sizes)
+    # a cell may create states of any shapes itself, and a size may be a shape
+    own = isinstance(cell_attribute(call, cell, "get_initial_state"), BoundMethod | FunctionValue)
+    return tuple(UNKNOWN if own or not _is_integer(size) else zeros(read.integer(size)) for size in sizes)
+
+
+def _state_sizes(value: Value) -> tuple[Value, ...] | None:
+    """The items of `state_size`, one for each state; None where their number is unknown. A `TensorShape` is the shape of one."""
+    if _is_integer(value) or isinstance(value, ShapeValue):
+        return (value,)
+    return read.elements(value)
+
+
+def _is_integer(value: Value) -> bool:
+    return read.integer(value) is not None or (isinstance(value, Scalar) and value.type is PythonType.INT)
 
 
 def _cell(state_count: int) -> OperationRule:

@@ -32,6 +32,53 @@ CELLS = """
 layers = tf.keras.layers
 cells = layers.StackedRNNCells([layers.LSTMCell(8) for _ in range(2)])
 """
+MEMORY = """
+class Memory(tf.keras.layers.Layer):
+    def __init__(self):
+        super().__init__()
+        self.state_size = [7, (7, 3)]
+        self.output_size = 7
+
+    def call(self, x, states):
+        last, memory = states
+        memory = tf.concat([memory[:, :, 1:], last[:, :, None]], axis=2)
+        return last + x + tf.reduce_sum(memory, -1), [last + 1.0, memory]
+
+    def get_initial_state(self, batch_size=None):
+        return [tf.zeros((batch_size, 7)), tf.zeros((batch_size, 7, 3))]
+
+
+output, last, memory = tf.keras.layers.RNN(Memory(), return_state=True)(tf.ones((2, 5, 7)))
+"""
+NARROW = """
+class Narrow(tf.keras.layers.Layer):
+    def __init__(self):
+        super().__init__()
+        self.units = 8
+        self.state_size = 8
+        self.projection = tf.keras.layers.Dense(2)
+
+    def call(self, x, states):
+        state = tf.tanh(states[0] + tf.reduce_sum(x, -1, keepdims=True))
+        return self.projection(state), [state]
+
+
+layer = tf.keras.layers.RNN(Narrow(), return_sequences=True)
+"""
+OUTER = """
+class Outer(tf.keras.layers.Layer):
+    def __init__(self):
+        super().__init__()
+        self.state_size = 3
+        self.output_size = 3
+
+    def call(self, x, states):
+        state = states[0] + tf.reduce_mean(x, -1, keepdims=True)
+        return state[:, :, None] * state[:, None, :], [state]
+
+
+layer = tf.keras.layers.RNN(Outer())
+"""
 NO_ERRORS = {
     "one of many lists is filled": f"{LISTS}\ntf.gather(groups[0], [0])[0, 0]\n",
     "one of many lists in a dict is filled": """
@@ -71,6 +118,11 @@ def step(x):
 
 step(tf.ones((2, 5, 4)))
 """,
+    "a state whose size is a shape": f"{MEMORY}memory[:, :, 0] + output\n",
+    "a cell gives another size than its units": f"{NARROW}layer(tf.ones((2, 5, 4))) + tf.ones((2, 5, 2))\n",
+    "a cell gives a matrix": f"{OUTER}layer(tf.ones((2, 5, 4)))[:, :, 0]\n",
+    "states of another size are passed": f"{OUTER}layer(tf.ones((2, 5, 4)), initial_state=[tf.ones((2, 6))])[:, 5]\n",
+    "a symbolic input of a cell": f"{NARROW}layer(tf.keras.Input((5, 4))).shape[2] + tf.ones((8,))\n",
     "a wrapper of a layer without variables": """
 pooling = tf.keras.layers.GlobalAveragePooling2D()
 
@@ -125,6 +177,9 @@ def step(x):
 
 step(tf.ones((2, 5, 4)))
 """,
+    "the output of a cell with a state of a shape": f"{MEMORY}output + tf.ones((2, 6))  # error\n",
+    "what a cell gives": f"{NARROW}layer(tf.ones((2, 5, 4))) + tf.ones((2, 5, 8))  # error\n",
+    "the matrices of a cell": f"{OUTER}layer(tf.ones((2, 5, 4))) + tf.ones((2, 4))  # error\n",
     "a wrapped layer that each trace makes": """
 @tf.function
 def scaled(x):
