@@ -80,7 +80,7 @@ def surviving_writes(frame: Frame, returns: Value) -> dict[HeapKey, Value]:
 
 
 def is_restored(frame: Frame, key: HeapKey) -> bool:
-    """Whether a finished call leaves a field that it has written as it found it: no code outside sees the write.
+    """Whether a finished call restores a field that it has written: no code outside can observe the write.
 
     For a generator, the code that resumes it is outside.
     """

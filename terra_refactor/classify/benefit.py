@@ -181,7 +181,7 @@ def _body(hazards: HazardMap, context: ContextId) -> tuple[_Part, ...]:
             own = _of_unknown(view, view.made(number))
         callees = () if call is None else tuple(call.callees)
         if own or callees:
-            # of a tape that the caller opened, its records are not visible here
+            # the records of a tape that the caller opened are not visible here
             backward = gradient and (not taped or view.is_taped(number))
             parts.append(_Part(own, callees, *_repetitions(view, number), backward))
     return tuple(parts)

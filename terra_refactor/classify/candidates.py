@@ -398,7 +398,7 @@ def _optional_parts(structure: Value) -> int:
             known = sum(_is_optional(element) or _parts_or_none(element) for element in elements or ())
             return known if rest is None else known + 2 * (_is_optional(rest) or _parts_or_none(rest))
         case SequenceValue(element):
-            # of unknown length: the largest number
+            # the length is unknown: the largest number
             return 2 * (_is_optional(element) or _parts_or_none(element))
         case _:
             return 0

@@ -20,7 +20,7 @@ class IsGraph(Protocol):
 
 
 class Coverage:
-    """Coverage of functions that are not graphs themselves; `callers` is True or False where no caller has a say."""
+    """Coverage of functions that are not graphs themselves; `callers` is True or False if it does not depend on callers."""
 
     def __init__(self, is_graph: IsGraph, callers: Callable[[FunctionId], frozenset[FunctionId] | bool]) -> None:
         self._is_graph = is_graph
@@ -50,7 +50,7 @@ class Coverage:
 
 
 def _next(path: dict[FunctionId, Iterator[FunctionId]], covered: set[FunctionId]) -> FunctionId | None:
-    """The next caller that has a say; functions whose callers are all covered are so, too, and leave the path."""
+    """The next caller that decides; functions whose callers are all covered are so, too, and leave the path."""
     while path:
         last = next(reversed(path))
         following = next(path[last], None)

@@ -261,7 +261,7 @@ class _Decider:
                 return _DEFINED_ANEW
             return _CALLED_ONCE if calls is not None and calls <= 1 else self.why_bomb(judgement, is_graph)
         under_tape, proposed = self.calls.under_tape(identity, is_graph), proposal_of(self.hazards, identity)
-        # of shapes that vary, the first is traced as it is, and the second relaxed
+        # if shapes vary, the first is traced as it is, and the second relaxed
         each = 2 if "reduce_retracing" in dict(() if proposed is None else proposed.arguments) else 1
         pays = not under_tape and self.calls.pays_each_definition(identity, judgement.count, traces=each)
         definitions = self.calls.definitions(identity) or (1 if pays else None)

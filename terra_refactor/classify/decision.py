@@ -129,7 +129,7 @@ class Decision:
     module: str
     qualname: str
     line: int
-    """Of `def` (or `lambda`), from 1."""
+    """The line of `def` (or `lambda`), from 1."""
     end_line: int
     kind: FunctionKind
     hybrid: bool
@@ -160,7 +160,7 @@ class Decision:
     runs_eagerly: bool = False
     """Some analysed call runs it outside of graphs."""
     expected_gain: ExpectedGain | None = None
-    """Of the action; None if unknown."""
+    """The expected gain of the action; None if unknown."""
     covered_at_speculative: bool = False
     """With the changes of level `speculative`, every caller is a graph: at that level it needs no change of its own."""
     rule: str = ""

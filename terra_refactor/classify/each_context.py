@@ -21,7 +21,7 @@ _T = TypeVar("_T")
 class _Known(Generic[_T]):
     context: ContextFacts
     body: object
-    """Of its function; compared by identity."""
+    """The body of its function; compared by identity."""
     answer: _T
 
 

@@ -246,7 +246,7 @@ def _decided(program: Program, decisions: tuple[Decision, ...]) -> Iterator[Find
         elif (
             decision.action is Action.REMOVE_TF_FUNCTION
             and decision.classification is Classification.SAFE
-            # of callers that only become graphs, the finding is that they are none
+            # if callers are to become graphs, the finding is that they are not graphs yet
             and not decision.covered_at_speculative
         ):
             yield _about(decision, _rule_of(decision, NO_TENSOR_WORK), place, decision.reason)

@@ -108,7 +108,7 @@ class Provenance:
         if all(map(_is_variable, members(value))) and members(value):
             return True
         if all(isinstance(member, Scalar) and is_chosen(member.dim) for member in members(value)):
-            return True  # an option, or a number of a file, which only its name says
+            return True  # an option, or a number of a file, known only by its name
         code = self.code(context)
         match code.facts[number]:
             case NameRead(is_local=True, name=name):
@@ -175,14 +175,14 @@ class Provenance:
         if owner is not None and self.is_relevant(owner):
             return self.is_proven(context, read.owner)
         if owner is not None and not any(isinstance(member, Reference) for member in members(owner)):
-            return True  # of a module or a library
+            return True  # an attribute of a module or a library
         if owner is not None and any(self._is_hooked(member) for member in members(owner)):
             return False
         setting: list[tuple[ContextFacts, OpId]] = []
         for identity, number, target in self.setters_of(read.name):
             for setter in self.facts.contexts_of(identity):
                 if self.whole and _may_be_anything(setter.values[target]) and setter.values[number] != owned:
-                    return False  # of this object, as far as is known
+                    return False  # it may be an attribute of this object
                 if self.is_relevant(setter.values[number]):
                     setting.append((setter, number))
         return bool(setting) and all(self.is_proven(setter, number) for setter, number in setting)

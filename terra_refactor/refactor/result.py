@@ -30,7 +30,7 @@ class Change:
     path: str
     qualname: str
     line: int
-    """Of `def`, from 1, before the change."""
+    """The line of `def`, from 1, before the change."""
     action: Action
     outcome: Outcome
     reason: str

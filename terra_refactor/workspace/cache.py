@@ -60,13 +60,13 @@ class CacheInfo:
     """Results of files that were analysed together, of this version."""
     stale_entries: int
     size: int
-    """Of all entries, in bytes."""
+    """Total size of the entries, in bytes."""
     unused: str | None = None
     """The reason why the cache is not used."""
 
 
 def cache_folder() -> Path:
-    """Where the cache is: where the user's environment says, else the platform's folder for caches of a user."""
+    """The folder of the cache: the one in the environment variable, else the platform's folder for caches of a user."""
     chosen = os.environ.get(FOLDER_VARIABLE)
     if chosen:
         return Path(os.path.abspath(chosen))

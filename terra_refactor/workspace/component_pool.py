@@ -39,12 +39,12 @@ _PRELOADED: Final = "terra_refactor.workspace.preloaded"
 
 @dataclass(frozen=True, slots=True)
 class ComponentTask:
-    """One component: what is its own, and can be sent."""
+    """One component: its own data, as far as it can be sent."""
 
     group: tuple[str, ...]
     modules: Mapping[str, ModuleIR]
     errors: tuple[FileError, ...]
-    """Of files that could not be lowered."""
+    """Errors of files that could not be lowered."""
     cached_files: int
     config: Config
     keeper: Keeper | None

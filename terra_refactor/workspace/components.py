@@ -50,9 +50,9 @@ _TENSORS = re.compile("tensorflow|keras|numpy")
 
 
 _MANY: Final = 1_000
-"""Of more files without tensors than these, those that no program loads together with tensors are skipped if they are not needed."""
+"""With more files without tensors than these, those that no program loads together with tensors are skipped if they are not needed."""
 _PARSED_AT_MOST: Final = 10_000
-"""Of more files that are passed over than these it is not even seen whether they parse: that would take minutes."""
+"""With more skipped files than these, they are not even parsed to find errors: that would take minutes."""
 
 
 class AnalysedFiles(Enum):

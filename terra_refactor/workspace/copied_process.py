@@ -23,7 +23,7 @@ from terra_refactor.workspace.watchdog import memory_for_analyses, resident_byte
 LOGGER = logging.getLogger(__name__)
 
 _GROWTH: Final = 2.5
-"""How much memory both may have together, as a multiple of what this process has now: the copy writes what it reads (reference counts)."""
+"""Maximum memory of both processes, as a multiple of the memory of this process: reading writes reference counts in the copy, too."""
 
 
 _OF_PROGRESS: Final = frozenset({"terra-progress"})

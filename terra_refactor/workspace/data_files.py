@@ -25,9 +25,9 @@ _ARCHIVE: Final = ".npz"
 MAX_BYTES: Final = 1_000_000
 """Maximum size of a file that is read; a larger one is unknown."""
 _ARRAY_BYTES: Final = 8_192
-"""Of an array: its header, and no more."""
+"""Maximum number of bytes that are read of an array: its header."""
 MAX_DATA_FILES: Final = 200
-"""Of a run."""
+"""Maximum number of data files in a run."""
 _LONGEST_NAME: Final = 255
 _ENDING: Final = re.compile("(?:" + "|".join(map(re.escape, _ENDINGS)) + r")(?![\w.])", re.IGNORECASE)
 _STEM: Final = re.compile(r"[\w.@+-]+\Z")

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 LOGGER = logging.getLogger(__name__)
 
 _SECONDS_BETWEEN_CHECKPOINTS: Final = 30.0
-"""Of processor time: ten times what keeping takes in an analysis of that length."""
+"""Processor time: ten times the time that a checkpoint takes in an analysis of that length."""
 
 
 class Judge(Protocol):

@@ -77,7 +77,7 @@ class RepeatedJudge:
     def __init__(self) -> None:
         self._store = SummaryStore()
         self._usual = UsualRuns()
-        """Of the default run, for which nothing is kept for other processes."""
+        """State of the default run, which is not kept for other processes."""
         self._hazards: HazardMap | None = None
         self.is_restored = False
         """Its state was restored from another process."""

@@ -30,7 +30,7 @@ from terra_refactor.workspace.requirements import (
 _FOLDER_OF_LISTS: Final = "requirements"
 """A folder of that name holds lists for the folder around it."""
 _MAX_ENTRIES: Final = 10_000
-"""Of a folder with more entries than these, the rest is not looked at."""
+"""Further entries of a folder are not read."""
 
 
 @dataclass(frozen=True, slots=True, order=True)

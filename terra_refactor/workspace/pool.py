@@ -33,7 +33,7 @@ _WORTH_A_WORKER = 12
 
 
 _MOST_WORKERS = 8
-"""For each processor, whatever the configuration says."""
+"""Maximum number of workers for each processor, whatever the configuration."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +191,7 @@ def _in_workers(
         end_processes(executor)
         yield from _one_by_one(tasks, sorted(left), cache, lower, patience)
     except BaseException:
-        end_processes(executor)  # of an editor, each key may end the work: processes that go on would pile up
+        end_processes(executor)  # in an editor, each key may end the work: processes that continue would accumulate
         raise
     else:
         executor.shutdown()

@@ -173,7 +173,7 @@ class _Walk:
             ignores = ()  # an ignored folder that is given by name is read
         pending = [(absolute, shown, ignores)]
         linked: list[tuple[str, str, tuple[_Ignore, ...]]] = []
-        reals = {absolute: os.path.realpath(absolute)}  # of the folders that are still to be visited
+        reals = {absolute: os.path.realpath(absolute)}  # real paths of the folders that are still to be visited
         while pending or linked:
             if not pending:
                 linked.sort(reverse=True)

@@ -154,7 +154,7 @@ def convertible(trial: Trial, decision: Decision) -> dict[str, str]:
     if not lines:
         return {}
     messages = [each.message for each in decision.hazards if each.rule == CONFLICTING_COERCION.id]
-    # of an array of which nothing else is known, the hazard says that it is one
+    # if nothing else is known about an array, the hazard still says that it is one
     arrays = {name for message in messages for name in _ARRAY.findall(message)}
     return {
         parameter.name: CONVERTED.format(trial.given(parameter.name))
@@ -168,7 +168,7 @@ def convertible(trial: Trial, decision: Decision) -> dict[str, str]:
             tensors(decision),
             lines,
             frozenset(trial.region.outputs),
-            # of one that may hold fractions NumPy computes in its own dtype before the tensor is met
+            # NumPy combines floating-point arrays in their own dtype, before they are combined with the tensor
             whole=all(each.dtype is not None and each.dtype not in FLOATING for each in parameter.types),
         )
     }

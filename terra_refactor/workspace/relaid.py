@@ -30,12 +30,12 @@ _SPEAKS_OF_LINES: Final = re.compile(r"\blines? \d")
 
 @dataclass(frozen=True, slots=True)
 class KeptTexts:
-    """The texts for which the result of a component was made last."""
+    """The texts for which the result of a component was computed last."""
 
     key: str
-    """Of that result."""
+    """Key of that result in the cache."""
     digests: Mapping[str, str]
-    """Of the files, by path."""
+    """Digests of the files, by path."""
     texts: Mapping[str, bytes]
     """Compressed, by path."""
 

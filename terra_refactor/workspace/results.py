@@ -33,7 +33,7 @@ class FileError:
 
     @staticmethod
     def in_text(error: SourceError, source: Source) -> FileError:
-        """Of a source that was read. In a notebook, the place is that in the document, and the message names the cell."""
+        """An error in a source that was read. In a notebook, the place is that in the document, and the message names the cell."""
         line = error.line or 0
         if source.notebook is None or not line:
             return FileError(error.path, line, error.message, module_line=line)

@@ -28,7 +28,7 @@ from terra_refactor.rules.rule import Finding
 from terra_refactor.tf_model.name_table import words
 
 _MOST_LINES: Final = 4_000
-"""Of the modules together that are analysed a second time."""
+"""Maximum number of lines of all modules that are analysed a second time."""
 _OPTIONS: Final = words("add_argument DEFINE_integer DEFINE_float DEFINE_string DEFINE_bool DEFINE_boolean DEFINE_enum")
 _ENVIRONMENT: Final = words("environ getenv")
 _MOST_FILES: Final = 3
@@ -36,7 +36,7 @@ _MOST_FILES: Final = 3
 
 @dataclass(slots=True)
 class UsualRuns:
-    """What the usual runs of the states of one program leave for the next."""
+    """The results of the default runs of one program, which the next state of it may reuse."""
 
     store: SummaryStore = field(default_factory=SummaryStore)
     named: dict[FunctionId, tuple[object, frozenset[str]]] = field(default_factory=dict)

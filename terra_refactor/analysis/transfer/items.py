@@ -147,7 +147,7 @@ def item_of(site: Site, container: Value, index: Value) -> Value:
         case UnknownValue() if (array := array_of_archive(site, container, index)) is not None:
             return array
         case UnknownValue() if isinstance(index, SliceValue) and container.origin is not None:
-            # of a list it is a new list, of an array a view
+            # a slice of a list is a new list, a slice of an array is a view
             return UnknownValue(container.may_be_tensor, Origin("call", f"{container.origin.name}[:]"))
         case UnknownValue():
             return UnknownValue(container.may_be_tensor, container.origin)

@@ -305,7 +305,7 @@ def _looks_at_frames(scope: AstScope, looking: frozenset[str]) -> bool:
         for node in ast.walk(statement):
             match node:
                 case ast.Call(func=ast.Name(id="vars" | "dir"), args=[_]):
-                    pass  # of an object: the options of a command line as a rule
+                    pass  # `vars(object)`: usually the options of a command line
                 case ast.Call(func=ast.Name(id=name)) if name in looking:
                     return True
                 case _:

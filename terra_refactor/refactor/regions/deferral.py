@@ -183,7 +183,7 @@ def _calls_what_shows(
         or (isinstance(value, ast.Attribute) and host.is_number(value) and is_untouched(host, value.attr, behind))
     )
     usage, others = usage_of(function.body), usage_of(behind)
-    # of anything else the function only opens a writer
+    # other arguments are used only to open a writer
     rest = given.keys() - inner_results - inner_numbers
     if any(not _is_item_of_others(given[name], others.needs.keys()) for name in rest):
         return False

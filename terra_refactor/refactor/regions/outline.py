@@ -99,7 +99,7 @@ class Outliner:
         if isinstance(scope.node, ast.Module):
             return (Placement.MODULE,)
         if scope.is_method and scope.self_name in usage_of(candidate.statements).needs:
-            # where each call of the method makes an optimizer, each needs a function of its own
+            # if each call of the method creates an optimizer, each needs a function of its own
             nested = candidate.loops and made_by_scope(scope) & usage_of(candidate.statements).needs.keys()
             return (Placement.METHOD, Placement.NESTED) if nested else (Placement.METHOD,)
         near = (Placement.NESTED, Placement.OUTSIDE) if candidate.loops else (Placement.OUTSIDE,)

@@ -386,7 +386,7 @@ def _under_tensor(view: ContextView, number: OpId) -> tuple[bool, str | None]:
         if fact.kind is BranchKind.TENSOR:
             under = under or outer.kind in (RegionKind.IF, RegionKind.WHILE)
         elif outer.kind in (RegionKind.IF, RegionKind.CHOICE) and all(fact.taken) and outer.subject is not None:
-            # of Python's own conditions a trace runs one side
+            # a trace runs only one side of a condition of Python
             doubt = f"`{view.written(outer.subject)}` prevents that from being traced"
         elif outer.kind is RegionKind.CONNECTIVE and all(fact.taken):
             return False, None

@@ -129,7 +129,7 @@ def _asks_for_type(view: ContextView, call: Call) -> bool:
         return view.may_be_symbolic(call.first)
     if len(call.arguments) > 1 or not view.may_be_symbolic(call.first):
         return False
-    # of what may be a tensor, if it is compared with the class of eager tensors
+    # the value may be a tensor, and its type is compared with the class of eager tensors
     compared = [fact for fact in view.code.of_kind(Operation) if call.op in fact.sides]
     return view.is_symbolic(call.first) or any(
         any(map(is_class_of_a_mode, _classes(view, side)))

@@ -147,7 +147,7 @@ def _ends_of_data(view: ContextView) -> Iterator[LocalHazard]:
                 f"`{view.written(call.op)}` gives its default at the end of the dataset: in a graph the iterator raises "
                 "`OutOfRangeError` when the graph runs",
             )
-    # who calls the function takes longer to find than whether it asks at all, which few do
+    # finding the callers takes longer than finding out whether it calls `next` at all, which few functions do
     if not view.facts.leads_to(view.context.id, NEXT):
         return
     if any(STOP_ITERATION in catch.library for catch in caught_by_callers(view)):

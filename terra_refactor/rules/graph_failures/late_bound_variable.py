@@ -15,7 +15,7 @@ from terra_refactor.tf_model.spec import Trait
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
     for made in view.code.of_kind(FunctionMade):
-        # of a `def`, AutoGraph knows which variables it reads, and keeps them for the whole loop
+        # AutoGraph knows which variables a `def` reads, and keeps them for the whole loop
         if view.program.function(made.function).kind is not FunctionKind.LAMBDA:
             continue
         loops = [loop for loop in view.code.loops_around(made.op) if loop.kind is RegionKind.FOR]

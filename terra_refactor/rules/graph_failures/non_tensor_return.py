@@ -254,7 +254,7 @@ def _problem(view: ContextView, value: Value, depth: int) -> tuple[str, bool] | 
         case RangeValue():
             return "a range", False
         case DatasetValue():
-            return _DATASET, True  # of a variant tensor: its elements are the same
+            return _DATASET, True  # it is returned as a variant tensor, with the same elements
         case ShapeValue():
             return "a `tf.TensorShape`", False
         case DTypeValue():
