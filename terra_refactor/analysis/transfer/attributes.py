@@ -317,6 +317,8 @@ def _object_attribute(site: Site, value: Reference, name: str) -> Value:
     rule = registry.attribute_rule(cls.name, name) if isinstance(cls, LibraryValue) else None
     if rule is not None:
         return thaw(site, rule(value), "attribute")
+    if name == "__setattr__":
+        return BoundMethod(LibraryValue("builtins.object.__setattr__"), value)
     if value.object in engine.open_instances:
         return UnknownValue(reason=f"attribute {name} is not set in the program")
     return UnknownValue(reason=f"no attribute {name}")

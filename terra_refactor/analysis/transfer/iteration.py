@@ -209,13 +209,12 @@ def _iterate_object(site: Site, value: Reference) -> Iteration:
     frame = site.frame
     content = frame.state.get((value.object, ITEMS))
     facts = site.engine.objects.facts[value.object]
+    frame.note_read(site.op, (value.object, ITEMS))
     if isinstance(content, FrozenList):
-        frame.note_read(site.op, (value.object, ITEMS))
         if facts.kind is ObjectKind.ITERATOR:
             advance(site, value)
         return Iteration(content.elements, list_element(content), count=content.length)
     if isinstance(content, FrozenDict):
-        frame.note_read(site.op, (value.object, ITEMS))
         keys = tuple(key for key, _ in content.items)
         if content.rest is None and all(UNBOUND not in members(item) for _, item in content.items):
             return Iteration(keys, join_all(keys))
@@ -279,6 +278,8 @@ def length_of(site: Site, value: Value) -> Value:
                 start, stop, step = (number_of(bound) for bound in (member.start, member.stop, member.step))
                 results.append(static_size_value(subtract(stop, start)) if step == 1 else UNKNOWN_INT)
             case TupleValue() | Reference() | SequenceValue():
+                if isinstance(member, Reference):
+                    site.frame.note_read(site.op, (member.object, ITEMS))
                 found = iterate(site, member) if _has_known_items(site.frame, member) else None
                 if found is not None and found.length is not None:
                     results.append(static_size_value(found.length))

@@ -131,6 +131,16 @@ def call_library(
         _note_effects(site, name, registry.lookup(name), receiver, arguments)
         name = _FACTORIES[name]
     frame.call_record(site.op).library[name] = None
+    owner, _, leaf = name.rpartition(".")
+    if owner in MUTATING_METHODS:
+        if receiver is None and arguments.positional:
+            # `list.append(values, value)`
+            receiver, arguments = arguments.positional[0], replace(arguments, positional=arguments.positional[1:])
+        if receiver is not None and leaf not in MUTATING_METHODS[owner]:
+            for member in members(receiver):
+                if isinstance(member, Reference):
+                    # an object of a subclass, too
+                    frame.note_read(site.op, (member.object, ITEMS))
     note_arguments(site, name, arguments, receiver)
     if name in _FLOAT_SETTINGS:
         _set_floats(site, arguments)
@@ -155,7 +165,6 @@ def call_library(
         return _call_declared(site, name, declared, arguments, receiver)
     if receiver is not None and name.endswith(".__call__"):
         note_input(site, receiver, arguments)
-    owner, _, leaf = name.rpartition(".")
     if receiver is not None:
         note_settings(site, owner, leaf, receiver)
     protocol = KERAS_PROTOCOL.get(leaf) or KERAS_TRAINING.get(leaf) if receiver is not None else None

@@ -254,7 +254,7 @@ def _may_change(
     """Whether a function may assign an attribute or item of the content of variable or attribute `holder`, between calls of the
     view's."""
     code = view.codes.of(function)
-    if function == view.function.id or code.function.name in _MAKERS:
+    if function == view.function.id:
         return False
     key = view.code.facts[read.index] if isinstance(read, ItemRead) else None
     assigned: list[_Assignment] = [
@@ -263,7 +263,11 @@ def _may_change(
         *code.of_kind(ItemDeletion),
     ]
     writes = [
-        write.op for write in assigned if _assigns(code, write, holder, name) and not _is_other_item(code, write, key)
+        write.op
+        for write in assigned
+        if _assigns(code, write, holder, name)
+        and not _is_other_item(code, write, key)
+        and (code.function.name not in _MAKERS or _is_of_argument(code, write))
     ]
     if not writes:
         return False
@@ -310,6 +314,16 @@ def _assigns(code: CodeFacts, write: _Assignment, holder: str, name: str) -> boo
             return held == holder and (not read.is_own or code.has_parameter(held))
         case _:
             return False
+
+
+def _is_of_argument(code: CodeFacts, write: _Assignment) -> bool:
+    """Whether a constructor changes an object that it is given, which other objects may share, and not the one that it makes."""
+    owner = code.facts[write.owner]
+    return (
+        isinstance(owner, NameRead)
+        and code.has_parameter(owner.name)
+        and owner.name != code.function.parameters[0].name
+    )
 
 
 def _is_other_item(code: CodeFacts, write: _Assignment, key: Fact | None) -> bool:
