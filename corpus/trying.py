@@ -51,7 +51,7 @@ class Try:
     classification: str
     """Its class according to the analysis."""
     share: float
-    """Of the program's time, spent in it outside of graphs before."""
+    """Share of the program's time that was spent in it outside of graphs before."""
     ratio: float | None
     """Processor time before by after, of the slower pair (of the first run, where that takes no less); None if the program fails."""
     difference: str | None

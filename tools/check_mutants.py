@@ -77,7 +77,7 @@ class Place:
     outermost: ast.FunctionDef
     """The function that the module (or a class of it) has."""
     lines: range
-    """Of the statement; of a compound one without its body."""
+    """Lines of the statement; of a compound one without its body."""
 
     def put(self, node: ast.AST) -> None:
         """Hang another node there."""

@@ -27,7 +27,7 @@ class ShapeBug:
     broken: Path
     mended: Path
     line: int
-    """Of the bug in the broken program, from 1."""
+    """The line of the bug in the broken program, from 1."""
     silent: bool
     """TensorFlow does not notice."""
     function: str | None

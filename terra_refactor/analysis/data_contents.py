@@ -129,7 +129,7 @@ def table_shape(text: str, separator: str | None, skipped: int, comment: str) ->
 
 @lru_cache(maxsize=64)
 def rows_of_table(text: str, separator: str) -> tuple[int, tuple[str, ...]] | None:
-    """How many rows of fields there are, and the fields of the first; None if a line is empty, or there are none or very many."""
+    """The number of rows of fields, and the fields of the first; None if a line is empty, or there are none or very many."""
     rows = 0
     first: tuple[str, ...] = ()
     try:
@@ -145,7 +145,7 @@ def rows_of_table(text: str, separator: str) -> tuple[int, tuple[str, ...]] | No
 
 @lru_cache(maxsize=64)
 def fields_of_lines(text: str, separator: str | None, *, quoted: bool = False) -> int | None:
-    """How many fields each line has; None if they differ."""
+    """The number of fields of each line; None if they differ."""
     lines = [line for line in text.split("\n") if line.strip()]
     if quoted:
         try:

@@ -113,9 +113,9 @@ class Calls(Protocol):
 
     steps: StepBudget
     expecting_errors: int
-    """How many enclosing `with` statements expect an error."""
+    """The number of enclosing `with` statements that expect an error."""
     one_of_several: int
-    """How many enclosing library calls are tried with one alternative of their arguments after another."""
+    """The number of enclosing library calls that are tried with each alternative of their arguments."""
     calls: CallTransfer
     attributes: AttributeTransfer
     entry_frame: Callable[[], Frame]

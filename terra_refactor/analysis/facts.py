@@ -95,7 +95,7 @@ class FailureFact:
     operation: str
     """Canonical name, or the operator."""
     only: Behaviour | None = None
-    """Since which release it fails, where those before are known to do something else; None if it fails everywhere."""
+    """The release from which it fails, if earlier ones are known to do something else; None if it fails everywhere."""
     by_default: bool = False
     """Its sizes are computed from options with defaults: it may fail only in runs with these."""
     in_files: str = ""

@@ -59,7 +59,7 @@ class LoopFrame:
 
     base: State
     doubt: int = 0
-    """How many conditions around the loop are not known to hold."""
+    """The number of conditions around the loop that are not known to hold."""
     breaks: list[State] = field(default_factory=list)
     continues: list[State] = field(default_factory=list)
     staged: bool = False
@@ -249,9 +249,9 @@ class Frame:
         """The results of an operation in earlier iterations of an unrolled loop, and on other paths through a `finally` block."""
         self.cells: dict[str, ObjectId] = {}
         self.class_object: ObjectId | None = None
-        """Of a class body: the object that its names become attributes of."""
+        """In a class body: the object whose attributes its names become."""
         self.class_annotations: dict[str, Value] = {}
-        """Of a class body: the annotated names, in order."""
+        """In a class body: the annotated names, in order."""
         self.advanced = False
         """Whether it takes some elements of an iterator and leaves others: the remaining number is then unknown."""
         self.loop_lengths: dict[OpId, Dim] = {}
@@ -272,11 +272,11 @@ class Frame:
         self.exits = 0
         """The number of times that control left by `return`, `break` or `continue`, or was caught."""
         self.alternatives = 0
-        """How many enclosing calls have several possible callees: a failure in one of them may not happen."""
+        """The number of enclosing calls with several possible callees: a failure in one of them may not happen."""
         self.conditions = 0
         """The number of entered branches whose conditions depend on parameters and are not known to be true."""
         self.doubt = 0
-        """How many branches of the innermost unrolled loop (or of the function) are entered without knowing whether."""
+        """The number of entered branches of the innermost unrolled loop (or of the function) whose condition is unknown."""
         self.gradients = 0
         """The depth of nested gradients of `tf.custom_gradient` functions."""
         self.uncertainty = 0

@@ -128,7 +128,7 @@ class Interpreter(AbstractHeap, Notes):
         self.running: list[FunctionId] = []
         """The functions that are being interpreted, outermost first."""
         self._logs: list[Log] = []
-        """Of each of these, where logs are written."""
+        """The log of each of them, if logs are written."""
         if adoption is not None:
             adoption.engine = self
             if adoption.store.code is not None:
@@ -151,7 +151,7 @@ class Interpreter(AbstractHeap, Notes):
         self.default_weights = weights_are_default(program, lambda function: self.names.of(function).weights)
         """No code of the program gives weights another type than that."""
         self.one_of_several = 0
-        """How many enclosing calls of library functions are tried with one alternative of their arguments after the other."""
+        """The number of enclosing calls of library functions that are tried with each alternative of their arguments."""
         self._execution = self.objects.setting("tensorflow.config")
         self.world.set((self._execution, EXISTS), TRUE)
         self.set_functions_run_eagerly(self.world, FALSE)
@@ -160,7 +160,7 @@ class Interpreter(AbstractHeap, Notes):
         self.alone = 0
         """The depth of nested contexts that run alone, from their recorded reads."""
         self._methods_running: dict[str, int] = {}
-        """How many of the contexts that are being interpreted are methods of a name."""
+        """For each name of a method, the number of contexts being interpreted that are methods of this name."""
         self._active_of: dict[FunctionId, list[dict[str, Value]]] = {}
         self.steps = StepBudget(step_budget)
 

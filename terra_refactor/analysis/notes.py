@@ -28,7 +28,7 @@ class Notes:
         self.journal = Journal()
         """The notes while a summary is being reused."""
         self.expecting_errors = 0
-        """How many enclosing `with` statements expect an error, as `pytest.raises` does."""
+        """The number of enclosing `with` statements that expect an error, as `pytest.raises` does."""
         self.missing_rules: dict[str, dict[tuple[FunctionId, OpId], None]] = {}
         self.layers_made: dict[str, None] = {}
         """Whether a layer of Keras was made so far: empty if none was."""
@@ -49,7 +49,7 @@ class Notes:
         self.called: dict[FunctionId, None] = {}
         """Functions that some analysed code calls."""
         self.log: Log | None = None
-        """Of the context that is running, where summaries are kept for another run."""
+        """Log of the context that is running, if summaries are kept for another run."""
 
     def note_failure(self, frame: Frame, op: OpId, failure: FailureFact) -> None:
         """Records an operation that certainly fails in this context."""

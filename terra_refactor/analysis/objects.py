@@ -29,7 +29,7 @@ class ObjectTable:
     def __init__(self, *, ordered_by_run: bool = False) -> None:
         self.journal = Journal()
         self.log: Log | None = None
-        """Of the context that is running, where summaries are kept."""
+        """Log of the context that is running, if summaries are kept."""
         self._seen: dict[ObjectId, int] | None = {} if ordered_by_run else None
         """When each object came up in this run; None where that is the order of the numbers."""
         self.facts: list[ObjectFacts] = []
@@ -37,7 +37,7 @@ class ObjectTable:
         self._depths: list[int] = []
         self._collapsed: set[ObjectId] = set()
         self._makers: dict[ObjectId, FunctionId] = {}
-        """Of each object that a function's operations make, or its calls: that function."""
+        """For each object created by the operations or calls of a function: that function."""
         self.level_names = LevelNames(self._shifted, self._further_out)
         """The callees' numbers for their arguments."""
 

@@ -48,7 +48,7 @@ _TENSOR_CLASSES = frozenset({"tensorflow.Tensor", "tensorflow.types.experimental
 
 
 _MAX_DEPTH: Final = 30
-"""Of the sides of `and` and `or` that are narrowed by: a chain is gone through again for each of its links."""
+"""Maximum depth of nested `and` and `or` that narrow values: each link of a chain repeats the work for the rest."""
 
 
 def refine(site: Site, condition: int, truth: bool, depth: int = 0) -> bool:

@@ -1,4 +1,4 @@
-"""How many values a generator function yields.
+"""The number of values that a generator function yields.
 
 Computes: the number of values, if one `yield` is in `for` loops of known lengths and nothing leaves them early. Needs: a frame whose body
 has run. Gives: `count_of_yields`. Ignores: whether the caller takes them all.

@@ -156,11 +156,11 @@ class _Part:
     own: Count
     callees: tuple[ContextId, ...]
     eager: int
-    """How many times the loops around it run it in one call."""
+    """The number of times that the loops around it run it in one call."""
     traced: int
     """The number of their traces."""
     open_loops: int
-    """How many of them have an unknown length."""
+    """The number of these loops that have an unknown length."""
     backward: bool
     """The backward pass goes through it."""
 
@@ -297,7 +297,7 @@ def _iterations(view: ContextView, loop: Region) -> int:
 
 
 def known_length(value: Value) -> int | None:
-    """How many elements a Python value gives when it is iterated over; None if that is not known."""
+    """The number of elements of a Python value that is iterated over; None if unknown."""
     match value:
         case TupleValue(elements):
             return len(elements)

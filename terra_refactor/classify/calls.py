@@ -177,7 +177,7 @@ class CallCount:
         return calls is not None and calls >= MARGIN * calls_until_paid(count, traces=traces)
 
     def of_each_definition(self, identity: FunctionId) -> int | None:
-        """How many calls follow each execution of a `def` in a function, at least; None if unknown, or if other functions call it.
+        """The minimum number of calls after each execution of a `def` in a function; None if unknown, or if other functions call it.
 
         Each of these calls is made in the run of the enclosing function that executes the `def`, once.
         """

@@ -386,7 +386,7 @@ def _holds_python_numbers(value: Value) -> bool:
 
 
 def _parts_or_none(value: Value) -> int:
-    """How many parts of a structure are None in some calls and something else in others, each by itself."""
+    """The number of parts of a structure that are None in some calls, each independently of the others."""
     return max((_optional_parts(member) for member in members(value)), default=0)
 
 

@@ -57,7 +57,7 @@ def leaves_conversion(view: ContextView, call: CallFact, callee: Function) -> bo
 
 
 def is_never_converted(view: ContextView) -> bool:
-    """Whether the function is run as it is however it is reached (save by its name, in the case of Keras's methods)."""
+    """Whether the function is never converted, whatever calls it (except, for Keras's methods, an explicit call)."""
     return is_excluded(view) or is_called_by_keras(view)
 
 

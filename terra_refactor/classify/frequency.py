@@ -82,7 +82,7 @@ class CallFrequency:
         return max(ends, default=Frequency.UNKNOWN)
 
     def _at(self, caller: FunctionId, op: OpId) -> Frequency | None:
-        """How many times one call is made; None if as often as its function is called."""
+        """The number of times that one call is made; None if as often as its function is called."""
         code = self.hazards.whole_program.function(caller)
         if is_in_test_file(self.hazards.whole_program, code):
             return Frequency.UNKNOWN

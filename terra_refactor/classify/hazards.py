@@ -167,7 +167,7 @@ class HazardMap:
         return self.whole_codes.of(identity).of_kind(Imported)
 
     def of_each(self, question: Callable[[ContextView], _T]) -> Iterator[tuple[ContextFacts, _T]]:
-        """An answer about each context's own code and values; of all, so no dependency is noted."""
+        """A result for each context, from its own code and values. It covers all contexts, so no dependency is noted."""
         return self._each.ask(question, self.view_unnoted)
 
     def view_unnoted(self, context: ContextFacts) -> ContextView:
@@ -356,7 +356,7 @@ class HazardMap:
     def _passed_on(
         self, context: ContextFacts, call: CallFact, callee: ContextFacts, name: str, *, parts: bool
     ) -> str | None:
-        """The caller's own parameter that it passes for the callee's parameter `name`; with `parts`, or that it makes that of."""
+        """The caller's own parameter that it passes for the callee's parameter `name`; with `parts`, also one from which it makes that."""
         view = self.view(context)
         behind = view.parameter_around if parts else view.parameter_behind
         made = view.made(call.op)

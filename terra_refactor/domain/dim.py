@@ -156,7 +156,7 @@ def loaded(source: str, name: str, least: int = 1, default: int | None = None, f
 
 
 def loaded_name(dim: Dim) -> tuple[str, str] | None:
-    """Of a number of a file that nothing was computed with: its source and its name there; None for any other size."""
+    """Source and name of a size that is an unchanged number of a file; None for any other size."""
     dim = eager(dim)
     match dim:
         case SymbolicDim(terms=(((str() as name,), 1),)) if name[0] in _LOADED.values():

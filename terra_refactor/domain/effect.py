@@ -103,4 +103,4 @@ class Effect:
     assumed: bool = False
     """It may happen, but only if something that was assumed (an unknown callee, a weak alias) is so."""
     keeps_tensor: bool = False
-    """Of a write: the stored object contains a tensor that the call has created."""
+    """For a write: the stored object contains a tensor that the call has created."""

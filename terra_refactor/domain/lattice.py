@@ -336,7 +336,7 @@ def list_element(content: FrozenList) -> Value:
 
 
 def list_length(content: FrozenList) -> Dim:
-    """How many elements the list has; None where that is not known."""
+    """The number of elements of the list; None if unknown."""
     return content.length if content.elements is None else len(content.elements)
 
 

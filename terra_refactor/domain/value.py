@@ -274,13 +274,13 @@ class DatasetValue:
     lead: tuple[Value, int] | None = None
     """The known values of the first elements, if they are more precise: they are whole batches."""
     counted: Dim = None
-    """How many elements there are where TensorFlow does not know it (`cardinality` is None): those of a generator."""
+    """The number of elements if TensorFlow does not know it (`cardinality` is None): that of a generator."""
     endless: bool = False
     """It never ends (`repeat()`), or has no element at all: every batch of it is full."""
 
     @property
     def number(self) -> Dim:
-        """How many elements there are, whether TensorFlow knows it or not."""
+        """The number of elements, whether TensorFlow knows it or not."""
         return self.counted if self.cardinality is None else self.cardinality
 
 

@@ -34,7 +34,7 @@ class Signature:
     parameters: tuple[str, ...]
     """The names of the parameters they are for, in order; without `self` and `cls`."""
     required: int
-    """How many parameters have no default."""
+    """The number of parameters without a default."""
 
     def of(self, parameter: str) -> SignatureEntry | None:
         """The entry of a parameter; None for one that the signature leaves to its default."""

@@ -108,7 +108,7 @@ def _calls_of(snapshot: Snapshot, found: ObjectFacts) -> Iterator[tuple[Value, V
 def configuration_sources(
     snapshot: Snapshot, found: ObjectFacts
 ) -> tuple[str, dict[str, Value], dict[str, str]] | None:
-    """Of a layer of the library: its class, its settings with plain defaults, and the names with which settings are written."""
+    """The class of a layer of the library, its settings with plain defaults, and the names with which settings are written."""
     cls = created_class(snapshot, found) if found.kind is ObjectKind.INSTANCE else None
     if cls is None or not is_layer(cls):
         return None

@@ -123,7 +123,7 @@ def _found(snapshot: Snapshot, cancelled: Callable[[], bool]) -> tuple[FoundRegi
     except StaleError:
         _keep(files, judge, snapshot)
         raise
-    except Exception:  # a bug of ours costs the regions, and is seen
+    except Exception:  # after an internal error there are no regions; it is logged
         LOGGER.exception("the regions of %s failed", ", ".join(files))
         return ()
     _keep(files, judge, snapshot)

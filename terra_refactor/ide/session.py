@@ -279,7 +279,7 @@ class Session:
         return tuple(self.identities())
 
     def identities(self) -> Mapping[tuple[str, ...], str]:
-        """Of all components, the largest first, the identities that their snapshots have or would have; analyses nothing."""
+        """The identities that the snapshots of all components have or would have, the largest component first; analyses nothing."""
         with self._working:
             sources, _ = self._sources(self._buffers)
             index = self._indexed(sources)

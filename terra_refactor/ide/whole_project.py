@@ -172,9 +172,9 @@ class Proposal:
     snapshot: Snapshot = field(repr=False)
     path: str
     line: int
-    """Of the `def`, or of the code."""
+    """The line of the `def`, or of the code."""
     qualname: str
-    """Of the function that changes; `MODULE` for code of a module."""
+    """Qualified name of the function that changes; `MODULE` for code of a module."""
     title: str
     """The change, as it will be written."""
     level: Level

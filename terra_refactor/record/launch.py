@@ -49,7 +49,7 @@ class Recorded:
     """The outcome of a run, and its observations."""
 
     exit_code: int
-    """Of the program; 128 and the number of the signal that killed it."""
+    """Exit code of the program; 128 plus the number of the signal that killed it."""
     record: Record
 
 

@@ -44,7 +44,7 @@ class ParameterSeen:
     values: tuple[Any, ...] = ()
     """Small Python values, in the order in which they first came; not all if there are more than 24, and never a text."""
     distinct: int = 0
-    """How many Python values came, those that are not written included."""
+    """The number of observed Python values, those that are not written included."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class TraceCause:
     parameter: str | None
     traces: int
     examples: tuple[Any, ...] = ()
-    """Of the arguments: `{"value": 3}` or `{"type": ["tensor", "float32", [16, 32]]}`."""
+    """Values or types of arguments: `{"value": 3}` or `{"type": ["tensor", "float32", [16, 32]]}`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +80,9 @@ class FunctionSeen:
     """Below the record's root."""
     qualname: str
     line: int
-    """Of its `def`, when it ran."""
+    """The line of its `def`, when it ran."""
     digest: str
-    """Of the text from its `def` to its end."""
+    """Digest of the text from its `def` to its end."""
     calls: int
     """From Python, one by one; those of a `tf.function` are in `graph`."""
     estimated: bool
@@ -107,7 +107,7 @@ class FunctionSeen:
 
     @property
     def looked_at(self) -> int:
-        """How many eager calls have given types."""
+        """The number of eager calls whose types were recorded."""
         return self.detailed_calls - self.traced_calls
 
 

@@ -129,7 +129,7 @@ def _transform(context: FileContext, site: DefinitionSite | None, decision: Deci
         return _change(decision, Outcome.FAILED, "its definition was not found at the line that was analysed")
     try:
         return _transformation(decision.action)(context, site, decision)
-    except Exception as error:  # a bug of ours costs this one function
+    except Exception as error:  # after an internal error only this function is not changed
         LOGGER.exception("refactoring %s of %s failed", decision.action.value, decision.qualname)
         return _change(decision, Outcome.FAILED, f"{decision.action.value} failed inside: {error!r}")
 

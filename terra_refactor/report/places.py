@@ -25,7 +25,7 @@ class CellPlace:
     """A place in a notebook as a person sees it."""
 
     index: int
-    """Of the cell among all cells of the document, from 0."""
+    """The position of the cell among all cells of the document, from 0."""
     line: int
     """In the cell, from 1."""
     column: int

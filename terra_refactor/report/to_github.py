@@ -17,7 +17,7 @@ from terra_refactor.report.schema import DiagnosticEntry, ErrorEntry, Report
 from terra_refactor.workspace.printable import printable
 
 MAX_ANNOTATIONS: Final = 10
-"""Of each level of a step."""
+"""Maximum number of annotations of each level in a step."""
 _COMMANDS: Final = {"error": "error", "warning": "warning", "information": "notice"}
 
 

@@ -238,7 +238,7 @@ def _divided_product(view: ContextView, op: OpId, left: OpId, right: OpId) -> It
 
 
 def _squared(product: ValueSource) -> tuple[Dim, Dim] | None:
-    """Of a product of a tensor with its own transpose: the size that it adds along and the size that is left."""
+    """The size of the summed axis and that of the remaining one, in a product of a tensor with its own transpose."""
     view, fact = product.view, product.fact
     if not isinstance(fact, Call) or len(product.names) != 1 or product.names[0] not in MATRIX_PRODUCTS:
         return None

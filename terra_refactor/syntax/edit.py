@@ -109,7 +109,7 @@ def split_lines(text: str) -> list[str]:
 def unified_diff(path: str, before: str, after: str, context: int = 3) -> str:
     """The unified diff between two texts of one file, as `patch` and `git apply` read it; empty if they are equal.
 
-    The lines keep their own endings (a CRLF stays one), and a missing final newline is said as these tools say it.
+    The lines keep their own endings (a CRLF stays one), and a missing final newline is marked as these tools do.
     """
     if before == after:
         return ""

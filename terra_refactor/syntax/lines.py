@@ -14,7 +14,7 @@ _LINE_END = re.compile(r"\r\n?|\n")
 
 
 def line_count(text: str) -> int:
-    """How many lines a file of that text has: the last may have no end."""
+    """The number of lines of a file with that text; the last one may lack a newline."""
     return text.count("\n") + (not text.endswith("\n"))
 
 

@@ -90,7 +90,7 @@ def _flat_values(receiver: Value) -> Value:
 
 
 def _count(receiver: Value) -> Dim:
-    """How many values a sparse or ragged tensor has."""
+    """The number of values of a sparse or ragged tensor."""
     return opened(None, content_roots(receiver), Why.CONTENT)
 
 

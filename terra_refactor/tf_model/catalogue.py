@@ -34,7 +34,7 @@ from terra_refactor.tf_model.spec import ParameterPassing, ParameterSpec
 from terra_refactor.tf_model.versions import CATALOGUE_FILES
 
 CATALOGUE_FORMAT = 1
-"""Of the files in `catalogue_data/`; a file of another format is refused."""
+"""Format of the files in `catalogue_data/`; a file of another format is refused."""
 
 
 @dataclass(frozen=True, slots=True)

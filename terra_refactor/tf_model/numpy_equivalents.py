@@ -24,7 +24,7 @@ class Equivalent:
     """TensorFlow's names of these parameters."""
     any_dtype: bool = False
     arrays: int = 1
-    """How many of the parameters are arrays, whose dtypes have to agree."""
+    """The number of parameters that are arrays, whose dtypes have to agree."""
     required: frozenset[str] = frozenset()
     """Parameters that NumPy has a default for which TensorFlow does not have."""
 

@@ -274,11 +274,11 @@ class Entity:
     """Canonical: aliases are resolved by the registry, for example `tensorflow.keras.layers.Dense` to `keras.layers.Dense`."""
     kind: EntityKind
     parameters: tuple[ParameterSpec, ...] | None = None
-    """Of a function or of a class's constructor, without `self`; None if unknown."""
+    """Parameters of a function or of a class's constructor, without `self`; None if unknown."""
     bases: tuple[str, ...] = ()
     """Canonical names of a class's bases, in method resolution order, without itself and `object`."""
     value: Value | None = None
-    """Of a constant."""
+    """Value of a constant."""
     effects: frozenset[EffectKind] = frozenset()
     """Side effects of a call outside the program."""
     traits: frozenset[Trait] = frozenset()

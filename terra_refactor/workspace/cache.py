@@ -227,7 +227,7 @@ class _Entries:
                 raise
 
     def _signature(self, secret: bytes, key: str, payload: bytes | memoryview) -> bytes:
-        """Of the entry with its key, so that one entry cannot replace another."""
+        """Signature of the entry with its key, so that one entry cannot replace another."""
         code = blake2b(key=secret, digest_size=_SIGNATURE_SIZE)
         name = f"{self._generation()}\0{self._suffix}\0{key}".encode("utf-8", "surrogatepass")
         code.update(len(name).to_bytes(8, "big") + name)

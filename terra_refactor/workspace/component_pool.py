@@ -67,7 +67,7 @@ def prepare_workers() -> None:
 
 
 def worthwhile_workers(project: ReadProject, groups: Sequence[Sequence[str]], jobs: int) -> int:
-    """How many processes it is worth to judge these components in; 1 for none beside this one. `jobs` 0 are as many as there can be."""
+    """The number of processes in which judging these components pays; 1 for this one only. `jobs` 0 stands for all processors."""
     workers = min(processors_for(jobs), len(groups))
     if workers < 2:
         return 1

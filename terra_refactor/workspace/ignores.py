@@ -29,7 +29,7 @@ class AddedIgnores:
 
     files: tuple[FileRefactoring, ...]
     silenced: int
-    """How many findings a comment silences now."""
+    """The number of findings that the comments silence."""
     missed: tuple[Finding, ...]
 
 

@@ -96,7 +96,7 @@ class RepeatedJudge:
 
     @property
     def kept_contexts(self) -> int:
-        """How many contexts of the last program were known from the one before."""
+        """The number of contexts of the last program that were reused from the one before."""
         return self._store.taken_over
 
     @property

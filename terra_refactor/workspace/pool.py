@@ -71,7 +71,7 @@ _MOMENT = 0.05
 
 
 def available_jobs() -> int:
-    """How many processes this machine lets us run at once."""
+    """The number of processes that can run at once on this machine."""
     try:
         return len(os.sched_getaffinity(0))
     except AttributeError:  # not on every system
@@ -79,7 +79,7 @@ def available_jobs() -> int:
 
 
 def processors_for(jobs: int) -> int:
-    """How many processors a run may use that is to have so many processes; 0 for as many as there are."""
+    """The number of processors that a run with `jobs` processes may use; 0 stands for all of them."""
     return min(jobs or available_jobs(), available_jobs())
 
 

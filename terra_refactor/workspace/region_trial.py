@@ -65,7 +65,7 @@ class Trial:
     """The last attempt; its hazards are reported if none succeeds."""
     settled: bool = False
     depth: int = 0
-    """How many of the loops the function is defined in."""
+    """The number of loops in which the function is defined."""
     passed: frozenset[str] = frozenset()
     """Names that are parameters in any case."""
     converted: dict[str, str] = field(default_factory=dict)

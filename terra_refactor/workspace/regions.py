@@ -394,7 +394,7 @@ def _held_against(trial: Trial, decision: Decision, *, assumed: bool) -> frozens
 
 
 def _with_numbers(trial: Trial, decision: Decision) -> frozenset[int]:
-    """The statements that use Python numbers, or lists of such, that loops bind: they differ from call to call."""
+    """The statements that use Python numbers, or lists of them, that loops bind: they differ from call to call."""
     changing = trial.outliner.changing(trial.candidate)
     kinds = {ParameterValueKind.PRIMITIVE}
     if decision.classification is not Classification.UNSAFE:

@@ -244,7 +244,7 @@ def _call_one(site: Site, callee: Value, arguments: CallArguments, graph: bool) 
 
 
 def _call_by_host(site: Site, callee: FunctionValue, arguments: CallArguments) -> Value:
-    """A call of a function decorated by `tf.py_function` or `tf.numpy_function`: that one calls it, with positional arguments."""
+    """A call of a function decorated by `tf.py_function` or `tf.numpy_function`, which calls it with positional arguments."""
     host = next(name for name in callee.wrappers if decoration(name)[0] is Decoration.HOST_CALLBACK)
     inner = replace(callee, wrappers=tuple(name for name in callee.wrappers if name != host))
     inputs = TupleValue(arguments.positional) if arguments.open_positional is None else UNKNOWN

@@ -541,7 +541,7 @@ def _load_table(site: Site, arguments: CallArguments, receiver: Value | None) ->
 
 
 def _chosen_columns(value: Value) -> int:
-    """How many columns `usecols` names; 0 where that is not known."""
+    """The number of columns in `usecols`; 0 if unknown."""
     match value:
         case Constant(value=int()):
             return 1

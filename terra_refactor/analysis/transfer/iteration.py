@@ -76,13 +76,13 @@ class Iteration:
     element: Value
     kind: BranchKind = BranchKind.PYTHON
     count: Dim = None
-    """How many elements there are, where they are not known one by one but their number is."""
+    """The number of elements, if only the number is known."""
     last: Value | None = None
     """One element that certainly occurs, and that `element` does not describe: the last batch of a dataset."""
 
     @property
     def length(self) -> Dim:
-        """How many elements there are; None where that is not known."""
+        """The number of elements; None if unknown."""
         return self.count if self.elements is None else len(self.elements)
 
 

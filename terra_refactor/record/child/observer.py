@@ -97,7 +97,7 @@ class Seen:
         self.calls = 0
         self.detailed = 0
         self.staged = 0
-        """How many of the detailed calls were made while a graph was traced."""
+        """The number of detailed calls that were made while a graph was traced."""
         self.seconds = 0.0
         self.clean_total = self.clean_own = 0.0
         """Seconds of the calls that were watched from their beginning to their end."""

@@ -43,10 +43,10 @@ class GraphSeen:
         self.inner_calls = 0
         """While a graph was traced."""
         self.seconds = 0.0
-        """Of the calls from outside that did not trace."""
+        """Time of the calls from outside that did not trace."""
         self.traces = 0
         self.tracing_seconds = 0.0
-        """Of the calls from outside that traced."""
+        """Time of the calls from outside that traced."""
         self.objects: list[_Object] = []
         self.causes: dict[tuple[str, str], _Cause] = {}
         """By kind of cause and parameter."""

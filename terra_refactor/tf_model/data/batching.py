@@ -88,7 +88,7 @@ def _batch(call: BoundCall, dataset: DatasetValue) -> Value:
 
 
 def _rest(call: BoundCall, dataset: DatasetValue) -> int | None:
-    """How many elements the last batch has where that is known, and fewer than the others."""
+    """The number of elements of the last batch, if that is known and less than that of the others."""
     size, total, drop = read.size(call.argument("batch_size")), dataset.number, call.argument("drop_remainder")
     if not isinstance(size, int) or not isinstance(total, int) or not 0 < size < total:
         return None

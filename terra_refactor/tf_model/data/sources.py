@@ -96,7 +96,7 @@ def _from_generator(call: BoundCall) -> Value:
 
 
 def _count_yielded(call: BoundCall, declared: Value) -> Dim:
-    """How many elements the generator yields. Raises OperationError if one certainly has another shape than its signature says."""
+    """The number of elements that the generator yields. Raises OperationError if one certainly has another shape than in its signature."""
     generator = call.argument("generator")
     if generator is None or not read.is_none(call.argument("args")):
         return None

@@ -148,7 +148,7 @@ def _pad_sequences(call: BoundCall) -> Value:
 
 
 def _length(sequence: Value) -> Dim:
-    """How many elements a sequence has."""
+    """The number of elements of a sequence."""
     found = read.elements(sequence)
     if found is not None:
         return len(found)

@@ -43,7 +43,7 @@ from terra_refactor.tf_model.shape_rules.windows import spatial_axes, window_out
 from terra_refactor.tf_model.spec import BoundCall, ErrorKind, OperationError, OperationRule
 
 _STATES: Final = {"keras.layers.LSTMCell": 2, "keras.layers.GRUCell": 1, "keras.layers.SimpleRNNCell": 1}
-"""How many states the cells of Keras have."""
+"""The number of states of the cells of Keras."""
 
 
 def cell_attribute(call: BoundCall, instance: Value, name: str) -> Value:

@@ -14,7 +14,7 @@ from terra_refactor.domain.value import Constant, Origin, PythonType, Scalar, Sl
 from terra_refactor.tf_model.name_table import words
 
 LOADED: Final = Origin("library", "numpy.load")
-"""Of the unknown value that was loaded."""
+"""Origin of the unknown value that was loaded."""
 _ARRAY: Final = TensorValue(TensorType(), TensorKind.NDARRAY)
 _OF_ARRAYS: Final = words(
     "T argmax argmin astype clip copy cumsum dtype flatten max mean min ndim prod ravel repeat reshape round shape size squeeze std sum "

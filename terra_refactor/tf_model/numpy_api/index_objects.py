@@ -42,7 +42,7 @@ def index_object(name: str, index: Value) -> Value | None:
 
 
 def _axes(parts: Sequence[Value]) -> tuple[tuple[Dim, ...], DType | None]:
-    """How many points each slice has, and the type of all."""
+    """The number of points of each slice, and the type of all."""
     found = [_axis(part) for part in parts]
     dtypes = {dtype for _, dtype in found}
     dtype = None if None in dtypes else FLOAT64 if FLOAT64 in dtypes else INT64

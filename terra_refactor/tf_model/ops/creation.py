@@ -189,7 +189,7 @@ def _fill(call: BoundCall) -> Value:
 
 
 def _float_range_size(start: float, limit: float, delta: float, dtype: DType | None) -> Dim:
-    """How many numbers a range of floats has: TensorFlow computes it in the range's own precision."""
+    """The number of elements of a range of floats: TensorFlow computes it in the range's own precision."""
     if dtype == FLOAT64:
         return max(0, math.ceil((limit - start) / delta))
     if dtype != FLOAT32:

@@ -21,7 +21,7 @@ def effective_window(size: Dim, dilation: Dim) -> Dim:
 
 
 def window_output(size: Dim, window: Dim, stride: Dim, padding: str | None, dilation: Dim = 1) -> Dim:
-    """How many places a window takes along an axis.
+    """The number of positions of a window along an axis.
 
     Args:
         size: length of the axis.
