@@ -230,7 +230,7 @@ class Interpreter(AbstractHeap, Notes):
     # --- the program --------------------------------------------------------------------------------------------------------------
 
     def parametrized_of(self, function: FunctionValue) -> dict[str, Value]:
-        """Arguments that a test runner passes to a function, by parameter; to be added to."""
+        """Arguments that a test runner passes to a function, by parameter. The caller adds to them."""
         self.spoil_logs()
         return self.parametrized.setdefault(FunctionId(*function.function), {})
 

@@ -118,7 +118,7 @@ class Edited:
         return self._are_same(old, new, self._function_of(about))
 
     def _function_of(self, about: Hashable) -> FunctionId | None:
-        """The edited function that something is about."""
+        """The edited function that a query concerns."""
         match about:
             case FunctionId():
                 return about if about in self._moves else None

@@ -283,7 +283,7 @@ def gather_assumptions(
             sentences[f"`{parameter.name}` takes few values: each new one is traced"] = None
         elif parameter.kind is ParameterValueKind.UNKNOWN:
             if kinds[parameter.name] in (ParameterKind.VAR_POSITIONAL, ParameterKind.VAR_KEYWORD):
-                sentences[f"what `{parameter.name}` brings are tensors, or Python values that do not vary"] = None
+                sentences[f"the values of `{parameter.name}` are tensors, or Python values that do not vary"] = None
             else:
                 sentences[f"`{parameter.name}` is a tensor, or a Python value that does not vary"] = None
     for name, is_certain in _converted(codes, facts, found).items():

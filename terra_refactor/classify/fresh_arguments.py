@@ -284,7 +284,7 @@ def _is_made_at(view: ContextView, number: OpId, place: OpId) -> bool:
 
 
 def _made(view: ContextView, call: OpId, number: OpId, made: Fact | None, value: Value) -> Freshness:
-    """How fresh a value is that an operation of the caller gives."""
+    """The freshness of a value that an operation of the caller gives."""
     place = number if made is None else made.op
     if _is_list_of_objects(view, value):
         return Freshness.NEVER if isinstance(made, AttributeRead) else _related(view, call, place, Freshness.ALWAYS)

@@ -102,7 +102,7 @@ def programs_of_tensorflow_1(hazards: HazardMap, version: str | None = None) -> 
 
 
 def _is_of_tapes(hazards: HazardMap) -> bool:
-    """Whether it computes gradients with tapes, and has neither sessions nor a word of eager execution."""
+    """Whether it computes gradients with tapes, without sessions and without enabling eager execution."""
     called = hazards.whole_facts.library_functions()
     of_tapes = any(has_trait(name, Trait.COMPUTES_GRADIENT) and name.endswith(_OF_TAPES) for name in called)
     return of_tapes and not any(is_of_sessions(name) or turns_eager_on(name) for name in called)

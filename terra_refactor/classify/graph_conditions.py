@@ -22,9 +22,9 @@ _DECISIONS: Final = (RegionKind.IF, RegionKind.CHOICE, RegionKind.CONNECTIVE)
 
 
 def open_conditions(view: ContextView, number: OpId) -> Iterator[OpId]:
-    """The tests of unknown truth, not up to the content of tensors, that decide within the function whether an operation runs.
+    """The unknown conditions that decide, within the function, whether an operation runs; not those on the content of tensors.
 
-    Those around it, and those before it of which one side leaves the function.
+    They are around the operation, or before it with a side that leaves the function.
     """
     around = {region.op for region in view.enclosing(number)}
     for branch in view.context.branches:

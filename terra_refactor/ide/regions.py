@@ -40,7 +40,7 @@ class Regions:
     """What is known about the regions of a file."""
 
     decisions: tuple[RegionDecision, ...] = ()
-    """At their lines in the text as it is."""
+    """Their lines are those of the present text."""
     undecided: frozenset[str] = frozenset()
     """Functions around code of which is not known yet whether it becomes a function: nothing replaces it before that."""
     are_final: bool = True

@@ -74,9 +74,9 @@ class Cure:
     title: str
     """A few words for a menu, in the imperative."""
     rule: str
-    """The rule that the place offends."""
+    """The rule that the place violates."""
     edits: tuple[Edit, ...]
-    """Against the source's text, in order, without overlaps; the import that is needed is among them."""
+    """Edits of the source's text, in order, without overlaps; the import that is needed is among them."""
     assumptions: tuple[str, ...]
     """The points that a person should check; empty if the meaning is kept for certain."""
 
@@ -93,7 +93,7 @@ def cure_of(source: Source, place: Curable) -> Cure | NotMade:
 
 
 def confirm_cures(findings: Iterable[Finding], sources: Mapping[str, Source]) -> tuple[Finding, ...]:
-    """The findings in their order; those whose text does not allow the cure that their values would are not fixable.
+    """The findings in their order. Those whose values allow a cure, but whose text does not, are not fixable.
 
     Only files with such findings are parsed.
     """

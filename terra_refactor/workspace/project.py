@@ -77,11 +77,11 @@ def discover_files(
 ) -> DiscoveredFiles:
     """Find the files of a run.
 
-    A file that is named itself is taken whatever its ending and whatever is excluded, a folder also if git ignores it. `exclude` holds
+    A file that is named itself is included whatever its ending and the excludes, a folder also if git ignores it. `exclude` holds
     globs that count from the current folder; those of the configuration count from its own.
 
     Raises:
-        UsageError: a path does not exist, or a glob is none.
+        UsageError: a path does not exist, or a glob is invalid.
     """
     config = config if config is not None else Config()
     given = [os.fspath(path) for path in paths]

@@ -85,7 +85,7 @@ class Trial:
 
     @property
     def statements(self) -> Statements:
-        """Those of the function, with its parameters for hoisted expressions."""
+        """The statements of the function, with its parameters for hoisted expressions."""
         return with_arguments(self.candidate.statements, self.hoisted)
 
     def given(self, name: str) -> str:

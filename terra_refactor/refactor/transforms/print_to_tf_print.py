@@ -93,7 +93,7 @@ def _parts(context: FileContext, value: cst.BaseExpression) -> list[str] | NotMa
             return [*first, *second]
         case cst.FormattedString(start=start, parts=parts):
             if "r" in start.lower() or len(start.lstrip("fFrR")) == 3:
-                return NotMade("its text is a raw or a long one")
+                return NotMade("its text is a raw or triple-quoted string")
             quote = start[-1]
             found: list[str] = []
             for part in parts:

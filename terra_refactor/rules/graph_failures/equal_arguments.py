@@ -342,7 +342,7 @@ def _objects(view: ContextView, name: str, given: tuple[Reference, ...]) -> Iter
         if attribute is not None:
             yield LocalHazard(
                 place,
-                f"`{name}` is a {cls}, of which two may be equal with another `{attribute}`: a traced function has one graph for both",
+                f"`{name}` is a {cls}, and two of them may be equal with different `{attribute}`: a traced function has one graph for both",
                 f"objects of `{cls}` that are equal have the same `{attribute}`",
                 boundary=True,
             )
