@@ -77,7 +77,7 @@ class BranchFact:
     op: OpId
     kind: BranchKind
     taken: tuple[bool, bool]
-    """Whether the first block (then, body) and the second (else) can run at all; in a `For`, the second: whether the body may be skipped."""
+    """Whether the first block (then, body) and the second (else) can run; in a `For`, the second: whether its body may be skipped."""
     falls_through: tuple[bool, bool]
     """Whether control can reach the end of each block."""
     changed: tuple[tuple[str, Value, Value], ...] = ()
