@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from terra_refactor.domain.dim import OpenDim
 from terra_refactor.domain.effect import Effect
@@ -51,6 +51,10 @@ class BranchKind(Enum):
     UNKNOWN = "unknown"
 
 
+DOES_NOT_FIT: Final = "(its parameters do not fit the call)"
+"""The end of the description of a function of the program whose call raises TypeError."""
+
+
 @dataclass(frozen=True, slots=True)
 class CallFact:
     """The callees that one `Call` operation (or an operator, attribute or item that runs code) reached in one context."""
@@ -68,6 +72,13 @@ class CallFact:
     """A size that is open while a graph is traced, among the numbers of a list or tuple that a library function gets."""
     chosen: tuple[ContextId, ...] = ()
     """Callees as in `certain` of a call that has several functions to choose from: its arguments may be for another one."""
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether it raises TypeError because its arguments do not fit the parameters of the function."""
+        return (
+            self.unknown is not None and self.unknown.endswith(DOES_NOT_FIT) and not self.callees and not self.library
+        )
 
 
 @dataclass(frozen=True, slots=True)

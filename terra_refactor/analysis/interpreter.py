@@ -45,7 +45,7 @@ from terra_refactor.analysis.engine import (
     Terminated,
 )
 from terra_refactor.analysis.entries import as_evidence_says
-from terra_refactor.analysis.facts import EntryKind, ObjectKind
+from terra_refactor.analysis.facts import DOES_NOT_FIT, EntryKind, ObjectKind
 from terra_refactor.analysis.frames import CallArguments, Frame, Summary
 from terra_refactor.analysis.freezing import freeze_in
 from terra_refactor.analysis.log import Called, Closure, ContextKey, Flags, Joined, Log
@@ -271,7 +271,7 @@ class Interpreter(AbstractHeap, Notes):
         identity = code.id
         bound = bind_arguments(site, code, function, arguments)
         if bound is None:
-            frame.call_record(site.op).unknown = f"{code.qualname} (its parameters do not fit the call)"
+            frame.call_record(site.op).unknown = f"{code.qualname} {DOES_NOT_FIT}"
             return UNKNOWN
         wrapped = function.hybrid is not None and not self.functions_run_eagerly(frame.state)
         in_graph = frame.in_graph or graph or wrapped

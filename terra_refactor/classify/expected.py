@@ -157,12 +157,13 @@ class Expected:
     # --- exits before the operation --------------------------------------------------------------------------------------------------
 
     def is_behind_end(self, context: ContextFacts, number: OpId) -> bool:
-        """Whether a call before the operation certainly ends the program, or the test."""
-        if not self.facts.is_called(Trait.ENDS_PROGRAM):
-            return False
+        """Whether a call before the operation certainly ends the program or the test, or raises because of its arguments."""
         ending = self._ending.get(context.id)
         if ending is None:
-            ending = self._ending[context.id] = tuple(call.op for call in context.calls if self._ends(call, 0))
+            may_end = self.facts.is_called(Trait.ENDS_PROGRAM)
+            ending = self._ending[context.id] = tuple(
+                call.op for call in context.calls if call.is_refused or (may_end and self._ends(call, 0))
+            )
         if not ending or ending[0] > number:
             return False
         code = self.hazards.index(context.function)

@@ -9,6 +9,52 @@ from ways_without_error import NO_ERRORS, START
 from terra_refactor.rules.rule import Severity
 
 ERRORS = {
+    "a call before that may raise": """
+def learn(samples):
+    return tf.reduce_sum(samples)
+
+
+if len(sys.argv) > 2:
+    learn(A, B)
+tf.matmul(A, B)  # error
+""",
+    "a call before whose exception is caught": """
+def learn(samples):
+    return tf.reduce_sum(samples)
+
+
+try:
+    learn(A, B)
+except TypeError:
+    learn(A)
+tf.matmul(A, B)  # error
+""",
+    "a call after it that raises": """
+def learn(samples):
+    return tf.reduce_sum(samples)
+
+
+tf.matmul(A, B)  # error
+learn(A, B)
+""",
+    "a call before of one of two functions": """
+def one(samples):
+    return samples
+
+
+def two(samples, more):
+    return samples
+
+
+for function in (one, two):
+    try:
+        function(A, B)
+    except TypeError:
+        pass
+learn = two if len(sys.argv) > 2 else one
+learn(*sys.argv[1:])
+tf.matmul(A, B)  # error
+""",
     "a context manager that ends nothing": """
 class Timer:
     def __enter__(self):

@@ -118,6 +118,33 @@ def usage():
 
 main()
 """,
+    "a call before that raises": """
+class Agent:
+    def learn(self, samples):
+        return tf.reduce_sum(samples)
+
+    def check(self):
+        return tf.matmul(A, B)
+
+
+agent = Agent()
+for _ in range(3):
+    agent.learn(A, B)
+    agent.check()
+""",
+    "a new object before that raises": """
+class Agent:
+    def __init__(self, size):
+        self.size = size
+
+
+def main():
+    Agent()
+    tf.matmul(A, B)
+
+
+main()
+""",
     "a patch": """
 SIZE = 5
 
