@@ -22,6 +22,7 @@ from terra_refactor.runtime import (
     keras_optimizers,
     random_draws,
     raw_ops,
+    replaced,
     run_tapes,
     state,
     varying_index,
@@ -321,7 +322,7 @@ class _Layer:
             self.take_away()
             self.made = [(owner, name, vars(owner).get(name, _ABSENT), hook) for owner, name, hook in self.make()]
         for owner, name, _, replacement in self.made:
-            setattr(owner, name, replacement)
+            _set(owner, name, replacement)
         self.in_place = True
 
     def take_away(self) -> None:
@@ -332,7 +333,7 @@ class _Layer:
                 if was is _ABSENT:
                     delattr(owner, name)
                 else:
-                    setattr(owner, name, was)
+                    _set(owner, name, was)
 
     @staticmethod
     def _is_there(hook: tuple[Any, str, Any, Any]) -> bool:
@@ -342,6 +343,13 @@ class _Layer:
 
 
 _ABSENT = object()
+
+
+def _set(owner: Any, name: str, value: Any) -> None:
+    if isinstance(owner, types.ModuleType):
+        vars(owner)[name] = value  # without notice (replaced.py)
+    else:
+        setattr(owner, name, value)
 
 
 def _hooks_at_the_api() -> list[tuple[Any, str, Any]]:
@@ -376,6 +384,7 @@ def install() -> None:
             os.register_at_fork(before=_before_fork, after_in_child=_in_forked_child)
         _below.put()
         _api.put()
+        replaced.watch((owner, name) for owner, name, *_ in _api.made if owner in _NAMESPACES)
 
 
 def _before_fork() -> None:
@@ -444,5 +453,6 @@ def remove() -> None:
     rest()
     with switching:
         _take_the_api_away()
+        replaced.unwatch()
         if not _below.in_place:
             _standing.take_away()

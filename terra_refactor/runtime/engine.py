@@ -20,7 +20,7 @@ import terra_refactor.runtime.tf_internals  # noqa: F401 - first of all: it says
 # isort: split
 import numpy as np
 
-from terra_refactor.runtime import api_hooks, foreign, private_names, run_tapes, self_test
+from terra_refactor.runtime import api_hooks, foreign, private_names, replaced, run_tapes, self_test
 from terra_refactor.runtime.costs import Way
 from terra_refactor.runtime.executor import restore_executor, wait_for_other_threads, wait_for_segments
 from terra_refactor.runtime.lazy_tensor import LazyTensor
@@ -62,6 +62,8 @@ def _obstacle_now() -> str | None:
         return "Keras runs on another backend"
     if thread.accumulators:
         return "under a forward accumulator"
+    if replaced.any_replaced():
+        return replaced.REASON
     if not pywrap_tfe.TFE_Py_TapeSetIsEmpty() and (not thread.recording() or thread.generation != hooks.generation):
         return (
             "under a gradient tape or accumulator that was entered before the shim was first used, or while it rested"

@@ -21,7 +21,16 @@ _missing: dict[str, str] = {}
 _MOST_MISSING = 256
 
 
-class LazyTensor(Tensor):  # type: ignore[misc]
+class _Named(type(Tensor)):  # type: ignore[misc]
+    """The type of `LazyTensor`, whose name is that of eager tensors: short for Python, and with its module in Python's own messages."""
+
+    @property
+    def __name__(cls) -> str:
+        name: str = EagerTensor.__name__
+        return name
+
+
+class LazyTensor(Tensor, metaclass=_Named):  # type: ignore[misc]
     """Stands for one output of a deferred operation.
 
     Attributes:
@@ -74,7 +83,7 @@ class LazyTensor(Tensor):  # type: ignore[misc]
         try:
             return Tensor.__getattr__(self, name)
         except AttributeError as error:
-            text = str(error).replace("'EagerTensor'", f"'{EagerTensor.__module__}.{EagerTensor.__qualname__}'")
+            text = str(error)
             if len(_missing) < _MOST_MISSING and not hasattr(
                 LazyTensor, name
             ):  # else a property says why it is not there
@@ -164,6 +173,9 @@ class LazyTensor(Tensor):  # type: ignore[misc]
 
     def __buffer__(self, flags: int) -> memoryview:  # Python 3.12 and later ask for it
         return memoryview(self._force())
+
+    def __bytes__(self) -> bytes:
+        return bytes(self._force())  # for Python before 3.12 it is no buffer itself
 
     def ref(self) -> Any:
         return _Reference(self)
@@ -268,9 +280,11 @@ def _forward_everything_else() -> None:
 
 
 def _bear_the_name_of_eager_tensors() -> None:
-    """Messages of Python and of programs name the type: `type(x).__name__`, "'EagerTensor' object …"."""
-    for name in ("__name__", "__qualname__", "__module__"):
+    """Messages of Python and of programs name the type: `type(x).__name__`, "'tensorflow….EagerTensor' object …"."""
+    for name in ("__qualname__", "__module__"):
         setattr(LazyTensor, name, getattr(EagerTensor, name))
+    # a type in C has its module in the name that messages show, and not in `__name__`
+    vars(type)["__name__"].__set__(LazyTensor, f"{EagerTensor.__module__}.{EagerTensor.__qualname__}")
 
 
 _forward_everything_else()

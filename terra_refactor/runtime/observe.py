@@ -100,7 +100,7 @@ class Observation:
         tensors = flat_tensors(operands)
         # A variable given to an operation is read inside TensorFlow; anything else that is not plain may change too.
         handles = [tensor for tensor in tensors if tensor._datatype_enum() == 20]
-        if any(_changes_shape(handle) for handle in handles):
+        if any(_changes_shape(handle) for handle in _handles_in(operands)):
             self.refuse(f"{name} on a variable whose shape may change")
         reads_variable = bool(handles) or _has_objects(operands)
         if reads_variable:
@@ -237,17 +237,22 @@ def _has_objects(values: Any) -> bool:
 
 def touched_handles(values: Any) -> list[int]:
     """The ids of the handles of the variables among the operands of an operation."""
-    found: list[int] = []
+    return [id(handle) for handle in _handles_in(values)]
+
+
+def _handles_in(values: Any) -> list[Any]:
+    """The handles among the operands, and those of variables that TensorFlow itself reads there."""
+    found: list[Any] = []
     for value in values:
         if isinstance(value, KerasVariable):
             value = value.value  # noqa: PLW2901
         if isinstance(value, Variable):
-            found.append(id(value.handle))
+            found.append(value.handle)
         elif type(value) is EagerTensor:
             if value._datatype_enum() == 20:
-                found.append(id(value))
+                found.append(value)
         elif isinstance(value, (list, tuple)):
-            found.extend(touched_handles(value))
+            found.extend(_handles_in(value))
     return found
 
 

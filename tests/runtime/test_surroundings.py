@@ -61,7 +61,7 @@ def test_a_variable_whose_shape_may_change(same: Any, shape: Any) -> None:
                 log.append("added")
             except tf.errors.InvalidArgumentError:
                 log.append("another shape")
-            return y
+            return y, tf.shape(v), tf.size(v)
 
         return step, lambda: [v, log]
 
