@@ -60,6 +60,12 @@ PATHS: Final = names(
 )
 """Names reached from a name of tf_internals.py."""
 
+
+def _operation() -> Any:
+    with func_graph.FuncGraph("self_test").as_default():
+        return make_constant(1.0).op
+
+
 ATTRIBUTES: Final[tuple[tuple[str, Callable[[], Any], tuple[str, ...]], ...]] = (
     (
         "a tensor",
@@ -74,6 +80,7 @@ ATTRIBUTES: Final[tuple[tuple[str, Callable[[], Any], tuple[str, ...]], ...]] = 
     ("the context", context.context, ("_handle", "_thread_local_data")),
     ("a device scope", lambda: context.Context.device(context.context(), "CPU:0"), ("_device_name",)),
     ("a graph", lambda: func_graph.FuncGraph("self_test"), ("_functions",)),
+    ("an operation", _operation, ("_add_control_input", "_update_input")),
     ("a concrete function", lambda: concrete_function.ConcreteFunction, ("_call_flat",)),
     ("a layer", lambda: KerasLayer, ("_flatten_layers", "_get_call_context")),
     (

@@ -14,6 +14,7 @@ from typing import Any
 
 from terra_refactor.runtime import op_rules
 from terra_refactor.runtime.executor import call_function
+from terra_refactor.runtime.rounding import keep_rounding
 from terra_refactor.runtime.run_tapes import original_gradient, original_pop, original_push, original_watch
 from terra_refactor.runtime.state import thread
 from terra_refactor.runtime.tf_internals import (
@@ -62,7 +63,7 @@ class Segment:
     runs: int = 0
     live_set: frozenset[int] = field(default_factory=frozenset)
 
-    def arguments(self, values: Sequence[Any], inputs: Sequence[Any]) -> list[Any]:
+    def arguments(self, values: Any, inputs: Sequence[Any]) -> list[Any]:
         """The actual inputs, captures last."""
         found = [inputs[source.index] if type(source) is InputRef else values[source.index] for source in self.sources]
         found.extend(self.captures)
@@ -90,7 +91,7 @@ def find_sources(nodes: Sequence[Node]) -> tuple[Any, ...]:
 
 
 def trace_nodes(
-    name: str, nodes: Sequence[Node], sources: Sequence[Any], values: Sequence[Any], inputs: Sequence[Any], live: Any
+    name: str, nodes: Sequence[Node], sources: Sequence[Any], values: Any, inputs: Sequence[Any], live: Any
 ) -> Any:
     """A FuncGraph that replays the nodes; its outputs are the live slots.
 
@@ -219,8 +220,9 @@ def call_attributes(graph: Any, fast_math: bool) -> tuple[Any, ...]:
     2.16 also makes zeros of `x * zeros_like(x)`, infinities and NaNs or not: constants are not folded there.
 
     Where Grappler folds no constants it must not reduce control dependencies, either. It drops the edge from a read to the
-    assignment after it when a path over a `Shape` operation says the same, and the executor then replaces that operation with
-    a constant: the variable is assigned to before, or while, it is read.
+    assignment after it when a path over other operations says the same. Such a path may go through one `IdentityN` for all
+    gradients, which is split afterwards, or through a `Shape`, which the executor replaces with a constant: the variable is then
+    assigned to before, or while, it is read.
     """
     attributes = dict(context.context().function_call_options.as_attrs())
     no_arithmetic = not fast_math or _has_inverted_comparison(graph) or _has_sum_of_too_many(graph)
@@ -285,13 +287,32 @@ def may_use_xla(graph: Any) -> bool:
 
 
 def build_segment(
-    program: Any, nodes: Sequence[Node], values: Sequence[Any], inputs: Sequence[Any], live: tuple[int, ...]
+    program: Any,
+    nodes: Sequence[Node],
+    values: Any,
+    inputs: Sequence[Any],
+    live: tuple[int, ...],
+    sources: tuple[Any, ...] | None = None,
+    xla: bool = True,
 ) -> Segment:
-    """Trace and compile the nodes."""
-    sources = find_sources(nodes)
+    """Trace and compile the nodes.
+
+    Args:
+        program: whose options count; `xla` allows XLA where it has that.
+        nodes: a stretch of a path or, with `sources`, any of its nodes.
+        values: the values of the slots among the sources, by slot.
+        inputs: those of the segment.
+        live: the slots that it gives.
+        sources: what the nodes read and do not make themselves.
+        xla: see `program`.
+    """
+    if sources is None:
+        sources = find_sources(nodes)
     name = fresh_name(program.name)
     graph = trace_nodes(name, nodes, sources, values, inputs, live)
-    xla = program.xla and may_use_xla(graph)
+    if not program.fast_math:
+        keep_rounding(graph)
+    xla = xla and program.xla and may_use_xla(graph)
     function = define_function(name, graph, xla)
     return Segment(
         name=name,

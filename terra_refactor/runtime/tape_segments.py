@@ -19,6 +19,7 @@ from terra_refactor.runtime.executor import call_function, note_shape
 from terra_refactor.runtime.interrupts import held
 from terra_refactor.runtime.junctions import junctions
 from terra_refactor.runtime.lazy_tensor import real_of
+from terra_refactor.runtime.rounding import keep_rounding, restore
 from terra_refactor.runtime.segments import (
     BuildError,
     _without_real_tapes,
@@ -152,10 +153,12 @@ class TapeSegment:
         name = fresh_name(self.program.name)
         whole = list(graph.outputs)
         graph.outputs = results + extra
+        uses = [] if self.program.fast_math else keep_rounding(graph)
         try:
             function = define_function(name, graph, False)
         finally:
             graph.outputs = whole
+            restore(uses)
         return Differentiated(name, function, len(results) + len(extra), tuple(entries))
 
     def _entry(
@@ -206,6 +209,8 @@ class TapeSegment:
             captured.append(known)
         backward.inputs = [incoming, *backward.internal_captures]
         backward.outputs = outputs
+        if not self.program.fast_math:
+            keep_rounding(backward)
         name = fresh_name(self.program.name + "_gradient")
         function = define_function(name, backward, False)
         return Entry(

@@ -1,0 +1,89 @@
+"""Sums and convolutions in a traced graph round as the single operations of eager execution do.
+
+Computes: the graph, changed where TensorFlow's kernels and oneDNN's pass over graphs would round otherwise.
+Needs: a graph that is traced, differentiated, and not yet a function. Gives: `keep_rounding`, `restore`.
+Ignores: what the graph optimiser rewrites (`segments.call_attributes` switches that off).
+
+- The kernel of `AddN` adds into the first operand whose memory it may reuse. In a graph that is any of them, in eager execution
+  none, since Python holds them all: a chain of `AddV2` adds in the order of the operands.
+- oneDNN's pass makes one kernel of a convolution and the `BiasAdd` after it, and of the gradients of the two, unless they depend
+  on different operations.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any, Final
+
+from terra_refactor.runtime.tf_internals import tf
+
+_LEAST_ORDERED: Final = 3
+"""Minimum number of operands whose order matters: two give the same sum either way."""
+_GROUP: Final = 8
+"""Number of operands that the kernel of `AddN` adds up before it adds them to the rest, which comes first."""
+_CONVOLUTIONS: Final = ("Conv2D", "Conv3D", "DepthwiseConv2dNative")
+
+
+def keep_rounding(graph: Any) -> list[tuple[Any, int, Any]]:
+    """Change the graph, and its outputs, so that it gives the numbers of eager execution.
+
+    Returns the operands that were replaced (whose, which one, and what it was): a graph that is differentiated again needs them.
+    """
+    operations = graph.get_operations()
+    order = {operation.name: number for number, operation in enumerate(operations)}
+    replaced: dict[str, Any] = {}
+    uses: list[tuple[Any, int, Any]] = []
+    filters: dict[str, Any] = {}
+    for operation in operations:
+        if operation.type == "Conv2DBackpropFilter":
+            filters[operation.inputs[2].name] = operation
+    for operation in operations:
+        if operation.type == "AddN":
+            dtype = operation.outputs[0].dtype
+            if len(operation.inputs) >= _LEAST_ORDERED and (dtype.is_floating or dtype.is_complex):
+                replaced[operation.outputs[0].name] = _chain(graph, operation, uses)
+        elif operation.type == "BiasAdd" and operation.inputs[0].op.type in _CONVOLUTIONS:
+            operation._add_control_input(operation.inputs[0].op.inputs[0].op)
+        elif operation.type == "BiasAddGrad" and operation.inputs[0].name in filters:
+            _separate(operation, filters[operation.inputs[0].name], order)
+    graph.outputs = [replaced.get(output.name, output) for output in graph.outputs]
+    return uses
+
+
+def restore(uses: list[tuple[Any, int, Any]]) -> None:
+    """Give operations their operands back."""
+    for user, index, operand in uses:
+        user._update_input(index, operand)
+
+
+def _chain(graph: Any, operation: Any, uses: list[tuple[Any, int, Any]]) -> Any:
+    """The sum of the operands in the order of the kernel, for all who use the operation."""
+    output = operation.outputs[0]
+    users = [(user, index) for user in output.consumers() for index, used in enumerate(user.inputs) if used is output]
+    with graph.as_default(), tf.control_dependencies(None):
+        operands = list(operation.inputs)
+        first = len(operands) % _GROUP
+        if first < 2:  # one operand is no sum: it goes with the group after it
+            first += _GROUP
+        total = functools.reduce(_add, operands[:first])
+        for start in range(first, len(operands), _GROUP):
+            total = _add(total, functools.reduce(_add, operands[start : start + _GROUP]))
+    for user, index in users:
+        user._update_input(index, total)
+        uses.append((user, index, output))
+    return total
+
+
+def _add(one: Any, other: Any) -> Any:
+    return tf.raw_ops.AddV2(x=one, y=other)
+
+
+def _separate(bias: Any, convolution: Any, order: dict[str, int]) -> None:
+    """Let the gradient of a bias depend on something that the gradient of the filter does not wait for otherwise."""
+    before = convolution.inputs[0].op
+    if before.name in order and order[before.name] < order[bias.name]:
+        bias._add_control_input(before)
+    elif order[convolution.name] < order[bias.name]:
+        bias._add_control_input(convolution)
+    else:
+        convolution._add_control_input(bias)
