@@ -185,7 +185,7 @@ def _is_learning(run: Any, steps: int) -> bool:
     from terra_refactor.runtime.report import programs as co_executed  # noqa: PLC0415 (see `wrap`)
 
     def known() -> list[int]:
-        return [number for each in co_executed() for number in (each.nodes, each.segments_built)]
+        return [number for each in co_executed() for number in (each.nodes, each.segments_built, each.asides_built)]
 
     before = known()
     run(steps)

@@ -10,11 +10,16 @@ a step. The same paths and segments begin and end there; the value does not come
 
 from __future__ import annotations
 
+import time
 from bisect import bisect_right
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
+from terra_refactor.runtime.executor import call_now
+from terra_refactor.runtime.interrupts import held
 from terra_refactor.runtime.lazy_tensor import LazyTensor
+from terra_refactor.runtime.segments import Segment, build_segment
 from terra_refactor.runtime.state import thread
 from terra_refactor.runtime.tf_internals import pywrap_tfe
 from terra_refactor.runtime.trie import InputRef, Node, Role, SlotRef, fill, node_references
@@ -24,7 +29,22 @@ MOST: Final = 24
 """Maximum number of nodes that are run one by one, as eager execution does."""
 LEAST_LEFT: Final = 8
 """Minimum number of pending nodes that are skipped; for fewer, computing aside does not pay."""
+COMPILED_AFTER: Final = 2
+"""Number of times that nodes run one by one before they are compiled."""
+LEAST_COMPILED: Final = 4
+"""Minimum number of nodes that are compiled; for fewer, a call of a function takes as long as they do."""
+MOST_COMPILED: Final = 128
+"""Maximum number of such functions of a program."""
 _UNKNOWN: Final = object()
+
+
+@dataclass(eq=False, slots=True)
+class Plan:
+    """What must run for some results: nodes, by their places among those pending, and the function that they become."""
+
+    places: tuple[int, ...]
+    sights: int = 0
+    function: Segment | None = None
 
 
 def deferred_in(values: Any) -> list[LazyTensor]:
@@ -53,21 +73,22 @@ def compute(run: Any, tensors: Sequence[LazyTensor]) -> None:
     if not slots:
         return
     known = pending[-1].aside  # the nodes before it are always the same
-    needed = known.get(slots, _UNKNOWN)
-    if needed is _UNKNOWN:
-        needed = known[slots] = _needed(pending, slots)
-    if needed is None:
+    plan = known.get(slots, _UNKNOWN)
+    if plan is _UNKNOWN:
+        plan = known[slots] = _plan(pending, slots)
+    if plan is None:
         return
     run.depth += 1
     try:
-        if not thread.recording() or not _recorded(run, pending, needed):
-            _run(run, [pending[index] for index in needed])
+        if not thread.recording() or not _recorded(run, pending, plan.places):
+            nodes = [pending[place] for place in plan.places]
+            _note(run, nodes, _run_function(run, plan, nodes) or _run(run, nodes))
     finally:
         run.depth -= 1
 
 
-def _needed(pending: list[Node], slots: Sequence[int]) -> tuple[int, ...] | None:
-    """The places of the nodes that the slots depend on, or None where they are too many or have anything to do with variables or tapes."""
+def _plan(pending: list[Node], slots: Sequence[int]) -> Plan | None:
+    """The nodes that the slots depend on, or None where they are too many or have anything to do with variables or tapes."""
     first_slots = [node.first_slot for node in pending]
     most = min(MOST, len(pending) - LEAST_LEFT)
     found: set[int] = set()
@@ -90,7 +111,7 @@ def _needed(pending: list[Node], slots: Sequence[int]) -> tuple[int, ...] | None
         if node.call is not None and node.call.role is Role.WATCH:
             if any((type(reference), reference.index) in touched for reference in node_references(node)):
                 return None
-    return tuple(sorted(found))
+    return Plan(tuple(sorted(found)))
 
 
 def _slots_of(node: Node) -> range:
@@ -103,22 +124,68 @@ def _recorded(run: Any, pending: list[Node], needed: tuple[int, ...]) -> bool:
     return bool(pywrap_tfe.TFE_Py_TapeSetShouldRecordBackprop([run.inputs[index] for index in sorted(inputs)]))
 
 
-def _run(run: Any, nodes: list[Node]) -> None:
+def _run_function(run: Any, plan: Plan, nodes: list[Node]) -> dict[int, Any] | None:
+    """The results of the nodes, by slot, from one compiled function; None where there is none."""
+    plan.sights += 1
+    if plan.function is None:
+        program = run.program
+        if plan.sights != COMPILED_AFTER + 1 or len(nodes) < LEAST_COMPILED or program.asides_built == MOST_COMPILED:
+            return None
+        plan.function = _compile(run, nodes)
+        if plan.function is None:
+            return None
+    function = plan.function
     slots = run.slots
-    values: Any = {}
+    values = {s.index: slots[s.index]._value for s in function.sources if type(s) is SlotRef}
+    results = call_now(function.name, function.arguments(values, run.inputs), function.attrs, function.outputs)
+    return dict(zip(function.live, results, strict=True))
+
+
+def _compile(run: Any, nodes: list[Node]) -> Segment | None:
+    program, slots = run.program, run.slots
+    made = {slot for node in nodes for slot in _slots_of(node)}
+    references = [reference for node in nodes for reference in node_references(node)]
+    sources = tuple(dict.fromkeys(r for r in references if type(r) is InputRef or r.index not in made))
+    values = {source.index: slots[source.index]._value for source in sources if type(source) is SlotRef}
+    live = tuple(slot for slot in sorted(made) if slots[slot]._value is None)
+    started = time.perf_counter()
+    try:
+        with held():
+            function = build_segment(program, nodes, values, run.inputs, live, sources, xla=False)
+    except Exception as error:  # whatever cannot be built runs one by one
+        program.build_failures[f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"] += 1
+        return None
+    finally:
+        program.build_seconds += time.perf_counter() - started
+    program.asides_built += 1
+    return function
+
+
+def _run(run: Any, nodes: list[Node]) -> dict[int, Any] | None:
+    """The results of the nodes, by slot, which run one by one; None where one gives another structure than before."""
+    slots = run.slots
+    values: dict[int, Any] = {}
+    template_values: Any = values
     for node in nodes:
         call = node.call
         assert call is not None
         for reference in node_references(node):
             if type(reference) is SlotRef and reference.index not in values:
                 values[reference.index] = slots[reference.index]._value
-        args = [fill(template, values, run.inputs, ()) for template in node.args]
-        kwargs = {name: fill(template, values, run.inputs, ()) for name, template in node.kwargs.items()}
+        args = [fill(template, template_values, run.inputs, ()) for template in node.args]
+        kwargs = {name: fill(template, template_values, run.inputs, ()) for name, template in node.kwargs.items()}
         result = call.eager(*args, **kwargs)
         found: list[Any] = []
         if not collect(node.result, result, node.first_slot, found) or len(found) != len(node.specs):
-            return  # what it gives is right all the same, when all that is pending runs
+            return None  # what it gives is right all the same, when all that is pending runs
         values.update(zip(_slots_of(node), found, strict=True))
+    return values
+
+
+def _note(run: Any, nodes: list[Node], values: dict[int, Any] | None) -> None:
+    if values is None:
+        return
+    slots = run.slots
     run.program.asides += 1
     for node in nodes:
         for slot in _slots_of(node):

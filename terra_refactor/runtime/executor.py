@@ -97,6 +97,15 @@ def call_function(name: Any, inputs: list[Any], attrs: Any, outputs: int, wait: 
     return _submit(ctx._handle, queue, lambda: _execute(ctx, name, inputs, attrs, outputs))
 
 
+def call_now(name: Any, inputs: list[Any], attrs: Any, outputs: int) -> Any:
+    """Run a library function of values alone on the thread's own executor; segments that are running are not waited for.
+
+    Raises:
+        tf.errors.OpError: what the function raised.
+    """
+    return _execute(context.context(), name, inputs, attrs, outputs)
+
+
 def sum_later(add: Callable[[], Any], tensors: Any) -> Any:
     """The sum of tensors, which `add` gives, without waiting for them; None if they are not results of running segments.
 

@@ -69,22 +69,33 @@ def _base_count() -> int:
 _BASE_COUNT = _base_count()
 
 
-def _open_tapes(run: Any) -> set[int]:
+_NO_TAPES: frozenset[int] = frozenset()
+
+
+def _open_tapes(run: Any) -> frozenset[int]:
     """The tapes entered in this segment that are still referenced."""
-    return {index for index, state in enumerate(run.tapes) if not state.consumed and sys.getrefcount(state.tape) > 2}
+    return frozenset(
+        [index for index, state in enumerate(run.tapes) if not state.consumed and sys.getrefcount(state.tape) > 2]
+    )
 
 
 def run_pending(run: Any, nodes: list[Node]) -> None:
     """Run the deferred nodes of a run. Its live LazyTensors have values afterwards."""
     run.program.deferred += len(nodes)
-    opened = _open_tapes(run) if run.tapes else set()
+    opened = _open_tapes(run) if run.tapes else _NO_TAPES
     tapes = bool(opened) or bool(thread.recording())
     if run.hung:
         _drop_what_hangs_on_the_dead(run.slots)
     wanted = [slot for slot in _wanted(run.slots, tapes) if slot not in run.computed_aside]
     values: list[Any] = [None] * len(run.slots)
-    pieces = _split(nodes, opened)
-    if pieces is None or (tapes and (nodes[-1].watched_later or _watched_after_use(nodes, opened))):
+    last = nodes[-1]
+    known = last.divided.get(opened)
+    if known is None:  # the nodes before the last one are always the same
+        pieces = _split(nodes, opened)
+        late = bool(tapes and _watched_after_use(nodes, opened))
+        known = last.divided[opened] = pieces, late, () if pieces is None else _needed_later(nodes, pieces)
+    pieces, late, needed_later = known
+    if pieces is None or (tapes and (last.watched_later or late)):
         wait_for_segments()
         run.program.fell_back(
             "a tape that stays open crosses one that does not"
@@ -93,7 +104,6 @@ def run_pending(run: Any, nodes: list[Node]) -> None:
         )
         _replay_nodes(run, nodes, values)
     else:
-        needed_later = _needed_later(nodes, pieces)
         for is_event, start, stop in pieces:
             if is_event:
                 _event(run, nodes[start], values)
@@ -107,7 +117,7 @@ def run_pending(run: Any, nodes: list[Node]) -> None:
     for slot in wanted:
         slots[slot]._value = values[slot]
     if thread.recording():
-        run_tapes.note_use(run, nodes[-1], values)
+        run_tapes.note_use(run, last, values)
 
 
 def release(slots: list[Any]) -> list[weakref.ref[LazyTensor]]:
@@ -128,7 +138,7 @@ def _end_slot(node: Node) -> int:
     return node.first_slot + len(node.specs)
 
 
-def _split(nodes: list[Node], opened: set[int]) -> list[tuple[bool, int, int]] | None:
+def _split(nodes: list[Node], opened: frozenset[int]) -> list[tuple[bool, int, int]] | None:
     """Stretches between the events of tapes that stay open; None when a closed tape crosses such an event."""
     if not opened:
         return [(False, 0, len(nodes))]
@@ -152,7 +162,7 @@ def _split(nodes: list[Node], opened: set[int]) -> list[tuple[bool, int, int]] |
     return pieces
 
 
-def _watched_after_use(nodes: list[Node], opened: set[int]) -> bool:
+def _watched_after_use(nodes: list[Node], opened: frozenset[int]) -> bool:
     """Whether an open tape begins to watch a tensor that it has seen used.
 
     What it has recorded of that tensor's use, because of another operand that it watched, then leads to the tensor as well. The

@@ -79,6 +79,7 @@ class Program:
         self.replays = 0
         self.fetches = 0
         self.asides = 0
+        self.asides_built = 0
         self.segments_built = 0
         self.segments_run = 0
         self.build_seconds = 0.0
@@ -127,7 +128,7 @@ class Program:
 
     def learned(self) -> int:
         """A number that goes up when something is compiled, or runs one by one to be compiled when it comes again."""
-        return self.segments_built + self.replays
+        return self.segments_built + self.asides_built + self.replays
 
     def immediate(self, call: Call) -> None:
         self.ran_at_once += 1

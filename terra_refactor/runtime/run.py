@@ -107,19 +107,25 @@ class Run(Encoder):
     def keep_facts(self, nodes: list[Node]) -> None:
         """Keep the values that the path fixes beyond the segment that made them."""
         slots = self.slots
-        for node in nodes:
-            if node.has_facts:
-                for position, spec in enumerate(node.specs):
-                    value = slots[node.first_slot + position]._value
-                    if value is not None:
-                        self.learn(value, spec)
+        last = nodes[-1]
+        if last.facts is None:
+            last.facts = tuple(
+                (slot, *fact)
+                for node in nodes
+                if node.has_facts
+                for slot, spec in enumerate(node.specs, node.first_slot)
+                if (fact := _fact(spec)) is not None
+            )
+        for slot, value, bound in last.facts:
+            tensor = slots[slot]._value
+            if tensor is not None:
+                self.facts[id(tensor)] = Fact(tensor, value, bound)
 
     def learn(self, tensor: Any, spec: SlotSpec) -> None:
         """Remember the value of a small integer tensor that the path fixes, or the bound on an index tensor."""
-        if spec.static is not None and spec.dtype in (int32, int64) and spec.shape.num_elements() <= SMALL_ARRAY:
-            self.facts[id(tensor)] = Fact(tensor, spec.static._numpy_internal().tobytes(), None)
-        elif spec.bound is not None:
-            self.facts[id(tensor)] = Fact(tensor, None, spec.bound)
+        fact = _fact(spec)
+        if fact is not None:
+            self.facts[id(tensor)] = Fact(tensor, *fact)
 
     def learn_constant(self, tensor: Any) -> None:
         """Remember the value of a tensor that Python made of constants, if it may be a shape or an axis."""
@@ -652,6 +658,13 @@ class Run(Encoder):
                         specs[position] = replace(specs[position], static=value.dense_shape)
             return Rebuild(lambda made: IndexedSlices(*made), items)
         raise Unencodable(f"a {kind.__name__}")
+
+
+def _fact(spec: SlotSpec) -> tuple[bytes | None, int | None] | None:
+    """What is known beyond its segment of every tensor with this description: its value, or a bound on its elements."""
+    if spec.static is not None and spec.dtype in (int32, int64) and spec.shape.num_elements() <= SMALL_ARRAY:
+        return spec.static._numpy_internal().tobytes(), None
+    return None if spec.bound is None else (None, spec.bound)
 
 
 def _hangs(template: Any) -> bool:

@@ -163,6 +163,8 @@ class Node:
         watched_later: a tape that is open here begins to watch, later on, what the nodes before this one worked on.
         operands: the slots that the nodes up to this one work on, once it has been asked for.
         aside: what must run to compute some results, given by their slots, apart from all that is pending here (aside.py).
+        divided: where the events of tapes that stay open divide the nodes up to this one, for each set of such tapes (flush.py).
+        facts: what the path fixes of the results of the nodes up to this one, once it has been asked for (run.py).
     """
 
     parent: Node | None = None
@@ -186,6 +188,8 @@ class Node:
     watched_later: bool = False
     operands: tuple[int, ...] | None = None
     aside: dict[tuple[int, ...], Any] = field(default_factory=dict)
+    divided: dict[frozenset[int], Any] = field(default_factory=dict)
+    facts: tuple[Any, ...] | None = None
     relaxed: dict[Any, Any] = field(default_factory=dict)
     segments: dict[Any, Any] = field(default_factory=dict)
     seen: int = 0

@@ -46,6 +46,7 @@ def test_selected_rows_of_the_data_under_a_tape(same: Any) -> None:
 
     same(build, 10)
     assert same.program.asides >= 10, same.report
+    assert same.program.asides_built, same.report
 
 
 def test_a_number_read_from_the_data_is_no_reason_to_wait(same: Any) -> None:
