@@ -478,8 +478,9 @@ def _cut(trial: Trial, stays: frozenset[int]) -> bool:
     _outline(trial)
     if trial.region is None:
         trial.candidate, trial.placements, trial.region, _ = before
-        trial.settled = True
-        return trial.best is not None
+        # without an attempt that could be made, the next place is tried
+        trial.settled = trial.best is not None
+        return trial.settled
     return True
 
 

@@ -178,3 +178,58 @@ def test_a_structure_of_which_nothing_is_known_is_an_assumption() -> None:
     assert region.decision.extract
     assert region.decision.level is Level.SPECULATIVE
     assert "`batch` has the same structure in most calls: each new one is traced" in region.decision.assumptions
+
+
+TWO_TAPES_OF_ONE_LOOP = """\
+import tensorflow as tf
+
+net = tf.keras.Sequential([tf.keras.layers.Dense(8), tf.keras.layers.Dense(1)])
+optimizer = tf.keras.optimizers.Adam()
+
+
+class Agents:
+    def __init__(self, count):
+        self.count = count
+        self.nets = [tf.keras.Sequential([tf.keras.layers.Dense(8)]) for _ in range(count)]
+        self.optimizers = [tf.keras.optimizers.Adam() for _ in range(count)]
+
+    def target(self, i, x):
+        return tf.tanh(x[:, :1])
+
+    def update(self, given):
+        x = tf.cast(given, tf.float32)
+
+        total, other = 0.0, 0.0
+        for i in range(self.count):
+            wanted = self.target(i, x) * 2.0
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_mean((self.nets[i](x) - wanted) ** 2)
+            grads = tape.gradient(loss, self.nets[i].trainable_variables)
+            self.optimizers[i].apply_gradients(zip(grads, self.nets[i].trainable_variables))
+            total += loss
+            with tf.GradientTape() as tape:
+                kept = tf.Variable(x)
+                kept[:, 0].assign(x[:, 1])
+                loss = tf.reduce_mean(self.nets[i](kept))
+            grads = tape.gradient(loss, self.nets[i].trainable_variables)
+            self.optimizers[i].apply_gradients(zip(grads, self.nets[i].trainable_variables))
+            other += loss
+        return total, other
+
+
+agents = Agents(3)
+for step in range(1000):
+    batch = tf.random.normal([8, 4])
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(tf.square(tf.tanh(net(batch))))
+    grads = tape.gradient(loss, net.trainable_variables)
+    optimizer.apply_gradients(zip(grads, net.trainable_variables))
+    print(step, agents.update(batch))
+"""
+
+
+def test_two_tapes_of_one_loop_do_not_get_a_function_each_for_all_of_it() -> None:
+    """The second is tried when nothing came of the first; other steps of the program do not depend on either."""
+    new = new_text(TWO_TAPES_OF_ONE_LOOP, "speculative")
+    assert "@tf.function\ndef train_step():\n    batch = tf.random.normal([8, 4])\n" in new
+    assert new.partition("agents = ")[0] == TWO_TAPES_OF_ONE_LOOP.partition("agents = ")[0]
