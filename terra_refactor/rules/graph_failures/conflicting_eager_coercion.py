@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from itertools import combinations
 from typing import Final
 
-from terra_refactor.domain.dtype import BOOL, FLOATING, INTEGER, DType
+from terra_refactor.domain.dtype import BOOL, FLOATING, INT64, INTEGER, DType
 from terra_refactor.domain.evidence import Evidence
 from terra_refactor.domain.lattice import python_type
 from terra_refactor.domain.value import BOTTOM, PythonType, TensorValue, Value, members
@@ -19,11 +19,14 @@ from terra_refactor.facts.view import ContextView, is_tensorflow_tensor
 from terra_refactor.ir.ids import OpId
 from terra_refactor.rules.open_arguments import OpenMeeting, open_meetings
 from terra_refactor.rules.rule import LocalHazard, Nature, Rule, RuleKind, Samples, Severity
+from terra_refactor.tf_model.graph_traits import is_of_tensorflow
 from terra_refactor.tf_model.registry import has_trait
 from terra_refactor.tf_model.spec import Trait
 
 OF_ARRAYS: Final = frozenset(["+", "-", "*", "/", "//", "%", "**", "@", "<", "<=", ">", ">=", "==", "!="])
 """Operators of two arrays, or of an array and a number, that a graph refuses, or computes otherwise, where the dtypes differ."""
+
+_WITHOUT_GRADIENT: Final = frozenset({"reduce_all", "reduce_any", "reduce_join"})
 
 BY_NUMPY: Final = "by NumPy's rules"
 """Placeholder in messages for intermediate results of NumPy before they meet a tensor."""
@@ -47,6 +50,40 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
                 break
     for meeting in open_meetings(view, OF_ARRAYS):
         yield _of_open(view, meeting)
+    for call in view.code.of_kind(Call):
+        if _has_long_axes(view, call):
+            yield LocalHazard(
+                call.op,
+                f"the axes of `{view.written(call.op)}` are int64: eagerly its gradient converts them with the sizes that it has; a trace "
+                "that does not know them all has no gradient of it (`Tensors in list passed to 'indices' of 'DynamicStitch' Op`)",
+                "a trace knows the sizes of what is reduced",
+                nature=Nature.UNKNOWABLE,
+            )
+
+
+def _has_long_axes(view: ContextView, call: Call) -> bool:
+    """Whether a reduction gets an array of NumPy, or a tensor, as its axes, and what is reduced may have a size that a trace does not know.
+
+    Measured: `tests/proof/test_axes_of_reductions.py`.
+    """
+    for name in view.library_of(call.op):
+        last = name.rpartition(".")[2]
+        if not is_of_tensorflow(name) or not last.startswith("reduce_") or last in _WITHOUT_GRADIENT:
+            continue
+        axes, reduced = view.library_argument(call, name, "axis"), view.library_argument(call, name, "input_tensor")
+        if axes is None or not any(
+            isinstance(member, TensorValue) and member.type.dtype in {INT64, None}
+            for member in members(view.value(axes))
+        ):
+            continue
+        if reduced is None or not view.all_of(reduced, _is_of_known_sizes):
+            return True
+    return False
+
+
+def _is_of_known_sizes(value: Value) -> bool:
+    shape = value.type.shape if isinstance(value, TensorValue) else None
+    return shape is not None and all(isinstance(size, int) for size in shape)
 
 
 def _of_open(view: ContextView, meeting: OpenMeeting) -> LocalHazard:
