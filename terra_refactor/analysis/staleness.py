@@ -200,6 +200,7 @@ class StateChanges:
                     for position, function in enumerate(way)
                     if engine.code_of(function).parent not in way[:position]
                 )
+        self._hand_on(live)
         self._writers: dict[FieldKey, set[FunctionId]] = {}
         self._of_relatives: dict[FieldKey, frozenset[FunctionId]] = {}
         before = _constructing(engine, live, real)
@@ -219,6 +220,30 @@ class StateChanges:
                     continue
                 for key in self._keys(summary, (effect.target.object, name)):
                     self._writers.setdefault(key, set()).add(writer)
+
+    def _hand_on(self, live: Sequence[Summary]) -> None:
+        """A summary keeps the first read of a state only: callees that read it again see the same changes."""
+        engine = self._engine
+        pending = [
+            (summary, key, frozenset[FunctionId]())
+            for summary in (live if self._certain else ())
+            for key, (site, _) in summary.state_reads.items()
+            if summary.function.id in self._certain.get((site, key[1]), ())
+        ]
+        seen = {(summary.identity, key) for summary, key, _ in pending}
+        while pending:
+            summary, key, above = pending.pop()
+            way = above | {summary.function.id}
+            for number in dict.fromkeys(callee for record in summary.calls.values() for callee in record.callees):
+                callee = engine.contexts.summaries[number]
+                if key not in callee.state_reads or (number, key) in seen:
+                    continue
+                seen.add((number, key))
+                pending.append((callee, key, way))
+                # a function that another one creates and calls has no earlier trace
+                if engine.code_of(callee.function.id).parent not in way:
+                    site, _ = callee.state_reads[key]
+                    self._certain.setdefault((site, key[1]), set()).add(callee.function.id)
 
     def of(self, engine: Engine) -> StateChanges:
         """The same changes in another run, in which no context writes or reads other state."""
