@@ -45,3 +45,38 @@ def test_axes(name: str, kind: str) -> None:
                 traced(x)
         else:
             tf.debugging.assert_equal(traced(x), expected)
+
+
+@pytest.mark.parametrize("name", ["max", "mean", "min", "prod", "std", "sum", "var"])
+def test_axes_of_the_backend(name: str) -> None:
+    import tensorflow as tf  # noqa: PLC0415
+
+    def gradient(x: Any, axes: Any) -> Any:
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = getattr(tf.keras.backend, name)(x, axis=axes)
+        return tape.gradient(y, x)
+
+    x, array, numbers = tf.reshape(tf.range(24.0), [2, 3, 4]), _axes("array"), _axes("tuple")
+    gradient(x, array)
+    signature = [tf.TensorSpec([None, 3, 4])]
+    tf.function(lambda x: gradient(x, numbers), input_signature=signature)(x)
+    with pytest.raises(TypeError, match="DynamicStitch"):
+        tf.function(lambda x: gradient(x, array), input_signature=signature)(x)
+
+
+def test_axis_of_concat() -> None:
+    import numpy as np  # noqa: PLC0415
+    import tensorflow as tf  # noqa: PLC0415
+
+    def gradient(x: Any, axis: Any) -> Any:
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = tf.concat([x, x], axis=axis)
+        return tape.gradient(y, x)
+
+    x = tf.ones([2, 3])
+    gradient(x, np.int64(1))
+    tf.function(lambda x: gradient(x, 1))(x)
+    with pytest.raises(TypeError, match="int64"):
+        tf.function(lambda x: gradient(x, np.int64(1)))(x)

@@ -27,6 +27,8 @@ OF_ARRAYS: Final = frozenset(["+", "-", "*", "/", "//", "%", "**", "@", "<", "<=
 """Operators of two arrays, or of an array and a number, that a graph refuses, or computes otherwise, where the dtypes differ."""
 
 _WITHOUT_GRADIENT: Final = frozenset({"reduce_all", "reduce_any", "reduce_join"})
+_REDUCING: Final = frozenset({"max", "mean", "min", "prod", "std", "sum", "var"})
+"""Those of `keras.backend`."""
 
 BY_NUMPY: Final = "by NumPy's rules"
 """Placeholder in messages for intermediate results of NumPy before they meet a tensor."""
@@ -54,8 +56,8 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
         if _has_long_axes(view, call):
             yield LocalHazard(
                 call.op,
-                f"the axes of `{view.written(call.op)}` are int64: eagerly its gradient converts them with the sizes that it has; a trace "
-                "that does not know them all has no gradient of it (`Tensors in list passed to 'indices' of 'DynamicStitch' Op`)",
+                f"the axes of `{view.written(call.op)}` are int64: eagerly its gradient converts them; a trace that knows not all sizes "
+                "has no gradient of it (`Tensors in list passed to 'indices' of 'DynamicStitch' Op`)",
                 "a trace knows the sizes of what is reduced",
                 nature=Nature.UNKNOWABLE,
             )
@@ -64,21 +66,29 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
 def _has_long_axes(view: ContextView, call: Call) -> bool:
     """Whether a reduction gets an array of NumPy, or a tensor, as its axes, and what is reduced may have a size that a trace does not know.
 
-    Measured: `tests/proof/test_axes_of_reductions.py`.
+    The gradient of `tf.concat` fails whatever is known. Measured: `tests/proof/test_axes_of_reductions.py`.
     """
     for name in view.library_of(call.op):
-        last = name.rpartition(".")[2]
-        if not is_of_tensorflow(name) or not last.startswith("reduce_") or last in _WITHOUT_GRADIENT:
+        if not _reduces(name) and name != "tensorflow.concat":
             continue
-        axes, reduced = view.library_argument(call, name, "axis"), view.library_argument(call, name, "input_tensor")
-        if axes is None or not any(
-            isinstance(member, TensorValue) and member.type.dtype in {INT64, None}
-            for member in members(view.value(axes))
-        ):
+        axes = view.library_argument(call, name, "axis")
+        if axes is None or not view.any_of(axes, _may_be_long):
             continue
+        reduced = view.library_argument(call, name, "input_tensor", "x")
         if reduced is None or not view.all_of(reduced, _is_of_known_sizes):
             return True
     return False
+
+
+def _reduces(name: str) -> bool:
+    module, _, last = name.rpartition(".")
+    if module.endswith("keras.backend"):
+        return last in _REDUCING
+    return is_of_tensorflow(name) and last.startswith("reduce_") and last not in _WITHOUT_GRADIENT
+
+
+def _may_be_long(value: Value) -> bool:
+    return isinstance(value, TensorValue) and value.type.dtype in {INT64, None}
 
 
 def _is_of_known_sizes(value: Value) -> bool:
