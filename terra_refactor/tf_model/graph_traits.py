@@ -43,6 +43,10 @@ _ONE_DTYPE: Final = " ".join(
         within("tensorflow.linalg", "matmul matvec"),
     )
 )
+_REDUCING: Final = frozenset({"max", "mean", "min", "prod", "std", "sum", "var"})
+"""Reductions of `keras.backend`."""
+_LOGICAL: Final = frozenset({"reduce_all", "reduce_any", "reduce_join"})
+"""Reductions without a gradient."""
 _FAILING: Final = " ".join(
     (
         within(
@@ -306,6 +310,16 @@ def turns_eager_on(name: str) -> bool:
 def is_of_strategies(name: str) -> bool:
     """Whether it is of `tf.distribute`: strategies and their results."""
     return name.startswith("tensorflow.distribute.")
+
+
+def takes_axes_in_gradient(name: str) -> bool:
+    """Whether the gradient of a function computes with its axes in a graph: reductions, and `tf.concat`."""
+    module, _, last = name.rpartition(".")
+    if module.endswith("keras.backend"):
+        return last in _REDUCING
+    return name == "tensorflow.concat" or (
+        is_of_tensorflow(name) and last.startswith("reduce_") and last not in _LOGICAL
+    )
 
 
 def is_of_keras(name: str) -> bool:

@@ -19,16 +19,12 @@ from terra_refactor.facts.view import ContextView, is_tensorflow_tensor
 from terra_refactor.ir.ids import OpId
 from terra_refactor.rules.open_arguments import OpenMeeting, open_meetings
 from terra_refactor.rules.rule import LocalHazard, Nature, Rule, RuleKind, Samples, Severity
-from terra_refactor.tf_model.graph_traits import is_of_tensorflow
+from terra_refactor.tf_model.graph_traits import takes_axes_in_gradient
 from terra_refactor.tf_model.registry import has_trait
 from terra_refactor.tf_model.spec import Trait
 
 OF_ARRAYS: Final = frozenset(["+", "-", "*", "/", "//", "%", "**", "@", "<", "<=", ">", ">=", "==", "!="])
 """Operators of two arrays, or of an array and a number, that a graph refuses, or computes otherwise, where the dtypes differ."""
-
-_WITHOUT_GRADIENT: Final = frozenset({"reduce_all", "reduce_any", "reduce_join"})
-_REDUCING: Final = frozenset({"max", "mean", "min", "prod", "std", "sum", "var"})
-"""Those of `keras.backend`."""
 
 BY_NUMPY: Final = "by NumPy's rules"
 """Placeholder in messages for intermediate results of NumPy before they meet a tensor."""
@@ -69,7 +65,7 @@ def _has_long_axes(view: ContextView, call: Call) -> bool:
     The gradient of `tf.concat` fails whatever is known. Measured: `tests/proof/test_axes_of_reductions.py`.
     """
     for name in view.library_of(call.op):
-        if not _reduces(name) and name != "tensorflow.concat":
+        if not takes_axes_in_gradient(name):
             continue
         axes = view.library_argument(call, name, "axis")
         if axes is None or not view.any_of(axes, _may_be_long):
@@ -78,13 +74,6 @@ def _has_long_axes(view: ContextView, call: Call) -> bool:
         if reduced is None or not view.all_of(reduced, _is_of_known_sizes):
             return True
     return False
-
-
-def _reduces(name: str) -> bool:
-    module, _, last = name.rpartition(".")
-    if module.endswith("keras.backend"):
-        return last in _REDUCING
-    return is_of_tensorflow(name) and last.startswith("reduce_") and last not in _WITHOUT_GRADIENT
 
 
 def _may_be_long(value: Value) -> bool:
