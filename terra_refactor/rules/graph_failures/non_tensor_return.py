@@ -22,14 +22,16 @@ from terra_refactor.domain.value import (
     Scalar,
     SequenceValue,
     ShapeValue,
+    SliceValue,
     SpecValue,
     TensorKind,
     TensorValue,
     TupleValue,
+    UnknownValue,
     Value,
     members,
 )
-from terra_refactor.facts.records import Call, Container, Display, Return
+from terra_refactor.facts.records import AttributeRead, AttributeWrite, Call, Container, Display, NameRead, Return
 from terra_refactor.facts.view import ContextView, is_tensorflow_tensor, is_variable
 from terra_refactor.ir.ids import OpId
 from terra_refactor.rules.dict_keys import kinds_of_keys
@@ -45,6 +47,7 @@ _DATASET: Final = "a dataset"
 def check(view: ContextView) -> Iterator[LocalHazard]:
     if any(decoration(name)[0] is Decoration.GIVES_GRADIENT for name in view.function_facts.wrappers):
         return  # its callers get the first item of its result
+    yield from _marked(view)
     places = [(place.op, place.value) for place in view.code.of_kind(Return) if place.value is not None]
     alternatives = _without_start_values(members(view.context.returns))
     problems = [found for member in alternatives if (found := _problem(view, member, 0)) is not None]
@@ -76,6 +79,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
     place, number = places[-1]
     if not problems:
         yield from _variables(view, place, members(view.context.returns))
+        yield from _unknown_attributes(view, places)
         return
     text, becomes_tensor = problems[0]
     if becomes_tensor and _raises(view, number):
@@ -98,6 +102,18 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
     else:
         message = f"it may return {text}: a traced function can only return tensors and None"
         yield LocalHazard(place, message, f"it never returns {text}")
+
+
+def _marked(view: ContextView) -> Iterator[LocalHazard]:
+    """Attributes that are set on a tensor of the graph: the tensor that a caller gets is another object."""
+    for write in view.reached(AttributeWrite):
+        if view.is_symbolic(write.owner) and not view.is_variable(write.owner):
+            written = view.written(write.op)
+            yield LocalHazard(
+                write.op,
+                f"`{written}` is set on a tensor of the graph: the tensor that is returned has no such attribute",
+                f"nothing reads `{written}` after the call",
+            )
 
 
 def _containers(view: ContextView, places: list[tuple[OpId, OpId]]) -> Iterator[LocalHazard]:
@@ -183,6 +199,28 @@ def _variables(view: ContextView, place: OpId, alternatives: tuple[Value, ...]) 
     )
 
 
+def _unknown_attributes(view: ContextView, places: list[tuple[OpId, OpId]]) -> Iterator[LocalHazard]:
+    """Attributes of the method's object of which nothing is known: a number would come back as a tensor."""
+    own = view.function.parameters[0].name if view.function.takes_self else None
+    for place, number in places if own is not None else ():
+        for part in _returned(view, number):
+            read = view.made(part)
+            owner = view.made(read.owner) if isinstance(read, AttributeRead) else None
+            if isinstance(owner, NameRead) and owner.name == own and view.all_of(part, _is_unknown):
+                written = view.written(part)
+                yield LocalHazard(
+                    place,
+                    f"it returns `{written}`, of which nothing is known: a graph returns a Python value as a tensor",
+                    f"callers accept a tensor where it returns `{written}`",
+                    boundary=True,
+                )
+                return
+
+
+def _is_unknown(value: Value) -> bool:
+    return isinstance(value, UnknownValue) and not value.reason
+
+
 def _parts(value: Value) -> tuple[Value, ...]:
     """The parts of a structure; () for other values."""
     match value:
@@ -253,6 +291,8 @@ def _problem(view: ContextView, value: Value, depth: int) -> tuple[str, bool] | 
             return next(filter(None, (_problem(view, each, depth + 1) for each in members(element))), None)
         case RangeValue():
             return "a range", False
+        case SliceValue():
+            return "a slice", False
         case DatasetValue():
             return _DATASET, True  # it is returned as a variant tensor, with the same elements
         case ShapeValue():
