@@ -118,6 +118,7 @@ GRAPH_TRAITS: Final[Mapping[Trait, str]] = {
     Trait.COMPARES_ARGUMENTS: "builtins.max builtins.min",
     Trait.ORDER_FREE: within("builtins", "all any dict frozenset len max min set sorted sum")
     + " tensorflow.math.add_n",
+    Trait.RESIZES: within("tensorflow", "boolean_mask concat expand_dims pad repeat stack tile"),
     Trait.KEEPS_ORDER: "builtins.list builtins.tuple",
     Trait.VIEWS_DICT: within("builtins.dict", "items keys values"),
     Trait.HASHES_ELEMENTS: "builtins.set builtins.frozenset builtins.dict.fromkeys collections.Counter",

@@ -130,6 +130,8 @@ class Trait(Enum):
     """The size of a `TensorArray`: that it was made with, unless it may grow."""
     FAILS_ON_VALUES = "fails on values"
     """May raise depending on the content of its arguments, and has no side effects: a graph prunes it if its result is not used."""
+    RESIZES = "resizes"
+    """The result has another size than the first argument, or than each of the tensors in it."""
     LOOP_OPTIONS = "loop options"
     """Declares the variables that a loop around it may change."""
     LEAVES_GRAPH = "leaves graph"

@@ -24,14 +24,17 @@ from terra_refactor.domain.value import (
     Value,
     members,
 )
+from terra_refactor.facts.records import Call, Display, ItemRead, NameRead, NameWrite, Slice
 from terra_refactor.facts.staging import Staging, has_stages, staging_of
 from terra_refactor.facts.view import ContextView
 from terra_refactor.ir.control import RESULT, ControlSite
+from terra_refactor.ir.dataflow import DefinitionKind
 from terra_refactor.ir.ids import OpId
 from terra_refactor.rules.graph_failures.branch_mismatch import graph_dtype, is_open, mismatch
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
 from terra_refactor.rules.tensor_choices import no_choice
 from terra_refactor.tf_model.graph_traits import WHILE_LOOP
+from terra_refactor.tf_model.registry import has_trait
 from terra_refactor.tf_model.spec import Trait
 
 
@@ -144,7 +147,48 @@ def _loop(view: ContextView, staging: Staging, site: ControlSite, invariants: bo
             continue
         pairs = [(start, end) for start in starts if start not in empty for end in staging.parts(name, site.ends[0])]
         first = [] if invariants or empty else changed.get(name, [])
-        yield from _variant(site.op, shown, first, [] if invariants else pairs)
+        found = list(_variant(site.op, shown, first, [] if invariants else pairs))
+        yield from found
+        if not (found or invariants or empty) and name in first_read and any(map(_is_of_unknown_shape, starts)):
+            yield from _resized(view, staging, site, name)
+
+
+def _resized(view: ContextView, staging: Staging, site: ControlSite, name: str) -> Iterator[LocalHazard]:
+    """A variable of unknown shape that an iteration makes longer or shorter: if a call brings a known shape, the loop raises."""
+    for each in staging.definitions(name, site.ends[0]) or ():
+        node = staging.flow.nodes[each.place] if each.kind is DefinitionKind.STORED else None
+        write = None if node is None or node.op is None else view.made(node.op)
+        if isinstance(write, NameWrite) and _is_resized(view, write.value, name):
+            yield LocalHazard(
+                site.op,
+                f"`{name}` has another size after `{view.written(write.value)}`: a loop in a graph keeps shapes",
+                f"`{name}` keeps its shape in the loop",
+            )
+            return
+
+
+def _is_resized(view: ContextView, number: OpId, name: str) -> bool:
+    """Whether a result is the variable with more or fewer elements."""
+
+    def is_itself(part: OpId) -> bool:
+        return isinstance(read := view.made(part), NameRead) and read.name == name
+
+    match view.origin(number):
+        case ItemRead(owner=owner, index=index):
+            return is_itself(owner) and isinstance(view.made(index), Slice)
+        case Call(op=op) as call if any(has_trait(each, Trait.RESIZES) for each in view.library_of(op)):
+            given = None if call.first is None else view.origin(call.first)
+            if isinstance(given, Display):
+                return len(given.items) > 1 and any(is_itself(item.value) for item in given.items)
+            return call.first is not None and is_itself(call.first)
+        case _:
+            return False
+
+
+def _is_of_unknown_shape(value: Value) -> bool:
+    if isinstance(value, UnknownValue):
+        return value.may_be_tensor
+    return isinstance(value, TensorValue) and value.kind is TensorKind.TENSOR and value.type.shape is None
 
 
 def _variant(
