@@ -9,8 +9,9 @@ took for it (where the system tells; on a busy machine it says more). Without FI
 workspace of 100 files in one chain of imports, and one of a file that 500 others import; before them, starts on a small workspace
 without a cache. Prints a table.
 
-`--soak N` makes N random edits in the files of a folder instead, asks after each, compares every so many answers (diagnostics, hints,
-lenses, actions) with those of a second server that is made to forget everything it knows, and watches the server's memory.
+`--soak N` makes N random edits in the files of a folder instead (three of ten while the last one is analysed), asks after each, compares
+every so many answers (diagnostics, hints, lenses, actions) with those of a second server that is made to forget everything it knows, and
+watches the server's memory.
 """
 
 from __future__ import annotations
@@ -391,6 +392,8 @@ async def measure(file: Path, edits: int) -> None:
     await editor.stop()
 
 
+_HASTE = 0.3
+"""Share of the random edits after which the next one comes while they are analysed."""
 LINES = ("print('x')", "x = 1", "x = tf.zeros([2, 3])", "items = [1, 2]", "raise ValueError", "pass", "@tf.function")
 
 
@@ -433,6 +436,7 @@ async def soak(folder: Path, edits: int, seed: int, every: int) -> int:
     original = dict(warm.texts)
     choose = random.Random(seed)
     compared = different = 0
+    hasty: list[asyncio.Future[Any]] = []
     print(f"{folder.name}: {len(files)} files, {edits} random edits from seed {seed}", flush=True)
     for number in range(1, edits + 1):
         file = choose.choice(files)
@@ -441,8 +445,14 @@ async def soak(folder: Path, edits: int, seed: int, every: int) -> int:
             for each in files:
                 if warm.texts[each] != original[each]:
                     warm.replace(each, original[each])
-        await warm.pull(file)
+        if choose.random() < _HASTE:
+            hasty.append(asyncio.ensure_future(warm.pull(file)))
+            await asyncio.sleep(choose.random() / 10)
+        else:
+            await warm.pull(file)
         if number % every == 0:
+            await asyncio.gather(*hasty)
+            hasty.clear()
             for each in files:
                 if cold.texts[each] != warm.texts[each]:
                     cold.replace(each, warm.texts[each])

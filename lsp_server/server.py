@@ -10,6 +10,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 from lsprotocol import types
@@ -25,7 +26,7 @@ from lsp_server.settings import EditorSettings, parse_settings
 from terra_refactor import __version__
 from terra_refactor.config import Config
 from terra_refactor.errors import UsageError
-from terra_refactor.ide.regions import shown_regions
+from terra_refactor.ide.regions import Regions, shown_regions
 from terra_refactor.ide.session import Session
 from terra_refactor.ide.snapshot import Snapshot
 from terra_refactor.workspace.cache import LoweringCache, ResultCache
@@ -175,7 +176,7 @@ class TerraServer(LanguageServer):
         known of them now (`shown_regions`), and is asked when nothing has changed for a while and they are found."""
         while True:
             found = await self.snapshot(path)
-            if found is None or shown_regions(found, path).are_final:
+            if found is None or (await self._shown(found, path)).are_final:
                 return found
             if not soon and self.client.refreshes_lenses:
                 if path not in self._looking:
@@ -184,6 +185,10 @@ class TerraServer(LanguageServer):
                 return found
             if await self.scheduler.regions(found) or self.scheduler.stopped:
                 return found
+
+    async def _shown(self, snapshot: Snapshot, path: str) -> Regions:
+        """`shown_regions`, which parses a new text."""
+        return await self.scheduler.in_thread(partial(shown_regions, snapshot, path))
 
     async def _look(self, path: str) -> None:
         """Looks for the regions of a file when no text has changed for a while."""
@@ -196,11 +201,11 @@ class TerraServer(LanguageServer):
                 found = await self.snapshot(path)
                 if found is None or not self.documents.is_open(path):
                     return
-                before = shown_regions(found, path)
+                before = await self._shown(found, path)
                 if before.are_final:
                     return
                 if await self.scheduler.regions(found):
-                    after = shown_regions(found, path)
+                    after = await self._shown(found, path)
                     if before.undecided or before.decisions != after.decisions:
                         await self.workspace_code_lens_refresh_async(None)
                     return

@@ -126,20 +126,23 @@ class _Analysis:
         self.evidence: dict[FunctionId, dict[str, Evidence]] = {}
         self.interpreter.entry_frame = self.world_frame
         self.changed = False
+        self.is_settled = False
+        """Whether all modules have run."""
 
     def run(self) -> ProgramFacts:
         with for_release(self.options.tf_version):
             try:
                 return self._run()
             except BaseException:
-                if self.store is not None and not self.store.by_identity:
-                    # cancelled from outside: the next run resumes from the finished contexts
+                if self.store is not None and not self.store.by_identity and self.is_settled:
+                    # ended from outside: the next run goes on from what is finished
                     self.store.keep(self.interpreter, None, self.program)
                 raise
 
     def _run(self) -> ProgramFacts:
-        self.loader.run_all()
+        self.loader.run_all(self._advance)
         self.loader.settle()
+        self.is_settled = True
         if len(self.program.modules) > 1:
             # a script's settings hold for its callees; other scripts use the same functions without them
             self.interpreter.set_functions_run_eagerly(self.interpreter.world, FALSE)
@@ -161,6 +164,11 @@ class _Analysis:
         # its parts lead back to it: without them everything unreferenced is freed now, without a search for garbage
         vars(self.interpreter).clear()
         return facts
+
+    def _advance(self, modules: int) -> None:
+        """So many modules were run: whoever follows the progress may end the run here."""
+        if self.progress is not None and modules % 10 == 0:
+            self.progress(0, len(self.program.modules))
 
     def entry_order(self) -> list[Function]:
         """Functions in the order in which they are entered: those that nothing mentions (tests, scripts) come first, since they call

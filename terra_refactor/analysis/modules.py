@@ -9,6 +9,7 @@ not bound yet; the importing module is run once more at the end.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import islice
 from typing import Final
 
@@ -108,9 +109,10 @@ class ModuleLoader:
         """The names of a module's globals, in the order in which they were first bound."""
         return tuple(self._names.get(module, ()))
 
-    def run_all(self) -> None:
-        """Runs every module that has not run, then again those that were in a cycle of imports."""
-        for name in self.program.modules:
+    def run_all(self, advance: Callable[[int], None] = lambda _: None) -> None:
+        """Runs every module that has not run, then again those that were in a cycle of imports. `advance` receives how many have run."""
+        for number, name in enumerate(self.program.modules):
+            advance(number)
             self.ensure_run(name)
         again, self._again = list(self._again), {}
         for name in again:

@@ -68,6 +68,13 @@ class SummaryStore:
         self.by_identity: dict[int, Summary] = {}
         self.settled: SettledHeap | None = None
         self.functions: dict[FunctionId, Function] = {}
+        """As they were when operations got their numbers: in the last run, whether it was finished or not."""
+        self.changed: set[FunctionId] = set()
+        """Of these, the ones that changed since the last finished run, whose summaries are of that."""
+        self.changed_outside: set[FunctionId] = set()
+        """Of these, the ones that look different to their callers."""
+        self.is_unfinished = False
+        """The last run was ended before it had finished."""
         self.code: CodeTable | None = None
         """Queries about the code of these."""
         self.modules: object = None
@@ -109,12 +116,19 @@ class SummaryStore:
             if summary.log is not None:
                 self.by_key.setdefault(summary.log.key, []).append(summary)
 
+    def begun(self, program: Program, changed: Set[FunctionId], changed_outside: Set[FunctionId]) -> None:
+        """Operations have the numbers of this program from now on, in which these functions changed since the last finished run."""
+        self.functions = {function.id: function for module in program.modules.values() for function in module.functions}
+        self.changed, self.changed_outside = set(changed), set(changed_outside)
+        self.is_unfinished = True
+
     def keep(self, engine: Engine, adoption: Adoption | None, program: Program) -> None:
         """Keeps the results of a finished run."""
         contexts = engine.contexts
         self._keep(summary for identity, summary in contexts.summaries.items() if identity not in contexts.dropped)
         self.settled = engine.world.settled
-        self.functions = {function.id: function for module in program.modules.values() for function in module.functions}
+        self.begun(program, frozenset(), frozenset())
+        self.is_unfinished = False
         self.code = engine.code
         self.next_identity = contexts.next_identity
         self.taken_over = 0 if adoption is None else adoption.taken_over
@@ -173,17 +187,18 @@ class Adoption:
         self.executed: set[FunctionId] = set()
         """The functions whose contexts were run."""
         known = store.functions
+        is_after_unfinished = store.is_unfinished
         moves: dict[FunctionId, Moves] = {}
         for module in program.modules.values():
             for function in module.functions:
                 old = known.get(function.id)
-                if old is function:
+                if old is function and function.id not in store.changed:
                     self.unchanged.append(function.id)
                     continue
-                if old is None or not old.looks_the_same_as(function):
+                if old is None or function.id in store.changed_outside or not old.looks_the_same_as(function):
                     self.changed_outside.add(function.id)
                     self.changed.add(function.id)
-                elif old.body is not function.body and old.body != function.body:
+                elif function.id in store.changed or (old.body is not function.body and old.body != function.body):
                     self.changed.add(function.id)
                 if function.id not in self.changed:
                     self.unchanged.append(function.id)
@@ -192,9 +207,11 @@ class Adoption:
         self.moves = moves
         """The new numbers of operations of functions that do something else."""
         store.renumber(Renumbering(moves))
+        store.begun(program, self.changed, self.changed_outside)
         bodies = (FunctionKind.MODULE, FunctionKind.CLASS_BODY)
         self.is_in_step = (
-            len(known) == len(self.changed) + len(self.unchanged)
+            not is_after_unfinished
+            and len(known) == len(self.changed) + len(self.unchanged)
             and not self.changed_outside
             and not any(known[each].kind in bodies for each in self.changed)
         )

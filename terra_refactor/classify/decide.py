@@ -122,7 +122,7 @@ class _Decider:
 
     def run(self) -> tuple[Decision, ...]:
         for module in self.program.modules.values():
-            for code in module.functions:
+            for code in self.hazards.one_by_one(module.functions):
                 if code.kind in _DECIDED_KINDS:
                     self.judgements[code.id] = self.judge(code)
         self.choose()

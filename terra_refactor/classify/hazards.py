@@ -75,6 +75,10 @@ class ReachedHazard:
     nature: Nature = Nature.FOUND
 
 
+def _go_on() -> None:
+    pass
+
+
 class HazardMap:
     """The hazards of every context, computed on demand.
 
@@ -122,6 +126,8 @@ class HazardMap:
         self.decided: dict[FunctionId, DecidedBefore] = {} if self.moved is None or earlier is None else earlier.decided
         """Decisions in the earlier state, for the current one."""
         self.ask = self._answers.ask
+        self.check: Callable[[], None] = _go_on
+        """Called between functions and at the end of the decisions; may raise, if nobody wants them any more."""
         self._views: dict[ContextId, ContextView] = {}
         self._each: EachContext = EachContext(facts, self.whole_codes, None if earlier is None else earlier._each)
 
@@ -194,6 +200,12 @@ class HazardMap:
         """Findings of the rules' checks in a context's own code."""
         return self.ask(_FOUND, context.id)
 
+    def one_by_one(self, functions: Iterable[Function]) -> Iterator[Function]:
+        """The functions, with a check before each."""
+        for function in functions:
+            self.check()
+            yield function
+
     def end(self) -> None:
         """Drops data that this state no longer needs, after all queries: only another state reuses its answers from now on."""
         self.whole_codes.forget_earlier()
@@ -202,6 +214,7 @@ class HazardMap:
         self._answers.end()
         self._each.end()
         self._views = {}
+        self.check = _go_on
 
     def reached(self, context: ContextFacts) -> tuple[ReachedHazard, ...]:
         """All hazards that a call in this context reaches."""

@@ -209,9 +209,7 @@ def _decision_of(snapshot: Snapshot, path: str, finding: Finding) -> Decision | 
 
 def _rewrites(snapshot: Snapshot, path: str, first_line: int, last_line: int, *, explicit: bool) -> Iterator[Offer]:
     inner: dict[int, Decision] = {}
-    if explicit and _may_be_replaced(snapshot, path, first_line, last_line):
-        find_regions(snapshot)  # else those that are known already
-    for decision in beside_regions(snapshot.decisions.get(path, ()), shown_regions(snapshot, path)):
+    for decision in _beside_regions(snapshot, path, first_line, last_line, explicit=explicit):
         if decision.kind is FunctionKind.LAMBDA:
             continue
         function = snapshot.program.function(decision.function)
@@ -236,15 +234,22 @@ def _rewrites(snapshot: Snapshot, path: str, first_line: int, last_line: int, *,
             yield Offer(f"{title}: {decision.qualname}", kind, _refactoring(path, decision), disabled=decision.reason)
 
 
-def _may_be_replaced(snapshot: Snapshot, path: str, first_line: int, last_line: int) -> bool:
-    """Whether a function around the lines is to be co-executed unless one of its regions becomes a graph."""
-    return any(
-        decision.action is Action.CO_EXECUTE
-        and decision.line <= last_line
-        and first_line <= decision.end_line
-        and bool(regions_at(snapshot, path, decision.line, decision.end_line))
-        for decision in snapshot.decisions.get(path, ())
-    )
+def _beside_regions(
+    snapshot: Snapshot, path: str, first_line: int, last_line: int, *, explicit: bool
+) -> tuple[Decision, ...]:
+    """The decisions about a file, without co-execution of functions around the lines of which a region becomes a graph, or may do so as
+    far as is known. `explicit`: the regions are looked for."""
+    decisions = snapshot.decisions.get(path, ())
+    around = [
+        decision
+        for decision in decisions
+        if decision.action is Action.CO_EXECUTE and decision.line <= last_line and first_line <= decision.end_line
+    ]
+    if not around:
+        return decisions
+    if explicit and any(regions_at(snapshot, path, each.line, each.end_line) for each in around):
+        find_regions(snapshot)
+    return beside_regions(decisions, shown_regions(snapshot, path))
 
 
 def _types(snapshot: Snapshot, path: str, first_line: int, last_line: int, style: AnnotationStyle) -> Iterator[Offer]:

@@ -6,6 +6,7 @@ Needs: a lowered program and the configuration. Gives: `judge_facts`, which star
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final
 
 from terra_refactor.analysis.driver import AnalysisOptions, analyze_program
@@ -61,6 +62,7 @@ def _judge(hazards: HazardMap, program: Program, config: Config) -> tuple[tuple[
 
 def _judged(hazards: HazardMap, config: Config) -> tuple[tuple[Decision, ...], tuple[Finding, ...]]:
     decisions = decide(hazards, _decision_options(config))
+    hazards.check()
     return decisions, find(hazards, decisions)
 
 
@@ -171,6 +173,17 @@ class RepeatedJudge:
         self._hazards = hazards
         return facts, decisions, findings
 
+    def _check(self, hazards: HazardMap, progress: Callable[[int, int], None] | None) -> None:
+        """Whoever follows the progress may end the judgement here: the next one resumes from the answers so far."""
+        if progress is None:
+            return
+        try:
+            progress(1, 1)
+        except BaseException:
+            hazards.forget_moved_decisions()
+            self._hazards = hazards
+            raise
+
     def _advance(
         self, program: Program, config: Config, progress: Callable[[int, int], None] | None
     ) -> tuple[ProgramFacts, HazardMap]:
@@ -192,6 +205,7 @@ class RepeatedJudge:
         expected, self.expected = self.expected, None
         others = () if expected is None else expected.looks
         hazards = HazardMap(program, facts, remembers=True, earlier=earlier, others=others)
+        hazards.check = partial(self._check, hazards, progress)
         self.is_as_expected = (
             expected is not None
             and earlier is not None

@@ -11,6 +11,7 @@ import ast
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Final
 
 from terra_refactor.syntax.name_flow import Statements
@@ -155,6 +156,12 @@ NO_HOST_CODE: Final = HostCode()
 
 def host_code_of(module: ast.Module, owner: str) -> HostCode:
     """Facts that the text of a module shows, seen from a method with that name for its object, or from a function (empty)."""
+    return replace(_of_module(module), owner=owner)
+
+
+@lru_cache(maxsize=2)
+def _of_module(module: ast.Module) -> HostCode:
+    """The same, seen from a function. The tree is asked about for each tape in it, and does not change."""
     nodes = list(ast.walk(module))
     stored: dict[str, list[ast.expr | None]] = {}
     for node, value in _stores(nodes):
@@ -197,7 +204,7 @@ def host_code_of(module: ast.Module, owner: str) -> HostCode:
         if isinstance(target, ast.Name)
     }
     return HostCode(
-        owner,
+        "",
         # a name that a class also defines is a property
         frozenset(name for name, values in stored.items() if all(map(_is_container, values)) and not defined[name]),
         frozenset(name for name, values in stored.items() if all(map(_is_number, values)) and not defined[name]),

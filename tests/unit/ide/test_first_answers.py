@@ -185,3 +185,41 @@ def test_reading_the_files_of_a_project_ends_when_the_text_changes(tmp_path: Pat
         session.snapshot(shown(tmp_path, "main.py"), changed)
     assert len(asked) == 4
     assert len(session._lowered) < len(FILES) - 1
+
+
+def test_an_analysis_that_ends_anywhere_leaves_the_next_what_a_new_one_finds(tmp_path: Path) -> None:
+    many = "".join(f"import m{number}\n" for number in range(24))
+    modules = {
+        f"m{number}.py": f"import near\n\ndef f{number}(x):\n    print(x)\n    return near.scale(x)\n"
+        for number in range(24)
+    }
+    files = {**FILES, **modules, "all.py": many}
+    session = project(tmp_path, files)
+    path = shown(tmp_path, "near.py")
+    checks = 0
+    ended = 0
+    for number in range(0, 40, 3):
+        text = f"import far\n\ndef scale(x):\n    return x * {number}.0\n\ndef more{number % 3}(x):\n    return x\n"
+        open_text(session, tmp_path, "near.py", text)
+        left = number
+
+        def cancelled() -> bool:
+            nonlocal left, checks
+            left -= 1
+            checks += 1
+            return left < 0
+
+        try:
+            session.snapshot(path, cancelled)
+        except StaleError:
+            ended += 1
+        text = text.replace("    return x\n", "    print(x)\n    return x\n")
+        open_text(session, tmp_path, "near.py", text)
+        found = session.snapshot(path)
+        fresh = project(tmp_path, files)
+        open_text(fresh, tmp_path, "near.py", text)
+        expected = fresh.snapshot(path)
+        assert found.decisions == expected.decisions
+        assert found.findings == expected.findings
+    assert ended >= 8
+    assert checks > 10 * ended
