@@ -197,7 +197,9 @@ class Editor:
         found: dict[str, object] = {}
         for file, text in self.texts.items():
             document = types.TextDocumentIdentifier(file.as_uri())
-            found[f"{file.name}, diagnostics"] = (await self.pull(file)).items
+            items = found[f"{file.name}, diagnostics"] = (await self.pull(file)).items
+            if any(item.code == "not-analysed" for item in items):
+                continue  # hints and lenses are those of the last text that parsed
             whole = types.Range(types.Position(0, 0), types.Position(text.count("\n") + 1, 0))
             asked = types.InlayHintParams(document, whole)
             found[f"{file.name}, hints"] = await self.client.text_document_inlay_hint_async(asked)

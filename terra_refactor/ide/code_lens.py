@@ -6,7 +6,7 @@ Ignores: functions that set objects up or make models and layers, and tests, whi
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from terra_refactor.classify.decision import Action, Classification, Decision, Level
@@ -20,6 +20,7 @@ from terra_refactor.ide.explanations import (
 )
 from terra_refactor.ide.regions import MODULE, beside_regions, shown_regions
 from terra_refactor.ide.snapshot import Snapshot
+from terra_refactor.ide.unparsed import last_parsed
 from terra_refactor.ir.function import FunctionKind
 from terra_refactor.rules.graph_failures.non_tensor_return import RULE as NON_TENSOR_RETURN
 from terra_refactor.rules.misuse.variable_created_in_graph import RULE as VARIABLE_CREATED
@@ -48,6 +49,10 @@ def code_lenses(snapshot: Snapshot, path: str, *, every: bool = False, co_execut
     """The lenses of a file, in source order. `every`: also those of functions for which there is nothing to do. Without `co_execution`
     the program could not import the shim, so it is not proposed. Nothing is proposed for a function whose regions are not known yet
     (`shown_regions`) and may take the place of that."""
+    parsed = last_parsed(snapshot, path)
+    if parsed is not None:
+        old = code_lenses(parsed.snapshot, path, every=every, co_execution=co_execution)
+        return tuple(replace(lens, span=span) for lens in old if (span := parsed.span(lens.span)) is not None)
     regions = shown_regions(snapshot, path)
     found: list[Lens] = []
     for decision in beside_regions(snapshot.decisions.get(path, ()), regions):

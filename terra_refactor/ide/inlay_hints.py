@@ -19,6 +19,7 @@ from terra_refactor.domain.value import Value
 from terra_refactor.ide.size_names import named_values
 from terra_refactor.ide.snapshot import Snapshot, line_text, tensorflow_name
 from terra_refactor.ide.unchanged import unchanged_functions
+from terra_refactor.ide.unparsed import last_parsed
 from terra_refactor.ide.values import hint_text, is_plain_tensor, tensor_text
 from terra_refactor.ir import ops
 from terra_refactor.ir.function import Function, FunctionKind
@@ -28,6 +29,8 @@ from terra_refactor.syntax.deep_stack import deeply
 from terra_refactor.syntax.location import Span
 
 _MOST_PLACES = 5
+_END = 10**9
+"""Behind the last line of any file."""
 
 
 class HintKind(Enum):
@@ -66,6 +69,11 @@ def inlay_hints(
 ) -> tuple[Hint, ...]:
     """The hints of some lines (counted from 1, both included), in source order; with `unknown_sizes`, also those that know no size."""
     wanted = frozenset(kinds)
+    parsed = last_parsed(snapshot, path)
+    if parsed is not None:
+        old = inlay_hints(parsed.snapshot, path, 1, _END, wanted, unknown_sizes=unknown_sizes)
+        moved_hints = [replace(hint, span=span) for hint in old if (span := parsed.span(hint.span)) is not None]
+        return tuple(hint for hint in moved_hints if first_line <= hint.span.line <= last_line)
     unchanged = unchanged_functions(snapshot, path)
     hints = _hints(snapshot, path, first_line, last_line, wanted, unknown_sizes)
     if unchanged is None:

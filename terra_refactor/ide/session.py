@@ -124,6 +124,8 @@ class Session:
         """The components that were analysed to the end, and whose judges know that."""
         self._wholes: dict[tuple[str, ...], Snapshot] = {}
         """The last snapshot of each of them."""
+        self._parsed: dict[str, Snapshot] = {}
+        """The last snapshot in which an open file was lowered, of all files if there was one."""
         self._edit_seconds: dict[tuple[str, ...], float] = {}
         """The duration of the last analysis after an edit, by component."""
         self._changes = 0
@@ -154,6 +156,7 @@ class Session:
     def drop_buffer(self, path: str) -> None:
         """The text was closed: the version on disk counts again."""
         self._buffers = {other: source for other, source in self._buffers.items() if other != path}
+        self._parsed.pop(path, None)
         self._disk.pop(path, None)
 
     def buffer(self, path: str) -> Source | None:
@@ -201,6 +204,7 @@ class Session:
             self._whole.clear()
             self._edit_seconds.clear()
             self._wholes.clear()
+            self._parsed.clear()
             self._unkept.clear()
             self._made_of = None
             self._newest = {}
@@ -452,6 +456,7 @@ class Session:
             if place is not None and (judge.has_much_that_is_new or tuple(component) in self._unkept):
                 self._unkept[tuple(component)] = place, program
         _check(cancelled)
+        parsed = {module.path for module in program.modules.values()}
         snapshot = Snapshot(
             identity=identity,
             config=self.config,
@@ -470,7 +475,12 @@ class Session:
             ),
             errors={path: result for path, result in lowered.items() if isinstance(result, FileError)},
             left_out=left_out,
+            parsed={path: self._parsed[path] for path in own if path in self._parsed and path not in parsed},
         )
+        for path in self._buffers.keys() & parsed:
+            earlier = self._parsed.get(path)
+            if earlier is None or earlier.left_out or not left_out:
+                self._parsed[path] = replace(snapshot, parsed={})  # no chain of older and older ones
         self._snapshots = (*self._snapshots, snapshot)[-_KEPT_SNAPSHOTS:]
         if not left_out:
             self._wholes[tuple(component)] = snapshot

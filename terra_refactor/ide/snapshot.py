@@ -49,6 +49,8 @@ class Snapshot:
     """By path: files that could not be lowered."""
     left_out: int = 0
     """Number of connected files that are not analysed yet: their calls of this code are unknown."""
+    parsed: Mapping[str, Snapshot] = field(default_factory=dict, repr=False, compare=False)
+    """By path: of a file that could not be lowered, the last snapshot in which it was."""
     before: Snapshot | None = field(default=None, repr=False, compare=False)
     """For a first answer after an edit: the facts about all files before it (`ide.unchanged`)."""
 

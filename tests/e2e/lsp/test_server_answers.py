@@ -55,8 +55,9 @@ async def everything(talk: Conversation, uri: str, text: str) -> list[Any]:
     lines = text.split("\n")
     whole = types.Range(types.Position(0, 0), types.Position(len(lines), 0))
     found: list[Any] = [(await talk.pull(uri)).items]
-    found.append(await talk.client.text_document_inlay_hint_async(types.InlayHintParams(document, whole)))
-    found.append(await talk.client.text_document_code_lens_async(types.CodeLensParams(document)))
+    if not any(item.code == "not-analysed" for item in found[0]):  # else they are those of the last text that parsed
+        found.append(await talk.client.text_document_inlay_hint_async(types.InlayHintParams(document, whole)))
+        found.append(await talk.client.text_document_code_lens_async(types.CodeLensParams(document)))
     found.append(await talk.client.text_document_semantic_tokens_full_async(types.SemanticTokensParams(document)))
     for number, line in enumerate(lines):
         at = types.Position(number, len(line) - len(line.lstrip()))

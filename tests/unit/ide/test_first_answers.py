@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 from ide_support import open_text, project, shown
 
 from terra_refactor.ide import session as sessions
+from terra_refactor.ide.code_lens import code_lenses
 from terra_refactor.ide.diagnostics import diagnostics
 from terra_refactor.ide.hover import hover
 from terra_refactor.ide.inlay_hints import inlay_hints
@@ -223,3 +225,33 @@ def test_an_analysis_that_ends_anywhere_leaves_the_next_what_a_new_one_finds(tmp
         assert found.findings == expected.findings
     assert ended >= 8
     assert checks > 10 * ended
+
+
+def test_hints_and_lenses_stay_while_a_statement_is_half_typed(tmp_path: Path) -> None:
+    text = textwrap.dedent(FILES["main.py"]).replace("from near import scale\n", "").replace("scale(x)", "x")
+    text += "for _ in range(1000):\n    step(tf.ones([2, 3]))\n"
+    session = project(tmp_path, {"main.py": text})
+    path = shown(tmp_path, "main.py")
+    open_text(session, tmp_path, "main.py", text)
+    before = session.snapshot(path)
+    hints = [(hint.span.line, hint.name, hint.label) for hint in inlay_hints(before, path, 1, 99)]
+    lenses = [(lens.span.line, lens.title) for lens in code_lenses(before, path)]
+    assert hints
+    assert lenses
+    lines = text.split("\n")
+    at = next(number for number, line in enumerate(lines, 1) if "return x" in line)
+    open_text(session, tmp_path, "main.py", "\n".join([*lines[: at - 1], "    more = tf.ones([", *lines[at - 1 :]]))
+    broken = session.snapshot(path)
+    assert [problem.name for problem in diagnostics(broken, path)] == ["not-analysed"]
+    moved = [(line + (line >= at), name, label) for line, name, label in hints]
+    assert [(hint.span.line, hint.name, hint.label) for hint in inlay_hints(broken, path, 1, 99)] == moved
+    assert [(lens.span.line, lens.title) for lens in code_lenses(broken, path)] == lenses
+    changed = next(line for line, name, _ in hints if name == "x")
+    open_text(
+        session, tmp_path, "main.py", "\n".join([*lines[: changed - 1], f"{lines[changed - 1]} (", *lines[changed:]])
+    )
+    worse = session.snapshot(path)
+    assert not [hint for hint in inlay_hints(worse, path, 1, 99) if hint.span.line == changed]
+    open_text(session, tmp_path, "main.py", text)
+    again = session.snapshot(path)
+    assert [(hint.span.line, hint.name, hint.label) for hint in inlay_hints(again, path, 1, 99)] == hints
