@@ -122,13 +122,17 @@ class SummaryStore:
         self.changed, self.changed_outside = set(changed), set(changed_outside)
         self.is_unfinished = True
 
+    def _finished(self, program: Program) -> None:
+        """Its summaries are those of this program."""
+        self.begun(program, frozenset(), frozenset())
+        self.is_unfinished = False
+
     def keep(self, engine: Engine, adoption: Adoption | None, program: Program) -> None:
         """Keeps the results of a finished run."""
         contexts = engine.contexts
         self._keep(summary for identity, summary in contexts.summaries.items() if identity not in contexts.dropped)
         self.settled = engine.world.settled
-        self.begun(program, frozenset(), frozenset())
-        self.is_unfinished = False
+        self._finished(program)
         self.code = engine.code
         self.next_identity = contexts.next_identity
         self.taken_over = 0 if adoption is None else adoption.taken_over
@@ -158,7 +162,7 @@ class SummaryStore:
         if settled is not None:
             self.settled = SettledHeap()
             self.settled.fields, self.settled.objects = settled
-        self.functions = {function.id: function for module in program.modules.values() for function in module.functions}
+        self._finished(program)
         self.assembled = None if assembled is None else Assembled.restored(assembled)
 
 
