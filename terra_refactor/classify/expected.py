@@ -15,10 +15,10 @@ from typing import Final
 from terra_refactor.analysis.facts import CallFact, ContextFacts, ContextId, EntryKind
 from terra_refactor.classify.each_context import about_each_context
 from terra_refactor.classify.hazards import HazardMap
-from terra_refactor.domain.value import BoundMethod, FunctionValue, LibraryValue, Value, members
+from terra_refactor.domain.value import BoundMethod, FunctionValue, LibraryValue, ShapeValue, TupleValue, Value, members
 from terra_refactor.facts.catching import Catch, catches_of
 from terra_refactor.facts.code import CodeFacts
-from terra_refactor.facts.records import Arm, Call, Region, RegionKind, Return
+from terra_refactor.facts.records import Arm, Call, Region, RegionKind, Return, Unpacked
 from terra_refactor.facts.view import ContextView
 from terra_refactor.ir.function import FunctionKind
 from terra_refactor.ir.ids import FunctionId, OpId
@@ -157,13 +157,17 @@ class Expected:
     # --- exits before the operation --------------------------------------------------------------------------------------------------
 
     def is_behind_end(self, context: ContextFacts, number: OpId) -> bool:
-        """Whether a call before the operation certainly ends the program or the test, or raises because of its arguments."""
+        """Whether a call before the operation certainly ends the program or the test, or raises because of its arguments.
+
+        So does a tuple that is unpacked to another number of names.
+        """
         ending = self._ending.get(context.id)
         if ending is None:
             may_end = self.facts.is_called(Trait.ENDS_PROGRAM)
-            ending = self._ending[context.id] = tuple(
-                call.op for call in context.calls if call.is_refused or (may_end and self._ends(call, 0))
-            )
+            calls = [call.op for call in context.calls if call.is_refused or (may_end and self._ends(call, 0))]
+            unpacked = self.hazards.index(context.function).of_kind(Unpacked)
+            others = [each.op for each in unpacked if _does_not_fit(context.values[each.source], each.count)]
+            ending = self._ending[context.id] = tuple(sorted({*calls, *others}))
         if not ending or ending[0] > number:
             return False
         code = self.hazards.index(context.function)
@@ -188,6 +192,23 @@ class Expected:
             and not any(True for _ in self.hazards.index(callee.function).of_kind(Return))
             for callee in (self.facts.contexts[each] for each in call.callees)
         )
+
+
+def _does_not_fit(value: Value | None, count: int | None) -> bool:
+    """Whether a tuple, or a shape of known rank, has another number of elements than the names that it is unpacked to."""
+    alternatives = () if value is None or count is None else members(value)
+    lengths = [_length(each) for each in alternatives]
+    return bool(lengths) and all(length is not None and length != count for length in lengths)
+
+
+def _length(value: Value) -> int | None:
+    match value:
+        case TupleValue(elements):
+            return len(elements)
+        case ShapeValue(shape) if shape is not None:
+            return len(shape)
+        case _:
+            return None
 
 
 @about_each_context

@@ -141,18 +141,16 @@ class Proof:
         return None if decorator is None else f"if the decorator `{decorator}` changes nothing"
 
     def missing_before(self, context: ContextFacts, place: OpId) -> str | None:
-        """A name that the body of a module reads before, on every way, and that nothing defines: the module ends there."""
+        """A name that the function reads before, on every path, and that nothing defines: it raises NameError there."""
         code = self.values.code(context)
-        if code.function.kind is not FunctionKind.MODULE:
-            return None
-        if any(each.name == "*" for each in code.of_kind(Imported)):
-            return None
         for read in code.of_kind(NameRead):
             value = context.values[read.op]
             is_missing = isinstance(value, UnknownValue) and value.origin == Origin("global", read.name)
             if read.op < place and is_missing and not any(True for _ in code.around(read.op)):
                 module = self.hazards.whole_program.modules[context.function.module]
-                if not any(read.name in self.hazards.index(each.id).writes for each in module.functions):
+                codes = [self.hazards.index(each.id) for each in module.functions]
+                is_open = any(each.name == "*" for inner in codes for each in inner.of_kind(Imported))
+                if not is_open and not any(read.name in inner.writes for inner in codes):
                     return read.name
         return None
 

@@ -290,8 +290,8 @@ def _record(op: Op, found: list[Op | None], holder: Region | None) -> Fact | Non
             return Choice(op.id, "if", test, (op.then_value, op.else_value))
         case ops.BuildSlice():
             return Slice(op.id, tuple(bound for bound in (op.lower, op.upper, op.step) if bound is not None))
-        case ops.UnpackElement(source=source, position=position):
-            return Unpacked(op.id, source, position)
+        case ops.UnpackElement(source=source, position=position, total=total, star=star):
+            return Unpacked(op.id, source, position, total if star is None else None)
         case ops.FormatString(parts=parts):
             fields = (part for part in parts if isinstance(part, ops.FormatField))
             return Text(op.id, tuple((part.value, part.spec is not None) for part in fields))

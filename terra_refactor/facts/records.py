@@ -97,6 +97,8 @@ class Unpacked(Fact):
 
     source: OpId
     position: int
+    count: int | None
+    """How many targets there are; None if one of them is starred."""
 
 
 @dataclass(frozen=True, slots=True)

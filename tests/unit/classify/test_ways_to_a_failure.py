@@ -29,6 +29,33 @@ except TypeError:
     learn(A)
 tf.matmul(A, B)  # error
 """,
+    "a name before that another function defines": """
+def start():
+    global size
+    size = 3
+
+
+def main():
+    print(size)
+    tf.matmul(A, B)  # error
+
+
+start()
+main()
+""",
+    "a tuple before of that length": """
+def sizes():
+    return 1, 2, 3
+
+
+def main():
+    rows, *columns = sizes()
+    first, second, third = sizes()
+    tf.matmul(A, B)  # error
+
+
+main()
+""",
     "a call after it that raises": """
 def learn(samples):
     return tf.reduce_sum(samples)

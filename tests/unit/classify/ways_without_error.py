@@ -132,18 +132,30 @@ for _ in range(3):
     agent.learn(A, B)
     agent.check()
 """,
+    "a name before that nothing defines": """
+def main():
+    print(size)
+    tf.matmul(A, B)
+
+
+main()
+""",
+    "a tuple before of another length": """
+rows, columns = (1, 2, 3)
+tf.matmul(A, B)
+""",
+    "a shape before of another rank": """
+rows, columns, channels = A.shape
+tf.matmul(A, B)
+""",
     "a new object before that raises": """
 class Agent:
     def __init__(self, size):
         self.size = size
 
 
-def main():
-    Agent()
-    tf.matmul(A, B)
-
-
-main()
+Agent()
+tf.matmul(A, B)
 """,
     "a patch": """
 SIZE = 5
