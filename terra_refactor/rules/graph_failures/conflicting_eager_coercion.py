@@ -13,7 +13,7 @@ from typing import Final
 from terra_refactor.domain.dtype import BOOL, FLOATING, INT64, INTEGER, DType
 from terra_refactor.domain.evidence import Evidence
 from terra_refactor.domain.lattice import python_type
-from terra_refactor.domain.value import BOTTOM, PythonType, TensorValue, Value, members
+from terra_refactor.domain.value import BOTTOM, PythonType, TensorKind, TensorValue, Value, members
 from terra_refactor.facts.records import Call, Display, Fact, Operation
 from terra_refactor.facts.view import ContextView, is_tensorflow_tensor
 from terra_refactor.ir.ids import OpId
@@ -77,7 +77,11 @@ def _has_long_axes(view: ContextView, call: Call) -> bool:
 
 
 def _may_be_long(value: Value) -> bool:
-    return isinstance(value, TensorValue) and value.type.dtype in {INT64, None}
+    """Whether a value is an int64 array or tensor, or an array whose dtype is unknown."""
+    if not isinstance(value, TensorValue):
+        return False
+    # where nothing shows the argument, it is a tensor only because functions of TensorFlow accept one
+    return value.type.dtype == INT64 or (value.type.dtype is None and value.kind is TensorKind.NDARRAY)
 
 
 def _is_of_known_sizes(value: Value) -> bool:
