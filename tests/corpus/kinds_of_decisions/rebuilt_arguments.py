@@ -1,5 +1,5 @@
-"""Decisions that only GPflow shows among the packages of the corpus: an argument that a graph rebuilds, the assumption that it is none, and
-branches of a graph that return different structures."""
+"""Decisions that only GPflow shows among the packages of the corpus: an argument that a graph rebuilds, the assumption that it is none,
+branches of a graph that return different structures, and a container of which nothing is known, which a tensor indexes."""
 
 import tensorflow as tf
 import tensorflow_probability as tfp
@@ -34,3 +34,13 @@ def use(x: tf.Tensor):
     for _ in range(100):
         x = weighted(x, scale)
     return x
+
+
+class Routed:
+    def __init__(self, tables):
+        self.tables = tables
+
+    def chosen(self, x: tf.Tensor):
+        for _ in range(20):
+            x = tf.tanh(x)
+        return x * self.tables[tf.argmax(x)]
