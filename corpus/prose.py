@@ -50,12 +50,12 @@ def _blocks(text: str) -> Iterator[tuple[list[str], bool]]:
     for line in text.split("\n"):
         mark = re.match(r"\s*(```+|~~~+)", line)
         if line.strip() and not line.startswith(" "):
-            nested = bool(_ITEM.match(line)[2] or _NESTING.match(line))  # type: ignore[index]
+            nested = bool(_item(line)[2] or _NESTING.match(line))
         code = line.startswith("    ") and not nested and not paragraph
         verbatim = bool(fence or mark or code or _OTHER.match(line)) or not line.strip()
         if mark is not None and (not fence or mark[1].startswith(fence)):
             fence = "" if fence else mark[1]
-        if paragraph and (verbatim or _ITEM.match(line)[2]):  # type: ignore[index]
+        if paragraph and (verbatim or _item(line)[2]):
             yield paragraph, True
             paragraph = []
         if verbatim:
@@ -66,12 +66,19 @@ def _blocks(text: str) -> Iterator[tuple[list[str], bool]]:
         yield paragraph, True
 
 
+def _item(line: str) -> re.Match[str]:
+    """The indentation of a line, and the marker of a list or quotation, which may be missing."""
+    found = _ITEM.match(line)
+    assert found is not None
+    return found
+
+
 def _wrapped(block: list[str]) -> list[str]:
     first = block[0]
     broken_on_purpose = any(line.endswith(("  ", "\\")) for line in block)
     if all(len(line) <= WIDTH for line in block) or broken_on_purpose:
         return block
-    initial = _ITEM.match(first)[0]  # type: ignore[index]
+    initial = _item(first)[0]
     quoted = initial.lstrip().startswith(">")
     rest = [line.lstrip("> ") if quoted else line.strip() for line in block[1:]]
     if quoted:

@@ -4,11 +4,12 @@ Both write the methods of a class as text when its module is imported, and compi
 of the editor's protocol, a quarter of the time that the language server takes to start.
 
 Gives: `reuse_generated_methods`, to be called before the modules with the classes are imported; `keep_generated_methods`, when they are.
-Needs: nothing of ours. Ignores: errors. Without a folder to write to, and for a `dataclasses` that compiles in another way, the
-methods are compiled as usual.
+Needs: nothing of ours. Ignores: errors. Without a writable folder, or if `dataclasses` compiles in another way, the methods are
+compiled as usual.
 
-The compiled code is kept where Python keeps that of modules, as that of the module `methods_of_classes` (which has none of its own, so that
-an uninstallation finds the file): who can write there can run code anyway. It is found by its whole text, so it is never out of date.
+The compiled code is stored where Python stores that of modules, as that of the module `methods_of_classes` (which has none of its own, so
+that an uninstallation finds the file): who can write there can run code anyway. The key is the whole text, so an entry is never out of
+date.
 """
 
 from __future__ import annotations

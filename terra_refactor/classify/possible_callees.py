@@ -1,4 +1,4 @@
-"""Methods that a call may run whose object is unknown: those of the program's classes, by their names.
+"""Possible callees of a call on an unknown object: methods of the program's classes with that name.
 
 Computes: for `self.exploration.explore(...)`, where nothing shows the class of `self.exploration`, the classes of the program that define
 `explore` and the other methods that are called on it. Needs: a `ContextView`. Gives: `possible_callees`, `PossibleCallee`. Ignores:
@@ -21,7 +21,7 @@ from terra_refactor.ir.function import FunctionKind
 from terra_refactor.ir.ids import FunctionId, OpId
 
 _MOST: Final = 6
-"""A name that more classes define says little about the object."""
+"""Maximum number of classes with the method; a more common name does not identify the object."""
 _CALLED: Final = ("__call__", "call")
 
 

@@ -1,8 +1,8 @@
-"""Work that a copy of this process does at the same time: what needs all of a large state, and gives nothing back.
+"""Work in a copy of this process (`fork`): tasks that need all of a large state and return nothing.
 
 Gives: `start_copy`, `CopiedProcess`, `Checkpoints`. Needs: Linux, a second processor, no threads but our own that wait, and memory for
-both. Without these nothing is started, and the caller does the work itself, or goes without. A copy shares the memory of this process
-until one of the two changes it, so it starts at once, however large the state is. It finishes, whatever becomes of this process.
+both. Otherwise no copy is started, and the caller does the work itself, or omits it. A copy shares the memory of this process
+until one of the two changes it, so it starts at once, however large the state is. It finishes even if this process is killed.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class CopiedProcess:
         self._ended = False
 
     def wait(self) -> None:
-        """Wait until it has done its work."""
+        """Waits until its work is done."""
         if not self._ended:
             os.waitpid(self._process, 0)
             self._ended = True
@@ -52,24 +52,24 @@ class CopiedProcess:
         return self._ended
 
     def end(self) -> None:
-        """End it, whatever it has done."""
+        """Kills it."""
         if not self._ended:
             os.kill(self._process, signal.SIGKILL)
         self.wait()
 
 
 class Checkpoints:
-    """Copies that keep what a long analysis has finished, every now and then, in case that it is killed."""
+    """Copies that save the finished contexts of a long analysis at intervals, in case it is killed."""
 
     def __init__(self, processors: int, every: float) -> None:
-        """`every` so many seconds of processor time."""
+        """`every`: the interval in seconds of processor time."""
         self._processors = processors
         self._every = every
         self._last = time.process_time()
         self._copy: CopiedProcess | None = None
 
     def is_copy(self) -> bool:
-        """Called by the analysis where it can be left: whether this is a copy that is to keep what is finished, and to end."""
+        """Called by the analysis where it can be interrupted; True in a copy, which saves the finished contexts and exits."""
         if time.process_time() - self._last < self._every or (self._copy is not None and not self._copy.has_ended()):
             return False
         process = _fork(self._processors, _WAITING)
@@ -78,7 +78,7 @@ class Checkpoints:
         return process == 0
 
     def end(self) -> None:
-        """End the copy that is at work: what it keeps would take the place of what the whole analysis leaves."""
+        """Kills the running copy: its checkpoint would replace the entry of the finished analysis."""
         if self._copy is not None:
             self._copy.end()
 
@@ -92,7 +92,7 @@ def start_copy(work: Callable[[], object], processors: int) -> CopiedProcess | N
 
 
 def end_copy(work: Callable[[], object]) -> NoReturn:
-    """In a copy: do the work, and end. Nothing of the main process is done twice: what it has still to write, or to clean up."""
+    """In a copy: does the work and exits, without flushing the buffers or running the clean-up of the main process."""
     code = 1
     try:
         work()
@@ -121,5 +121,5 @@ def _fork(processors: int, waiting: frozenset[str]) -> int | None:
         return None
     if process == 0:
         with contextlib.suppress(ValueError):  # only the first thread may do so
-            signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt is the main process's business
+            signal.signal(signal.SIGINT, signal.SIG_IGN)  # the main process handles interrupts
     return process

@@ -19,6 +19,7 @@ from terra_refactor.domain.value import Value
 from terra_refactor.ir import ops
 from terra_refactor.ir.function import Function
 from terra_refactor.ir.walk import walk
+from terra_refactor.rules.rule import INTERNAL
 
 HERE = Path(__file__).parent
 _BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -85,6 +86,13 @@ class Checker:
             f"{identity}: {found.problem}"
             for identity, found in self.result.facts.functions.items()
             if found.problem is not None and found.problem.startswith("internal error")
+        ]
+        # a check that fails makes its function unsafe, which is what many cases expect
+        wrong += [
+            f"{decision.path}:{hazard.span.line}: {hazard.message}"
+            for decision in self.result.decisions
+            for hazard in decision.hazards
+            if hazard.message.startswith(INTERNAL)
         ]
         for expected in self.case.expectations:
             actual = self.actual(expected)

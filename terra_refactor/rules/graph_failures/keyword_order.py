@@ -70,7 +70,7 @@ def _orders(parameter: ParameterFacts) -> tuple[frozenset[tuple[Value, ...]], bo
 
 
 def _looks_at_views(view: ContextView, name: str) -> Iterator[OpId]:
-    """The same for what is a dict if it has `items`, `keys` or `values`: only what depends on the order of these."""
+    """The same for unknown values: only operations that depend on the order of `items`, `keys` or `values`."""
     return _looks_at_order(view, name, only_views=True)
 
 
