@@ -67,8 +67,10 @@ def _is_unknown(value: Value) -> bool:
 
 def _with_methods(view: ContextView, owner: OpId, names: tuple[str, ...]) -> Iterator[tuple[str, FunctionId]]:
     """The classes that define one of these methods, and all other methods that are called on the object; with the method."""
-    called = _called_on(view, view.code.facts[owner])
-    for function in (view.program.function(each) for name in names for each in view.codes.functions_named(name)):
+    named = [each for name in names for each in view.codes.functions_named(name)]
+    # most calls are of methods that no class of the program has
+    called = _called_on(view, view.code.facts[owner]) if named else frozenset()
+    for function in map(view.program.function, named):
         body = None if function.parent is None else view.program.function(function.parent)
         if body is None or body.kind is not FunctionKind.CLASS_BODY:
             continue
