@@ -9,7 +9,7 @@ Source: the default threshold is the break-even point of `benchmarks/tf_function
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -116,6 +116,25 @@ def operations(hazards: HazardMap, context: ContextFacts) -> Count:
 def asks_tape(hazards: HazardMap, contexts: Iterable[ContextFacts]) -> bool:
     """Whether a function computes gradients in its own code."""
     return any(True for view in map(hazards.view, contexts) for _ in view.calls_with(Trait.COMPUTES_GRADIENT))
+
+
+def does_most_in(hazards: HazardMap, contexts: Iterable[ContextFacts], functions: Set[FunctionId]) -> bool:
+    """Whether a function executes at least half of its operations in some of the functions that it calls."""
+    return any(_does_most_in(hazards, context, functions) for context in contexts)
+
+
+def _does_most_in(hazards: HazardMap, context: ContextFacts, functions: Set[FunctionId]) -> bool:
+    inside = outside = 0
+    for part in hazards.ask(_BODY, context.id):
+        called = [hazards.facts.contexts[callee].function for callee in part.callees]
+        times = part.eager * (1 + BACKWARD_FACTOR if part.backward else 1)
+        inside += times * max(
+            (hazards.ask(_OPERATIONS_OF_FUNCTION, each).executed for each in called if each in functions), default=0
+        )
+        outside += times * part.own.executed
+        if functions.isdisjoint(called):
+            outside += times * largest(_of_callee(hazards, context, callee) for callee in part.callees).executed
+    return inside >= outside
 
 
 def _count(hazards: HazardMap, number: ContextId) -> Count:

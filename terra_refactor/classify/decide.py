@@ -25,7 +25,7 @@ from terra_refactor.classify.assessment import (
     takes_tensors,
 )
 from terra_refactor.classify.assumptions import are_too_many
-from terra_refactor.classify.benefit import DEFAULT_MIN_OPS, asks_tape
+from terra_refactor.classify.benefit import DEFAULT_MIN_OPS, asks_tape, does_most_in
 from terra_refactor.classify.calls import BOMB, BOMB_CALLS, MARGIN, OFTEN, CallCount, calls_until_paid, cost_of
 from terra_refactor.classify.candidates import varying_python_value
 from terra_refactor.classify.co_execution import called_by, does_equal_steps, is_kept_eager
@@ -582,26 +582,26 @@ class _Decider:
         module = judgement.code.id.module
         # a training step is worth it whatever it is given, if it does the same operations in each call
         is_step = does_equal_steps(self.hazards, judgement)
-        is_kept = is_step and judgement.code.id.module not in self.old and is_kept_eager(self.hazards, judgement)
+        is_kept = is_step and module not in self.old and is_kept_eager(self.hazards, judgement)
         if not (self.would_pay(judgement) or (is_kept and judgement.count.executed >= max(self.min_ops, 1))):
             return
-        if module in self.of_sessions or judgement.code.id in self.piped:
-            return
-        if judgement.code.kind is FunctionKind.NESTED or any(context.in_graph for context in judgement.contexts):
+        in_graph = judgement.code.id in self.piped or any(context.in_graph for context in judgement.contexts)
+        if module in self.of_sessions or in_graph or judgement.code.kind is FunctionKind.NESTED:
             return
         certain = [all_rules()[hazard.rule] for hazard in judgement.hazards if hazard.assumption is None]
         if not any(rule.cured_by_shim for rule in certain) and (certain or not is_step):
             return
         if not takes_tensors(judgement.parameters) and not is_step:
             return
-        calls = self.calls.of(judgement.code.id, lambda _: False)
-        if calls is not None and calls <= 1:
+        if (calls := self.calls.of(judgement.code.id, lambda _: False)) is not None and calls <= 1:
             return
-        if any(
-            (identity in wanted and not wanted[identity].covered)
-            or (self.hazards.is_hybrid(identity) and identity not in self.removed)
-            for identity in called_by(self.facts, judgement)
-        ):
+        graphs = {
+            callee
+            for callee in called_by(self.facts, judgement)
+            if (callee in wanted and not wanted[callee].covered)
+            or (self.hazards.is_hybrid(callee) and callee not in self.removed)
+        }
+        if graphs and (not is_step or does_most_in(self.hazards, judgement.contexts, graphs)):
             # its tensor work is (mostly) in functions that are, or become, graphs themselves
             return
         judgement.action = Action.CO_EXECUTE

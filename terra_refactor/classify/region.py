@@ -24,6 +24,8 @@ class RegionDecision:
     classification: Classification
     extract: bool
     """Whether it should become a function that is a graph."""
+    co_execute: bool
+    """Whether it should become a function that the shim runs, since it cannot be a graph."""
     level: Level
     """The least level at which `fix` does so."""
     reason: str
@@ -42,4 +44,11 @@ class RegionDecision:
     @property
     def action(self) -> Action:
         """The action."""
-        return Action.EXTRACT_TF_FUNCTION if self.extract else Action.NONE
+        if self.extract:
+            return Action.EXTRACT_TF_FUNCTION
+        return Action.CO_EXECUTE if self.co_execute else Action.NONE
+
+    @property
+    def changes(self) -> bool:
+        """Whether it should become a function, a graph or not."""
+        return self.action is not Action.NONE

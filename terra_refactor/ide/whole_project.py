@@ -19,7 +19,7 @@ from terra_refactor.ide.session import Session
 from terra_refactor.ide.snapshot import Snapshot
 from terra_refactor.rules.no_benefit.missed_extraction import RULE as MISSED_EXTRACTION
 from terra_refactor.rules.rule import Finding
-from terra_refactor.workspace.found_region import FoundRegion, region_findings, without_shim
+from terra_refactor.workspace.found_region import FoundRegion, outside_shim, region_findings, without_shim
 from terra_refactor.workspace.results import Stats, WorkspaceReport
 from terra_refactor.workspace.selection import select_findings, without_known
 from terra_refactor.workspace.workspace import ProgressCallback
@@ -98,7 +98,13 @@ def report_of(session: Session, cancelled: Callable[[], bool], progress: Progres
     """
     started = time.perf_counter()
     snapshots = tuple(_snapshots(session, cancelled, progress))
-    regions = [tuple(r for group in find_regions(each, cancelled).values() for r in group) for each in snapshots]
+    regions = [
+        outside_shim(
+            (found for group in find_regions(each, cancelled).values() for found in group),
+            [decision for group in each.decisions.values() for decision in group],
+        )
+        for each in snapshots
+    ]
     modules = [module for snapshot in snapshots for module in snapshot.program.modules.values()]
     return WorkspaceReport(
         decisions=tuple(

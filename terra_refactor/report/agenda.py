@@ -54,7 +54,7 @@ class Agenda:
 def agenda_of(report: WorkspaceReport) -> Agenda:
     """The entries that lead a report."""
     changes = [_of_function(each) for each in report.decisions if each.action is not Action.NONE]
-    changes += [_of_region(each.decision) for each in report.regions if each.decision.extract]
+    changes += [_of_region(each.decision) for each in report.regions if each.decision.changes]
     rest = [each for each in report.decisions if each.action is Action.NONE]
     held_back = [_of_function(each) for each in rest if each.held_back]
     held_back += _blocked(report.regions)
@@ -110,7 +110,7 @@ def _of_region(decision: RegionDecision) -> AgendaItem:
         decision.action,
         decision.classification,
         decision.level,
-        f"{decision.function_name}(): {decision.reason}" if decision.extract else decision.reason,
+        f"{decision.function_name}(): {decision.reason}" if decision.changes else decision.reason,
         _first_rule(decision.hazards),
         None,
         0,
@@ -126,5 +126,5 @@ def _blocked(regions: Iterable[FoundRegion]) -> list[AgendaItem]:
     return [
         _of_region(decision)
         for decision in (each.decision for each in regions)
-        if not decision.extract and decision.classification is Classification.UNSAFE and _first_rule(decision.hazards)
+        if not decision.changes and decision.classification is Classification.UNSAFE and _first_rule(decision.hazards)
     ]

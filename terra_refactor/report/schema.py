@@ -14,7 +14,6 @@ from typing import Final
 
 from terra_refactor import __version__
 from terra_refactor.classify.decision import (
-    Action,
     Classification,
     Decision,
     ExpectedGain,
@@ -195,9 +194,7 @@ def build_report(results: WorkspaceReport) -> Report:
     places = Places(results.sources)
     classes = Counter(decision.classification for decision in results.decisions)
     actions = Counter(decision.action.value for decision in results.decisions)
-    extracted = sum(found.decision.extract for found in results.regions)
-    if extracted:
-        actions[Action.EXTRACT_TF_FUNCTION.value] = extracted
+    actions.update(found.decision.action.value for found in results.regions if found.decision.changes)
     return Report(
         schema=REPORT_SCHEMA,
         tool=Tool("terra-refactor", __version__),

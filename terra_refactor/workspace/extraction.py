@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from terra_refactor.classify.decision import Action
+from terra_refactor.classify.region import RegionDecision
 from terra_refactor.refactor.regions.region import ExtractedFunction, apply_regions
 from terra_refactor.refactor.result import Change, FileRefactoring, Outcome
 from terra_refactor.syntax.edit import split_lines
@@ -35,12 +36,16 @@ def extract_and_refactor(
         later = analyze(texts)
         files = refactor(later, _moved(left_out, lines))
         done = {
-            (change.path, change.qualname)
+            (change.path, change.qualname, change.action)
             for file in files
             for change in file.changes
-            if change.action is Action.ADD_TF_FUNCTION and change.outcome is Outcome.DONE
+            if change.outcome is Outcome.DONE
         }
-        wrong = [found for found in chosen if (found.decision.path, found.decision.qualname) not in done]
+        wrong = [
+            found
+            for found in chosen
+            if (found.decision.path, found.decision.qualname, _decorated(found.decision)) not in done
+        ]
         if not wrong:
             break
         reasons = {(decision.path, decision.qualname): decision.reason for decision in later.decisions}
@@ -56,6 +61,11 @@ def extract_and_refactor(
         changes = tuple(sorted((*file.changes, change), key=lambda each: each.line))
         results[change.path] = replace(file, changes=changes)
     return tuple(file for _, file in sorted(results.items()))
+
+
+def _decorated(decision: RegionDecision) -> Action:
+    """The action for the function that a region becomes."""
+    return Action.CO_EXECUTE if decision.co_execute else Action.ADD_TF_FUNCTION
 
 
 def _made(regions: Sequence[FoundRegion]) -> list[ExtractedFunction]:
@@ -94,6 +104,8 @@ def _told(
 
 def _change(found: FoundRegion, outcome: Outcome, reason: str) -> Change:
     decision = found.decision
+    if decision.co_execute:
+        reason = f"with `co_execute`: {reason}"
     return Change(
         decision.path,
         decision.qualname,

@@ -1,7 +1,7 @@
 """Regions as results: the decision about each, its finding, and the text in which it is a function.
 
-Gives: `FoundRegion`, `may_have_regions`, `chosen_regions`, `without_shim`, `region_findings`, `rewritten`. A run that finds every result
-in the cache needs no more than this.
+Gives: `FoundRegion`, `may_have_regions`, `chosen_regions`, `without_shim`, `outside_shim`, `region_findings`, `rewritten`. A run that
+finds every result in the cache needs no more than this.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from terra_refactor.classify.assessment import takes_tensors
 from terra_refactor.classify.decision import Action, Decision, Level
@@ -23,6 +23,9 @@ from terra_refactor.syntax.source import Source
 
 LeftOut: TypeAlias = Mapping[tuple[str, int, str], str]
 """Functions that must not change, with the reason, by path, line and qualified name."""
+
+
+_LEVELS: Final = tuple(Level)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +51,7 @@ def chosen_regions(
         found
         for found in regions
         if found.region is not None
-        and (found.decision.level is Level.SAFE or level is not Level.SAFE)
+        and _LEVELS.index(found.decision.level) <= _LEVELS.index(level)
         and (not only or found.decision.qualname in only)
         and (found.decision.path, found.decision.line, found.decision.qualname) not in left_out
     )
@@ -67,6 +70,17 @@ def without_shim(decisions: Iterable[Decision], regions: Iterable[FoundRegion]) 
         and not takes_tensors(each.parameters)
         else each
         for each in decisions
+    )
+
+
+def outside_shim(regions: Iterable[FoundRegion], decisions: Iterable[Decision]) -> tuple[FoundRegion, ...]:
+    """The regions without co-execution inside functions that the shim runs as a whole."""
+    whole = {(each.path, each.qualname) for each in decisions if each.action is Action.CO_EXECUTE}
+    return tuple(
+        FoundRegion(replace(each.decision, co_execute=False, level=Level.SPECULATIVE), None)
+        if each.decision.co_execute and (each.decision.path, each.decision.inside) in whole
+        else each
+        for each in regions
     )
 
 

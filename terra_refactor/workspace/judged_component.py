@@ -24,7 +24,13 @@ from terra_refactor.workspace.cache import LoweringCache, ResultCache
 from terra_refactor.workspace.component_result import ComponentResult
 from terra_refactor.workspace.copied_process import Checkpoints, end_copy, start_copy
 from terra_refactor.workspace.evidence import RunEvidence
-from terra_refactor.workspace.found_region import FoundRegion, may_have_regions, region_findings, without_shim
+from terra_refactor.workspace.found_region import (
+    FoundRegion,
+    may_have_regions,
+    outside_shim,
+    region_findings,
+    without_shim,
+)
 from terra_refactor.workspace.judging import judge_program
 from terra_refactor.workspace.loading import LoadedProgram
 from terra_refactor.workspace.pool import processors_for
@@ -138,7 +144,7 @@ def judged_component(
         decisions=without_shim(decisions, regions),
         judged=findings,
         findings=(*confirm_cures(findings, sources), *region_findings(regions)),
-        regions=regions,
+        regions=outside_shim(regions, decisions),
         errors=loaded.errors,
         files=tuple(sources),
         lines=lines,

@@ -63,6 +63,8 @@ class Trial:
     """The last attempt that could be made, while a better one is looked for."""
     last: tuple[ExtractedFunction, Decision] | None = None
     """The last attempt; its hazards are reported if none succeeds."""
+    shim: tuple[ExtractedFunction, Decision] | None = None
+    """The first attempt, the longest run, whose function the shim may run although it cannot be a graph."""
     settled: bool = False
     depth: int = 0
     """The number of loops in which the function is defined."""

@@ -73,6 +73,7 @@ from terra_refactor.workspace.region_trial import (
     with_assumptions,
 )
 from terra_refactor.workspace.region_trials import find_trials
+from terra_refactor.workspace.shim_regions import choose_co_executed, may_co_execute
 
 LOGGER = logging.getLogger(__name__)
 
@@ -118,6 +119,7 @@ def judge_trials(
     for trial in trials:
         _settle(trial)
     _confirm([trial for trial in trials if trial.best is not None], judged)
+    choose_co_executed(trials, judged.with_functions)
     modules = {module.path: module.name for module in program.modules.values()}
     found_regions = (_found(trial, modules[trial.path], sources[trial.path]) for trial in trials)
     return tuple(sorted(found_regions, key=lambda found: (found.decision.path, found.decision.line)))
@@ -199,6 +201,8 @@ def _advance(trial: Trial, decision: Decision | None) -> None:
         return
     trial.last = (trial.region, decision)
     others = _other_objects(trial, decision)
+    if trial.shim is None and not others and may_co_execute(trial, decision):
+        trial.shim = trial.last
     hazards = {hazard.rule for hazard in decision.hazards if not hazard.assumed}
     if others and (decision.action is Action.ADD_TF_FUNCTION or hazards == {VARIABLE_CREATED.id}):
         # variables that an optimizer makes in a second trace are an error, and so are those of a network
@@ -593,15 +597,16 @@ def _moved(region: ExtractedFunction, decision: Decision, hazard: Hazard) -> Haz
 
 
 def _found(trial: Trial, module: str, source: Source) -> FoundRegion:
-    if trial.best is not None and trial.decision is not None and trial.region is not None:
+    if trial.decision is not None and trial.region is not None:
         region, decision = trial.region, with_assumptions(trial, trial.decision)
         edits = _all_edits(source, region, decision)
         if edits:
-            return FoundRegion(_decision(trial, module, region, decision, extract=True), region, edits)
+            action = Action.EXTRACT_TF_FUNCTION if trial.best is not None else Action.CO_EXECUTE
+            return FoundRegion(_decision(trial, module, region, decision, action), region, edits)
         trial.reason = "the function has no place for a decorator"
     if trial.last is not None:
         region, decision = trial.last
-        return FoundRegion(_decision(trial, module, region, decision, extract=False), None)
+        return FoundRegion(_decision(trial, module, region, decision, Action.NONE), None)
     inside = trial.candidate.scope.qualname or "<module>"
     first, last = trial.candidate.statements[0], trial.candidate.statements[-1]
     return FoundRegion(
@@ -613,6 +618,7 @@ def _found(trial: Trial, module: str, source: Source) -> FoundRegion:
             end_line=last.end_lineno or last.lineno,
             classification=Classification.UNSAFE,
             extract=False,
+            co_execute=False,
             level=Level.SPECULATIVE,
             reason=trial.reason,
             assumptions=(),
@@ -640,9 +646,11 @@ def _all_edits(source: Source, region: ExtractedFunction, decision: Decision) ->
 
 
 def _decision(
-    trial: Trial, module: str, region: ExtractedFunction, decision: Decision, *, extract: bool
+    trial: Trial, module: str, region: ExtractedFunction, decision: Decision, action: Action
 ) -> RegionDecision:
     taken = [parameter for parameter in decision.parameters if parameter.name in region.inputs]
+    # the last attempt tells why it is no graph
+    held = (region, decision) if action is Action.EXTRACT_TF_FUNCTION or trial.last is None else trial.last
     return RegionDecision(
         path=trial.path,
         module=module,
@@ -650,11 +658,12 @@ def _decision(
         line=region.line,
         end_line=region.end_line,
         classification=decision.classification,
-        extract=extract,
+        extract=action is Action.EXTRACT_TF_FUNCTION,
+        co_execute=action is Action.CO_EXECUTE,
         level=decision.level,
-        reason=decision.reason if extract else trial.reason,
+        reason=decision.reason if action is Action.EXTRACT_TF_FUNCTION else trial.reason or decision.reason,
         assumptions=decision.assumptions,
-        hazards=tuple(_moved(region, decision, hazard) for hazard in decision.hazards),
+        hazards=tuple(_moved(*held, hazard) for hazard in held[1].hazards),
         inputs=tuple(taken),
         outputs=region.outputs,
         output_types=decision.returns,

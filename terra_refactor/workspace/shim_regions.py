@@ -1,0 +1,60 @@
+"""Regions that cannot be graphs, but whose function the shim may run.
+
+Gives: `may_co_execute`, `choose_co_executed`. Needs: trials whose search for a graph has ended, and the judge of their functions. An
+extracted function does what its statements did, whatever decorates it, so that such a region needs no other data flow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from terra_refactor.classify.decision import Action, Decision
+from terra_refactor.refactor.regions.region import ExtractedFunction
+from terra_refactor.workspace.region_trial import Trial
+
+
+def may_co_execute(trial: Trial, decision: Decision) -> bool:
+    """Whether the shim may run the present function of a trial.
+
+    Its arguments are those of the statements: conversions and moved expressions would only serve a graph.
+    """
+    return decision.action is Action.CO_EXECUTE and not trial.converted and not trial.hoisted
+
+
+def choose_co_executed(
+    trials: Sequence[Trial], judged: Callable[[Sequence[Trial]], Mapping[tuple[str, str], Decision]]
+) -> None:
+    """Set the functions of the trials that stay eager and that the shim should run; those that are not right in the set are left out.
+
+    `judged` decides about the functions of some trials together.
+    """
+    made = [trial for trial in trials if trial.best is not None]
+    taken = [(trial.path, trial.region) for trial in made]
+    chosen: list[Trial] = []
+    for trial in trials:
+        if trial.best is not None or trial.shim is None:
+            continue
+        region, decision = trial.shim
+        if any(trial.path == path and other is not None and _overlap(region, other) for path, other in taken):
+            continue
+        trial.region, trial.decision = region, decision
+        taken.append((trial.path, region))
+        chosen.append(trial)
+    while chosen:
+        found = judged([*made, *chosen])
+        wrong = []
+        for trial in chosen:
+            decided = found.get((trial.path, trial.name or ""))
+            if decided is None or decided.action is not Action.CO_EXECUTE:
+                wrong.append(trial)
+            else:
+                trial.decision = decided
+        for trial in wrong:
+            trial.region = trial.decision = None
+            chosen.remove(trial)
+        if not wrong:
+            return
+
+
+def _overlap(one: ExtractedFunction, other: ExtractedFunction) -> bool:
+    return one.start < other.end and other.start < one.end
