@@ -41,6 +41,7 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 TESTS = ("tests/cases", "tests/unit/rules", "tests/unit/classify", "tests/golden", "tests/property", "tests/proof")
 FEWEST_SECONDS = 60.0
 """A mutant is present; one that takes much longer than the tests did does not end."""
+NOT_TRIED = "not tried"
 TURNED: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Eq: ast.NotEq,
     ast.NotEq: ast.Eq,
@@ -214,6 +215,7 @@ def exchange(mutant: Mutant) -> None:
     number = Counter(key_of(code) for code in inside)
     new = {key_of(code): code for code in inside if number[key_of(code)] == 1}
     exchanged = False
+    gc.unfreeze()  # tests/conftest.py freezes what is imported, and frozen objects are not listed
     for each in gc.get_objects():
         if isinstance(each, FunctionType) and each.__code__.co_filename == str(mutant.path):
             code = new.get(key_of(each.__code__))
@@ -274,7 +276,7 @@ class Plugin:
             for path, lines in found.lines.items():
                 for line in lines:
                     past[path, line].add(name)
-        survived = 0
+        survived = tried = 0
         for number, mutant in enumerate(mutants, start=1):
             names = {name for line in mutant.lines for name in past[str(mutant.path), line]}
             chosen = sorted(names, key=lambda name: passed[name].seconds)
@@ -287,11 +289,12 @@ class Plugin:
             where = f"{mutant.path.relative_to(REPOSITORY)}:{mutant.lines.start}"
             spent = f"{len(names)} tests come past, {time.perf_counter() - started:.0f} s"
             print(f"{number}: {where}: {said or 'does not end'} ({spent})", flush=True)
+            tried += not (said or "").startswith(NOT_TRIED)
             if said == "survived":
                 survived += 1
                 diff = difflib.unified_diff(mutant.before.splitlines(), mutant.after.splitlines(), lineterm="", n=2)
                 print("\n".join(diff), flush=True)
-        print(f"{len(mutants) - survived} of {len(mutants)} mutants were noticed", flush=True)
+        print(f"{tried - survived} of {tried} mutants were detected; {len(mutants) - tried} were not tried", flush=True)
         self.survived += survived
 
     def _note(self, items: list[pytest.Item]) -> dict[str, Any] | str:
@@ -330,7 +333,7 @@ class Plugin:
         try:
             exchange(mutant)
         except ValueError as error:
-            return f"not tried: {error}"
+            return f"{NOT_TRIED}: {error}"
         unprinted(items)
         for item, following in zip(items, [*items[1:], None], strict=True):
             item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)

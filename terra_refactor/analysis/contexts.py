@@ -25,7 +25,12 @@ from terra_refactor.ir.program import Program
 MAX_TOLD_APART: Final = 12
 """Maximum number of contexts per function; further ones are joined into one general context."""
 MAX_CONTEXTS: Final = 96
-"""Maximum number of contexts in all: the result of a call beyond it is unknown."""
+"""Maximum number of contexts in all of a function with many operations: the result of a call beyond it is unknown."""
+MAX_OPERATIONS: Final = 12_288
+"""Maximum number of operations in all contexts of a smaller function: a property of a base class is called on objects of hundreds of
+classes, and its contexts cost next to nothing."""
+MAX_CONTEXTS_OF_ANY: Final = 1_000
+"""Maximum number of contexts of the smallest function: they are searched one after the other."""
 
 MOST_VIEWS: Final = 3
 """Factor on that maximum for contexts that differ only in open sizes."""
@@ -76,7 +81,8 @@ class SummaryTable:
 
     def has_room(self, key: ContextKey) -> bool:
         """Whether another context of the same function object is analysed at all."""
-        return self._is_below(key, MAX_CONTEXTS)
+        operations = max(1, self._program.function(key[0]).op_count)
+        return self._is_below(key, max(MAX_CONTEXTS, min(MAX_OPERATIONS // operations, MAX_CONTEXTS_OF_ANY)))
 
     def _is_below(self, key: ContextKey, most: int) -> bool:
         """Whether there are fewer contexts of the same function object; those count once that are the same for eager code."""

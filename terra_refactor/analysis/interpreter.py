@@ -307,7 +307,8 @@ class Interpreter(AbstractHeap, Notes):
             return as_declared(self, code, function, apply_summary(site, summary, bound, naming))
         if isinstance(summary, UnknownValue):
             # not followed any further: its effects are unknown
-            detail = f"{code.qualname} (called too deep to follow)"
+            how = "too deep" if self.problems.get(identity) == "recursion depth" else "in too many ways"
+            detail = f"{code.qualname} (called {how} to follow)"
             frame.add_effect(Effect(EffectKind.UNKNOWN_CALL, EXTERNAL, detail, site.place()))
         return outward(summary, naming, {})
 

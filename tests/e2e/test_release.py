@@ -69,7 +69,7 @@ def environment(folder: Path, *installed: str, with_pip: bool = True) -> Path:
 def install(python: Path, *wanted: str) -> Path:
     """Install into the environment of a Python, which is returned."""
     pip = [sys.executable, "-m", "pip", "--python", str(python), "--quiet", "--disable-pip-version-check"]
-    command = [*pip, "install", *wanted]
+    command = [*pip, "install", "--no-compile", *wanted]  # few of the modules are ever imported
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if "Could not find a version" in done.stderr or "ConnectionError" in done.stderr:
         pytest.skip(f"pip has no index here: {done.stderr.splitlines()[-1]}")

@@ -28,7 +28,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
     kept = {name: value for name, value in os.environ.items() if name.startswith(("PIP_", "SSL_", "HTTP", "http"))}
     path = f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}"
-    return {**kept, "PATH": path, "HOME": str(folder.parent), "LANG": "C.UTF-8"}
+    return {**kept, "PATH": path, "HOME": str(folder.parent), "LANG": "C.UTF-8", "PIP_NO_COMPILE": "1"}
 
 
 @pytest.fixture(name="project")

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from analysis_support import analyze_files
 
-from terra_refactor.analysis import interpreter
+from terra_refactor.analysis import contexts, interpreter
+from terra_refactor.domain.effect import EffectKind
 
 
 def hierarchy(classes: int) -> str:
@@ -37,3 +38,24 @@ def test_a_hierarchy_within_the_limit_is_followed_to_its_end() -> None:
 def test_methods_beyond_the_limit_are_named() -> None:
     found = analyze_files({"m.py": hierarchy(interpreter.MAX_NAMESAKES + 3)}).facts
     assert {each.problem for each in found.functions.values()} == {None, "recursion depth"}
+
+
+def many_subclasses(count: int) -> str:
+    """A small property of a base class, which methods of `count` subclasses read."""
+    text = "class Block:\n    def __init__(self, size):\n        self.size = size\n\n"
+    text += "    @property\n    def half(self):\n        return self.size // 2\n\n"
+    for i in range(count):
+        text += f"class B{i}(Block):\n    def __init__(self):\n        super().__init__({2 * i})\n\n"
+        text += f"    def total(self):\n        return self.half + {i}\n\nprint(B{i}().total())\n\n"
+    return text
+
+
+def test_a_small_method_of_a_base_class_is_followed_for_each_of_many_subclasses() -> None:
+    found = analyze_files({"m.py": many_subclasses(contexts.MAX_CONTEXTS + 14)})
+    assert not [each for each in found.facts.functions.values() if each.problem]
+    assert not [
+        effect
+        for context in found.facts.contexts.values()
+        for effect in context.effects
+        if effect.kind is EffectKind.UNKNOWN_CALL
+    ]

@@ -215,9 +215,9 @@ def use():
 @pytest.mark.usefixtures("warm_children")
 def test_hostile_code_costs_only_itself(tmp_path: Path) -> None:
     # less memory than by default: a machine is slow to give 8 GB
-    found = by_name(verify(tmp_path, HOSTILE, limits=Limits(function_seconds=20.0, memory=3 << 30)))
+    found = by_name(verify(tmp_path, HOSTILE, limits=Limits(function_seconds=10.0, memory=3 << 30)))
     assert found["leaves"].status is Status.FAILS and "exit code 7" in found["leaves"].detail
-    assert found["hangs"].status is Status.FAILS and "stopped after 20 s" in found["hangs"].detail
+    assert found["hangs"].status is Status.FAILS and "stopped after 10 s" in found["hangs"].detail
     assert found["allocates"].status is Status.FAILS and "MemoryError" in found["allocates"].detail
     assert found["exits"].status is Status.NOT_REACHED
     assert found["good"].status is Status.SAME
