@@ -15,7 +15,7 @@ from terra_refactor.syntax.source import read_source
 
 
 class _FilesByName:
-    """Imports among files that lie in one folder."""
+    """Resolves imports among files of one folder."""
 
     def __init__(self, names: set[str]) -> None:
         self.names = names

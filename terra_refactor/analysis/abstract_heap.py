@@ -15,7 +15,7 @@ from terra_refactor.domain.value import FALSE, TRUE, UNBOUND, UNKNOWN, Constant,
 from terra_refactor.ir.ids import FunctionId, OpId
 
 _FEW = 2
-"""Maximum number of alternatives for a write under an unknown name: all attributes of the object get them."""
+"""Maximum number of possible names for a write under an unknown name; beyond it, all attributes of the object get the value."""
 
 
 class AbstractHeap:
@@ -27,17 +27,19 @@ class AbstractHeap:
         """The state of the program outside of any call: globals and the objects that they lead to."""
 
     def forget_summaries(self) -> None:
-        """Drops the results that were derived from a settled field, because it is written after all."""
+        """Drops the results that depend on a field that was settled, because it is written after all."""
         raise NotImplementedError
 
     def spoil_logs(self) -> None:
-        """Records that the running context depends on something that its log does not contain and that is about to change."""
+        """Marks the logs of running contexts as incomplete: they depend on something that is not logged and is about to
+        change.
+        """
         raise NotImplementedError
 
     def allocate(
         self, frame: Frame, op: OpId, kind: ObjectKind, name: str, tag: object = None, body: FunctionId | None = None
     ) -> ObjectId:
-        """A new object made by operation `op`. One that was made there before, on this path, becomes an older one."""
+        """A new object created by operation `op`. An object that it created earlier on this path becomes an older one."""
         number = self.objects.at_site(kind, name, frame.function.id, op, (frame.iteration, tag), body)
         self.make_room(frame, number)
         frame.state.set((number, EXISTS), TRUE)
@@ -45,8 +47,8 @@ class AbstractHeap:
         return number
 
     def make_room_again(self, frame: Frame, op: OpId) -> None:
-        """Ages the objects that an operation created earlier on this path, before it runs again and looks at its operands, which may lead
-        to such an object.
+        """Ages the objects that an operation created earlier on this path before it runs again, since its operands may
+        refer to them.
         """
         iteration = frame.iteration
         for number, at in tuple(frame.makers[op].items()):
@@ -56,7 +58,8 @@ class AbstractHeap:
     def make_room(self, frame: Frame, number: ObjectId) -> None:
         """Renames an existing object on this path whose number is about to be given to a new object.
 
-        Not if a module is run again: a program runs it once, so this run creates the same objects as the earlier one.
+        Does nothing if a module is run again: a program runs it once, so this run creates the same objects as the
+        earlier one.
         """
         state = frame.state
         if not is_there(state.get((number, EXISTS))) or (frame.root is self.world and number not in frame.allocated):
@@ -83,7 +86,7 @@ class AbstractHeap:
         frame.rename(number, mapping)
 
     def fields_here(self, frame: Frame, number: ObjectId) -> dict[str, Value]:
-        """The fields of an object that this call has made."""
+        """The fields of an object that this call has created."""
         return {key[1]: value for key, value in _visible(frame.state).items() if key[0] == number}
 
     def unsettle(self, key: HeapKey) -> None:
@@ -97,7 +100,7 @@ class AbstractHeap:
             self.forget_summaries()
 
     def write(self, frame: Frame, key: HeapKey, value: Value) -> None:
-        """Writes a field: replaces it where the object is one object, adds to it where it may be one of several."""
+        """Writes a field: a strong update if the object represents one object, a weak one if it may represent several."""
         state = frame.state
         if state.get((key[0], EXISTS)) == FALSE:
             known = state.get(key)
@@ -105,7 +108,7 @@ class AbstractHeap:
         state.set(key, value)
 
     def write_any_name(self, frame: Frame, number: ObjectId, beginning: str, value: Value) -> None:
-        """Writes an attribute of which only the prefix of the name is known: any such attribute of the object may have the value."""
+        """Writes an attribute whose name is known only by a prefix: any such attribute of the object may have the value."""
         if len(members(value)) > _FEW:
             value = UNKNOWN
         self.unsettle((number, ANY_NAME))
@@ -122,7 +125,10 @@ class AbstractHeap:
 
 
 def _fields_about(state: State, number: ObjectId) -> list[tuple[HeapKey, Value]]:
-    """The few fields of an object, and those whose value names it, that one call sees, in the order of `_visible`."""
+    """The fields of an object, and those whose value refers to it, that one call sees, in the order of `_visible`.
+
+    Few of the heap's fields.
+    """
     found: list[tuple[HeapKey, Value]] = []
     nearer: list[dict[HeapKey, Value]] = []
     level: State | None = state
@@ -148,5 +154,5 @@ def _visible(state: State) -> dict[HeapKey, Value]:
     while level is not None and level.reads is None:
         level = level.parent
         if level is not None:
-            visible = {**visible, **level.heap, **visible}  # their order, and their values
+            visible = {**visible, **level.heap, **visible}  # the first operand sets the order, the last one the values
     return visible

@@ -2,8 +2,9 @@
 
 Computes: nothing. Needs: a summary that `reuse` keeps. Gives: `run_alone`, `RecordedState`, `AsRecorded`, `NotAloneError`.
 
-So the analysis knows before any caller runs whether a changed function still returns the same to its callers. A new read, which the old
-run did not have, is `NOT_RECORDED`: no summary fits it, and a summary that has read it differs from the old one.
+So the analysis knows, before any caller runs, whether a changed function still has the same result. A read that the
+old run did not make gives `NOT_RECORDED`: no summary matches it, and a summary that has read it differs from the old
+one.
 """
 
 from __future__ import annotations
@@ -23,11 +24,11 @@ NOT_RECORDED: Final = UnknownValue(reason="not recorded")
 
 
 class NotAloneError(BaseException):
-    """A context that is run alone needs something that only a whole run knows. Not an analysis error."""
+    """A context that is run alone needs information that only a whole run has. Not an analysis error."""
 
 
 class RecordedState(State):
-    """The state outside of a context, as far as it was read."""
+    """The state outside of a context, as far as it was recorded."""
 
     __slots__ = ("_absent", "_reads")
 
@@ -38,7 +39,7 @@ class RecordedState(State):
         self._reads, self._absent = reads, absent
 
     def get(self, key: HeapKey) -> Value | None:
-        """The value that was read; `NOT_RECORDED` where none was."""
+        """The recorded value; `NOT_RECORDED` if there is none."""
         if key in self._reads:
             return self._reads[key]
         return None if (key[0], EXISTS) in self._absent else NOT_RECORDED
@@ -49,7 +50,7 @@ class RecordedState(State):
 
 
 class AsRecorded(Naming):
-    """Names and values as the context has recorded them."""
+    """A naming that keeps names and values as the context has recorded them."""
 
     __slots__ = ()
 
@@ -57,11 +58,11 @@ class AsRecorded(Naming):
         super().__init__({}, names, callee)
 
     def inward(self, value: Value) -> Value:
-        """The value as it is."""
+        """The unchanged value."""
         return value
 
     def outward_object(self, number: int) -> int:
-        """The name as it is."""
+        """The unchanged name."""
         return number
 
 

@@ -45,7 +45,7 @@ ABSTRACT: Final = "abstract method"
 _ARRAY_ALIASES: Final = frozenset({"tensorflow.types.experimental.TensorLike", "numpy.typing.ArrayLike"})
 _NUMPY_ARRAY: Final = "numpy.typing.NDArray"
 _SHAPED: Final = frozenset(["Shaped", "Num", "Inexact", "Float", "Complex", "Integer", "UInt", "Int", "Real"])
-"""The element types of jaxtyping that leave open which of several it is; the others are called as in TensorFlow, but for the case."""
+"""jaxtyping's element types that stand for several dtypes; the others have TensorFlow's names, up to case."""
 _SIZE_NAME: Final = re.compile(r"[^\W\d]\w*")
 _NAMED_NUMBER: Final = re.compile(r"(?:[^\W\d]\w*=)?(\d+)")
 _GENERIC_SEQUENCES: Final = frozenset(
@@ -62,9 +62,9 @@ _GENERIC_SEQUENCES: Final = frozenset(
 
 
 def annotated_value(engine: Engine, annotation: Value | None, module: str = "") -> Value | None:
-    """The value that an annotation declares; None if it is not understood.
+    """The value that an annotation declares; None if it is not supported.
 
-    `module` is that of the annotated function: strings inside of an annotation are looked up there, as `typing` does.
+    `module` is that of the annotated function: strings in an annotation are resolved there, as `typing` does.
     """
     if annotation is None:
         return None
@@ -130,7 +130,9 @@ def _generic(engine: Engine, name: str, arguments: tuple[Value, ...], module: st
 
 
 def as_declared(engine: Engine, code: Function, function: FunctionValue, returned: Value) -> Value:
-    """The result of a call: if it is unknown, the type of a model or stub, or the annotation of a method that subclasses define."""
+    """The result of a call; if it is unknown, the type from a model or stub, or from the annotation of a method that
+    subclasses define.
+    """
     if type(returned) is not UnknownValue:
         return returned
     declared = engine.declarations.get(f"{code.id.module}.{code.qualname}")
@@ -172,7 +174,7 @@ def _shaped_array(engine: Engine, name: str, arguments: tuple[Value, ...]) -> Va
 
 
 def shape_named(text: str) -> Shape:
-    """The shape that jaxtyping's text says: `batch 28 28`, `*batch h w`, `n+1`. None where the rank is open."""
+    """The shape in jaxtyping's notation: `batch 28 28`, `*batch h w`, `n+1`. None if the rank is open."""
     sizes: list[Dim] = []
     for word in text.split():
         if word == "..." or word.startswith("*"):
@@ -183,6 +185,6 @@ def shape_named(text: str) -> Shape:
         elif _SIZE_NAME.fullmatch(word) and not word.startswith("_"):
             sizes.append(symbol(word))
         else:
-            # nameless, of one size or broadcast, or computed from others
+            # anonymous, broadcastable, or computed from other sizes
             sizes.append(None)
     return tuple(sizes)

@@ -1,4 +1,4 @@
-"""A call of a function whose summary is known: names and values on the way in, effects and writes on the way out.
+"""Application of a summary at a call: translation of names and values into the callee, and of effects and writes back.
 
 Computes: the callee's stand-ins for its arguments, the caller's names of the result, the effects and writes of a call. Needs: the summary
 of the callee. Gives: functions for the interpreter; summaries are not changed.
@@ -46,12 +46,16 @@ def stand_ins(engine: Heap, bound: Mapping[str, Value]) -> dict[ObjectId, Object
 
 
 def entry_naming(engine: Heap, callee: FunctionId) -> Naming:
-    """The names in a function without callers: those outside, except for objects that an earlier call of itself created."""
+    """The naming for an entry (a function without callers): outer names, except for objects that an earlier call of
+    itself created.
+    """
     return Naming({}, engine.objects.level_names, callee)
 
 
 def writes_of_entry(engine: Heap, summary: Summary) -> Iterator[tuple[HeapKey, Value]]:
-    """The writes of an entry, in the names of the program's state. Objects keep their names: in the program one entry makes each."""
+    """The writes of an entry, in the names of the program's state. Objects keep their names, since each is created by
+    one entry.
+    """
     naming = entry_naming(engine, summary.function.id)
 
     def outside(number: ObjectId) -> ObjectId:
@@ -81,13 +85,13 @@ def outward(value: Value, naming: Naming, mapping: Mapping[ObjectId, ObjectId]) 
 
 
 def _is_up_to_iteration(frame: Frame) -> bool:
-    """Whether the code runs under a condition of unknown truth in a loop, which may select another branch for these arguments."""
+    """Whether the code runs under an undecided condition in a loop, so that other arguments may take another branch."""
     outside = frame.loops[-1].doubt if frame.loops else 0
     return bool(frame.iteration and frame.doubt) or (bool(frame.loops) and frame.doubt > outside)
 
 
 def apply_summary(site: Site, summary: Summary, bound: Mapping[str, Value], naming: Naming) -> Value:
-    """Makes a summary's effects and writes those of the caller; its result, with new objects named by this call."""
+    """Applies a summary's effects and writes to the caller; returns its result, with new objects named by this call."""
     engine, frame = site.engine, site.frame
     if summary.identity >= 0 and not frame.provoked:
         record = frame.call_record(site.op)
@@ -109,7 +113,7 @@ def apply_summary(site: Site, summary: Summary, bound: Mapping[str, Value], nami
                 engine.make_room(frame, outer)
                 frame.note_made(site.op, outer)
     for number, value in [(number, value) for (number, name), value in summary.writes.items() if name == ANY_NAME]:
-        # the callee has changed the objects that it saw: those are further writes
+        # the callee has changed objects that it saw: these are further writes
         given = naming.outward_object(number)
         if number not in mapping and given is not None:
             for beginning, written in written_to_any(outward(value, naming, mapping)):
@@ -122,13 +126,13 @@ def apply_summary(site: Site, summary: Summary, bound: Mapping[str, Value], nami
             # a context that several calls share: the effect is on the result of another call
             continue
         key = (target, name)
-        # a recursive call happens in another state than the one that the summary was made in
+        # a recursive call happens in a state other than that of the summary
         recursive = summary.identity < 0 and name not in (EXISTS, CLASS)
         renamed = outward(less_known(value) if recursive else value, naming, mapping)
         if number in mapping and engine.objects.stands_for_several(target):
             if name == EXISTS:
                 continue
-            # the others of that name keep their content
+            # other objects of that name keep their content
             known = frame.state.get(key)
             renamed = renamed if known is None else join(known, renamed)
         frame.state.set(key, renamed)
@@ -144,7 +148,7 @@ def apply_summary(site: Site, summary: Summary, bound: Mapping[str, Value], nami
 
 
 def _add_to_several(engine: Heap, frame: Frame, number: ObjectId) -> None:
-    """An object joins those that have one name: it is this call's own unless the name came from outside."""
+    """Merges an object into those that share a name: it belongs to this call unless the name came from outside."""
     exists = (number, EXISTS)
     if frame.state.get(exists) is None:
         frame.state.set(exists, FALSE)
@@ -152,7 +156,7 @@ def _add_to_several(engine: Heap, frame: Frame, number: ObjectId) -> None:
 
 
 def _note_reads(frame: Frame, op: OpId, summary: Summary, naming: Naming) -> None:
-    """Makes the callee's reads of state that outlives the call those of the caller."""
+    """Adds the callee's reads of state that outlives the call to those of the caller."""
     frame.reading_calls.append((op, summary, naming))
     here, state_reads = frame.site(op), frame.state_reads
     chains: dict[int, tuple[EffectSite, ...]] = {}
@@ -172,7 +176,7 @@ def _note_reads(frame: Frame, op: OpId, summary: Summary, naming: Naming) -> Non
 
 
 def note_arrival(seen: dict[Value, None], value: Value) -> None:
-    """Keeps the effects of a call; if there are very many values, the last ones are joined."""
+    """Records an argument value of a call; beyond a maximum, further values are joined."""
     if len(seen) >= MAX_ARRIVALS and value not in seen:
         last, _ = seen.popitem()
         value = widen(last, value)

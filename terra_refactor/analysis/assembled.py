@@ -1,4 +1,4 @@
-"""Inputs of the facts of one run, so that the next run assembles only changed ones.
+"""Parts of the facts of one run, so that the next run assembles only changed ones.
 
 Computes: nothing. Gives: `AssembledPart` (of one context), `Assembled`.
 """
@@ -19,7 +19,7 @@ from terra_refactor.ir.ids import FunctionId, OpId
 
 @dataclass(frozen=True, slots=True)
 class AssembledPart:
-    """One context, in the form that other contexts and the functions need."""
+    """The facts of one context in the form that other contexts and functions need."""
 
     summary: Summary
     is_real: bool
@@ -27,19 +27,19 @@ class AssembledPart:
     called: frozenset[int]
     """The identities of the summaries that it calls."""
     targets: tuple[tuple[FunctionId, OpId], ...]
-    """The functions that it calls, and where."""
+    """The functions that it calls, each with the call operation."""
     unresolved: frozenset[str]
 
     @property
     def touched(self) -> Iterator[FunctionId]:
-        """The functions of whose facts it is a part."""
+        """The functions whose facts depend on it."""
         yield self.summary.function.id
         yield from (target for target, _ in self.targets)
         yield from self.summary.arrivals
 
     @property
     def outward(self) -> tuple[object, ...]:
-        """The dependencies of reads of state in other contexts, and the functions that call themselves."""
+        """The properties that other contexts depend on: its reads of state, and the functions that call themselves."""
         summary = self.summary
         writes = tuple(effect for effect in summary.effects if effect.kind is EffectKind.STATE_WRITE)
         return summary.function.id, summary.stale_reads, writes, {target for target, _ in self.targets}
@@ -47,7 +47,7 @@ class AssembledPart:
 
 @dataclass(slots=True)
 class Assembled:
-    """Inputs of the facts, so that the next run reassembles only changed ones."""
+    """The assembled parts of one run, so that the next run assembles only changed ones."""
 
     parts: Mapping[ContextId, AssembledPart]
     numbers: Mapping[int, ContextId]
@@ -62,11 +62,11 @@ class Assembled:
     changes: StateChanges
 
     def kept(self) -> tuple[object, ...]:
-        """All of it as data."""
+        """The contents as plain data, for storage."""
         return *(getattr(self, each.name) for each in fields(self)[:-1]), self.changes.kept()
 
     @staticmethod
     def restored(kept: tuple[Any, ...]) -> Assembled:
-        """The kept inputs."""
+        """The parts restored from stored contents."""
         names = [each.name for each in fields(Assembled)]
         return Assembled(**dict(zip(names, (*kept[:-1], StateChanges.restored(kept[-1])), strict=True)))

@@ -42,7 +42,7 @@ from terra_refactor.ir.ops import Call
 
 _KeyT = TypeVar("_KeyT", bound=Hashable)
 _CONTEXT_BITS: Final = 20
-"""Bits of a context's number for its place among those of its function, far more than any function needs."""
+"""Number of bits in a context's number for its index within its function; far more than any function needs."""
 
 
 def assemble_facts(
@@ -52,7 +52,7 @@ def assemble_facts(
     store: SummaryStore | None = None,
     changed_outside: AbstractSet[FunctionId] = frozenset(),
 ) -> ProgramFacts:
-    """The facts of the last round. With a `store`, facts of the run before are taken over where they are the same.
+    """The facts of the last round. With a `store`, unchanged facts of the previous run are reused.
 
     `changed_outside` are the functions that look different to their callers than in that run.
     """
@@ -103,7 +103,7 @@ def assemble_facts(
         doubtful |= _different(before.wrapped, engine.wrapped) | _different(before.problems, engine.problems)
         doubtful |= _different(before.evidence, evidence)
     names = unresolved if before is None else before.unresolved ^ unresolved
-    # whose parameters are other ones, though nothing calls them
+    # the parameters of uncalled functions may differ, too
     doubtful |= changed_outside
     known_before: Mapping[FunctionId, FunctionFacts] = {} if before is None else before.functions
     everything = [function for module in engine.program.modules.values() for function in module.functions]
@@ -142,7 +142,7 @@ def assemble_facts(
 
 
 def _numbers(live: Sequence[Summary]) -> dict[int, ContextId]:
-    """The numbers of contexts by the identities of their summaries. Those of a function do not depend on other functions."""
+    """The numbers of contexts by the identities of their summaries. Those of one function do not depend on other functions."""
     first: dict[FunctionId, int] = {}
     taken: set[int] = set()
     count = Counter[FunctionId]()
@@ -168,12 +168,12 @@ def _parts(
     numbers: Mapping[int, ContextId],
     before: Assembled | None,
 ) -> tuple[dict[ContextId, AssembledPart], set[ContextId]]:
-    """The parts, and the numbers of those that are not the same as before."""
+    """The parts, and the numbers of those that changed."""
     parts: dict[ContextId, AssembledPart] = {}
     changed: set[ContextId] = set()
     place = {summary.identity: position for position, summary in enumerate(live)}
     old_numbers: Mapping[int, ContextId] = {} if before is None else before.numbers
-    # identities that have another number now, or none, or had none
+    # identities whose number changed, or that are new or gone
     moved = _different(old_numbers, numbers)
     for summary in live:
         number = numbers[summary.identity]
@@ -292,7 +292,7 @@ def on_cycles(edges: Mapping[FunctionId, AbstractSet[FunctionId]]) -> set[Functi
     found: set[FunctionId] = set()
     order: dict[FunctionId, int] = {}
     lowest: dict[FunctionId, int] = {}
-    """The earliest function of the path that is reached from there."""
+    """The first function of the path that can be reached from each."""
     path: list[FunctionId] = []
     on_path: set[FunctionId] = set()
     for start in edges:
@@ -333,15 +333,15 @@ def _is_recorded(value: Value) -> bool:
 
 
 def _is_handed_out(engine: Recorder, function: FunctionId) -> bool:
-    """Whether a decorator that is not understood has the function: a dispatcher, say, which calls it with whatever it is given."""
+    """Whether a decorator with unknown behaviour has the function: for example a dispatcher, which may call it with anything."""
     wrapped = engine.wrapped.get(function)
     return wrapped is not None and bool(wrapped[1])
 
 
 def _live_summaries(engine: Engine) -> tuple[list[Summary], frozenset[int]]:
-    """The contexts of the last round; of a function that is called, not those in which it was entered as if it had no callers.
+    """The contexts of the last round. For a function with callers, contexts of entries are left out.
 
-    Besides, the identities of those that the modules, the tests and decorators reach: a program that runs calls them.
+    Also the identities of those reached by modules, tests and decorators, which run in a real program.
     """
     order = {identity: position for position, identity in enumerate(engine.contexts.summaries)}
     current = [summary for summary in engine.contexts.summaries.values() if summary.round == engine.contexts.round]
@@ -371,14 +371,15 @@ def _live_summaries(engine: Engine) -> tuple[list[Summary], frozenset[int]]:
         ):
             reach(summary)
     real = frozenset(reached)
-    # a function entered as if it had no callers contributes no calls if there are real ones: first those that nothing else reaches
+    # an entry of a called function contributes no calls if there are real ones: first consider entries that nothing
+    # else reaches
     entries = [summary for summary in current if summary.entry in (EntryKind.UNCALLED, EntryKind.FRAMEWORK)]
     for summary in sorted(entries, key=lambda summary: summary.function.id in called):
         if summary.function.id not in entered:
             reach(summary)
     present = {summary.function.id for summary in reached.values()}
-    # a context that only an earlier round reached (a later round ruled the call out) is still the best information about its function;
-    # so is a recursive call that a later entry reuses
+    # a context that only an earlier round reached (a later round excluded the call) is still the best information
+    # about its function; so is a recursive call that a later entry reuses
     latest = {
         summary.function.id: summary
         for summary in engine.contexts.summaries.values()
@@ -433,7 +434,7 @@ def _parameters(
             reason = Evidence.DATAFLOW
             taken = tuple(dict.fromkeys(context.parameters[name] for context in own if name in context.parameters))
             if all(isinstance(value, UnknownValue) for value in values) and taken and all(map(is_tensor, taken)):
-                # no call determines it, but its annotation or the body does
+                # no call determines it, but its annotation or the body
                 values, supposed = taken, ()
                 reason = Evidence.ANNOTATION if parameter.has_annotation else Evidence.USAGE
             elif name in engine.recorded.get(identity, ()) and taken and all(map(_is_recorded, taken)):

@@ -34,7 +34,7 @@ from terra_refactor.tf_model.spec import Entity, ParameterPassing, ParameterSpec
 def bind_arguments(
     site: Site, code: Function, function: FunctionValue, arguments: CallArguments
 ) -> dict[str, Value] | None:
-    """The value of each parameter of `code`; None if the arguments cannot fit."""
+    """The value of each parameter of `code`; None if the arguments cannot match."""
     defaults = dict(function.defaults)
     positional = list(arguments.positional)
     keywords = dict(arguments.keywords)
@@ -104,7 +104,7 @@ FORMER_PARAMETERS: Final = {
 def bind_library_arguments(
     entity: Entity, arguments: CallArguments
 ) -> tuple[dict[str, Value], tuple[Value, ...], dict[str, Value], bool]:
-    """Arguments by parameter (plain defaults filled in), the arguments of `*args` and of `**kwargs`, and whether some may be missing."""
+    """Arguments by parameter (with plain defaults), the arguments of `*args` and `**kwargs`, and whether some may be missing."""
     parameters = entity.parameters
     positional, keywords = list(arguments.positional), dict(arguments.keywords)
     incomplete = arguments.open_positional is not None or arguments.open_keywords is not None
@@ -132,7 +132,7 @@ def bind_library_arguments(
 
 
 def may_be_given(parameter: ParameterSpec, bound: Mapping[str, Value]) -> bool:
-    """Whether arguments of unknown number may set a parameter that is not among those bound."""
+    """Whether a spread of unknown length may set a parameter that is not bound."""
     is_rest = parameter.passing in (ParameterPassing.VAR_POSITIONAL, ParameterPassing.VAR_KEYWORD)
     return not is_rest and parameter.name not in bound
 
@@ -140,7 +140,7 @@ def may_be_given(parameter: ParameterSpec, bound: Mapping[str, Value]) -> bool:
 def is_refused(
     entity: Entity, bound: Mapping[str, Value], extra: tuple[Value, ...], keywords: Mapping[str, Value]
 ) -> bool:
-    """Whether the known parameters are not those of the function that is called: one would be given twice, or there are too few."""
+    """Whether the call does not match the known signature: a parameter would be given twice, or arguments are missing."""
     passing = {parameter.passing for parameter in entity.parameters or ()}
     too_many = entity.parameters is not None and bool(extra) and ParameterPassing.VAR_POSITIONAL not in passing
     return too_many or not bound.keys().isdisjoint(keywords)

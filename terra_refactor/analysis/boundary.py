@@ -1,7 +1,7 @@
 """Values that cross a call boundary: arguments on the way in, writes on the way out.
 
-Computes: parameters as the callee sees them, their widening in a recursion, the writes that outlive the call. Needs: a finished frame.
-Gives: pure functions for the interpreter, and `is_restored`.
+Computes: parameters as the callee sees them, their widening in a recursion, writes that outlive the call. Needs: a
+finished frame. Gives: pure functions for the interpreter, and `is_restored`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from terra_refactor.domain.value import (
 
 
 def less_known(value: Value) -> Value:
-    """The value of a field that still changes when a recursion is given up on: an unknown one of the same form."""
+    """The widened value of a field that still changes when a recursion is abandoned: an unknown value of the same form."""
     if isinstance(value, FrozenDict):
         return FrozenDict((), UNKNOWN)
     if isinstance(value, FrozenList):
@@ -36,7 +36,7 @@ def less_known(value: Value) -> Value:
 
 
 def as_parameter(name: str, value: Value) -> Value:
-    """The callee's view: an unknown value is the unknown value of that parameter, whatever it was called outside."""
+    """The callee's view: an unknown value becomes the unknown value of that parameter, whatever its origin outside."""
     if isinstance(value, UnknownValue) and (value.origin is None or value.origin != Origin("parameter", name)):
         return replace(value, origin=Origin("parameter", name))
     return value
@@ -51,7 +51,7 @@ def widened_parameters(active: Sequence[Mapping[str, Value]], parameters: dict[s
 
 
 def surviving_writes(frame: Frame, returns: Value) -> dict[HeapKey, Value]:
-    """The writes that matter after the call: to older objects, and to new ones that something surviving leads to."""
+    """The writes that matter after the call: to older objects, and to new objects that are reachable from surviving ones."""
     heap = frame.root.heap
     fields: dict[ObjectId, list[HeapKey]] = {}
     for key in heap:
@@ -80,7 +80,7 @@ def surviving_writes(frame: Frame, returns: Value) -> dict[HeapKey, Value]:
 
 
 def is_restored(frame: Frame, key: HeapKey) -> bool:
-    """Whether a finished call restores a field that it has written: no code outside can observe the write.
+    """Whether a finished call restores a field that it has written, so that no code outside can observe the write.
 
     For a generator, the code that resumes it is outside.
     """

@@ -1,7 +1,8 @@
-"""Classes and instances: method resolution order, attribute look-up along it, binding.
+"""Classes and instances: method resolution order, attribute lookup along it, binding.
 
-Computes: the values of `instance.name` and `Class.name`, by Python's rules, over classes of the program and of libraries. Needs: the heap
-(a class is an object whose fields are its attributes) and the registry. Gives: look-ups used by attributes and calls.
+Computes: the values of `instance.name` and `Class.name`, by Python's rules, over classes of the program and of
+libraries. Needs: the heap (a class is an object whose fields are its attributes) and the registry. Gives: lookups
+used by attributes and calls.
 
 Approximates: an instance that represents any subclass (`Interpreter.open_instances`) also has the methods that subclasses override.
 """
@@ -39,9 +40,9 @@ from terra_refactor.tf_model import registry
 from terra_refactor.tf_model.library_members import library_member
 
 BASES = "__bases__"
-"""Field of a class object: the bases, as a tuple."""
+"""Field of a class object: its bases, as a tuple."""
 FIELDS = "__dataclass_fields__"
-"""Field of a class object that is a dataclass or a typed named tuple: the names of its fields, as a tuple of constants."""
+"""Field of a class object that is a dataclass or typed named tuple: the names of its fields, as a tuple of constants."""
 ANNOTATIONS = "__annotations__"
 """Field of a class object: its annotated names and their annotations, as the content of a dict."""
 PROPERTY = LibraryValue("builtins.property")
@@ -102,10 +103,10 @@ def resolution_order(frame: Frame, cls: Value) -> tuple[Value, ...]:
 
 
 def _linearize(frame: Frame, cls: Value, known: dict[Value, tuple[Value, ...]]) -> tuple[Value, ...]:
-    """The order of a class, in which each of its bases is linearized once, be it reached on many ways or from itself."""
+    """Linearizes a class (C3). Each of its bases is linearized once, even if it is reached on several paths or is cyclic."""
     found = known.get(cls)
     if found is None:
-        known[cls] = (cls,)  # of a class that is its own base
+        known[cls] = (cls,)  # for a class that is its own base
         found = known[cls] = _linearized(frame, cls, known)
     return found
 
@@ -116,10 +117,10 @@ def _linearized(frame: Frame, cls: Value, known: dict[Value, tuple[Value, ...]])
         return (
             cls,
             *_linearize(frame, bases[0], known),
-        )  # long chains of classes are common, and there is nothing to merge
+        )  # long chains of classes are common, and need no merge
     parts = [deque(_linearize(frame, base, known)) for base in bases if base != cls]
     parts = [part for part in (*parts, deque(bases)) if part]
-    # in how many lists the class is not the first
+    # the number of lists in which a class is not the first
     behind = Counter(each for part in parts for each in islice(part, 1, None))
     order: dict[Value, None] = {cls: None}
     while parts:
@@ -142,7 +143,7 @@ def _linearized(frame: Frame, cls: Value, known: dict[Value, tuple[Value, ...]])
 
 
 def find_in_class(frame: Frame, cls: Value, name: str, *, after: Value | None = None) -> tuple[Value, Value] | None:
-    """The attribute `name` of a class and the class that has it; the search starts after `after` (for `super()`)."""
+    """The attribute `name` of a class and the class that defines it; the search starts after `after` (for `super()`)."""
     order = resolution_order(frame, cls)
     if after is not None:
         order = order[order.index(after) + 1 :] if after in order else ()
@@ -189,7 +190,7 @@ def bind(site: Site, attribute: Value, receiver: Value, cls: Value) -> Value:
 
 
 def owner_of_attributes(value: Value | None) -> Reference | ModuleValue | None:
-    """The instance or module whose `__dict__` is the value; None for other values."""
+    """The instance or module whose `__dict__` the value is; None for other values."""
     if isinstance(value, PartialValue) and value.function == OBJECT_DICT:
         owner = value.arguments[0]
         return owner if isinstance(owner, Reference | ModuleValue) else None
@@ -202,7 +203,7 @@ def is_property(attribute: Value) -> bool:
 
 
 def overriding(site: Site, receiver: Reference, cls: Value, name: str) -> tuple[Value, ...]:
-    """Attributes of that name in subclasses, if the instance may belong to one."""
+    """Attributes of that name in subclasses, if the object may be an instance of one."""
     engine = site.engine
     if receiver.object not in engine.open_instances or not isinstance(cls, Reference):
         return ()
@@ -238,7 +239,7 @@ def find_method(site: Site, receiver: Value, name: str) -> Value | None:
 
 
 def class_name(frame: Frame, instance: Value) -> str | None:
-    """The canonical name of the library class that an instance is of; None for one of the program."""
+    """The canonical name of an instance's library class; None if the program defines the class."""
     cls = class_of_instance(frame, instance)
     return cls.name if isinstance(cls, LibraryValue) else None
 
@@ -251,7 +252,7 @@ def is_library_function(value: Value) -> bool:
 
 
 def definitely_subclass(frame: Frame, cls: Value, base: Value) -> bool | None:
-    """Whether one class is, or derives from, the other; None if unknown."""
+    """Whether `cls` is `base` or derives from it; None if unknown."""
     unsure = False
     for candidate in resolution_order(frame, cls):
         if candidate == base:

@@ -1,4 +1,4 @@
-"""Facts about a function that follow from its code alone, cached while the code is the same.
+"""Facts about a function that follow from its code alone, cached while the code is unchanged.
 
 Computes: the names that it mentions, the globals that it sets, its uses of the dtypes of weights. Needs: the IR.
 Gives: `CodeNames`, `CodeNamesTable`.
@@ -41,13 +41,13 @@ class CodeNames:
 
 
 class CodeNamesTable:
-    """The names of functions, each found once."""
+    """The names of functions, each computed once."""
 
     def __init__(self) -> None:
         self._known: dict[FunctionId, CodeNames] = {}
 
     def of(self, function: Function) -> CodeNames:
-        """The names of a function; the earlier ones if its code is the same."""
+        """The names of a function; reuses the earlier ones if its code is unchanged."""
         known = self._known.get(function.id)
         if known is None or known.body is not function.body:
             known = self._known[function.id] = CodeNames.of(function)

@@ -1,7 +1,7 @@
 """Properties of the code of one function, computed once for all its contexts.
 
-Computes: operations by number, the bindings of a variable, loops, the definitions inside; which parameters the body uses as containers or
-asks for their class. Needs: the IR only. Gives: `CodeTable`.
+Computes: operations by number, the bindings of a variable, loops, the definitions inside; the parameters that the
+body uses as containers or tests for their class. Needs: the IR only. Gives: `CodeTable`.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class CodeTable:
         self._readers: dict[FunctionId, dict[OpId, tuple[Op, ...]]] = {}
 
     def take_over(self, earlier: CodeTable, functions: Iterable[FunctionId]) -> None:
-        """Keep the answers of an earlier analysis about functions whose operations are the same as then."""
+        """Reuses the facts of an earlier analysis about functions with unchanged operations."""
         same = frozenset(functions)
         self._indexes = _of(same, earlier._indexes)
         self._iterated = _of(same, earlier._iterated)
@@ -48,19 +48,19 @@ class CodeTable:
         self._readers = _of(same, earlier._readers)
 
     def index(self, function: Function) -> CodeIndex:
-        """The operations of a function."""
+        """The index of a function's operations."""
         index = self._indexes.get(function.id)
         if index is None:
             index = self._indexes[function.id] = CodeIndex.of(function)
         return index
 
     def op(self, function: Function, number: OpId) -> Op | None:
-        """The operation with that number (refinement of conditions needs to see how a value was made)."""
+        """The operation with that number (the refinement of conditions follows operands)."""
         index = self._indexes.get(function.id)
         return (index or self.index(function)).ops[number]
 
     def readers(self, function: Function, number: OpId) -> tuple[Op, ...]:
-        """The operations that read a result, in order; the one that holds a block, for the result of the block."""
+        """The operations that read a result, in order; for the result of a block, the operation that contains the block."""
         found = self._readers.get(function.id)
         if found is None:
             every: dict[OpId, list[Op]] = {}
@@ -84,12 +84,12 @@ class CodeTable:
         return spans
 
     def definition_of(self, inner: FunctionId, function: Function) -> OpId | None:
-        """The operation of a function that makes one defined in it."""
+        """The operation of a function that creates a function defined in it."""
         made = self.index(function).of_kind(ops.MakeFunction)
         return next((op.id for op in reversed(made) if op.function == inner), None)
 
     def is_about_parameters(self, function: Function, test: OpId) -> bool:
-        """Whether a condition is computed from a parameter; found once, for all contexts."""
+        """Whether a condition is computed from a parameter; cached for all contexts."""
         place = (function.id, test)
         known = self._of_parameters.get(place)
         if known is None:
@@ -97,7 +97,9 @@ class CodeTable:
         return known
 
     def iterated_parameters(self, code: Function) -> frozenset[str]:
-        """The parameters that the body iterates over, unpacks or has items of by a text key: containers of tensors, rather than tensors."""
+        """The parameters that the body iterates over, unpacks or indexes by a string key: containers of tensors rather
+        than tensors.
+        """
         known = self._iterated.get(code.id)
         if known is not None:
             return known

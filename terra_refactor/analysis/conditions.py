@@ -1,9 +1,9 @@
 """Conditions that depend on the arguments of a function.
 
-Computes: whether a test depends on the parameters of its function (or of an enclosing function). Needs: the operations of the function.
-Gives: `speaks_of_parameters`. If the outcome of such a test is unknown, its branch may be meant for other arguments than those of a call
-(`if x.ndim == 3`, `if self.uses_mask`), so a failure in it is not definite. A flag of the program or a loop counter does not depend on
-arguments.
+Computes: whether a test depends on the parameters of its function (or of an enclosing function). Needs: the
+operations of the function. Gives: `speaks_of_parameters`. If the outcome of such a test is unknown, its branch may be
+intended for arguments other than those of a call (`if x.ndim == 3`, `if self.uses_mask`), so a failure in it is not
+definite. A flag of the program or a loop counter does not depend on arguments.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _MAX_DEPTH: Final = 8
 
 
 class Operations(Protocol):
-    """Finds operations by their numbers."""
+    """Lookup of operations by number."""
 
     def op(self, function: Function, number: OpId) -> Op | None: ...
 

@@ -1,6 +1,7 @@
 """Constructor arguments of library objects.
 
-Computes: nothing. Gives: the fields of the heap in which it is kept, and `configuration_of`, which reads them for the rules of `tf_model`.
+Computes: nothing. Gives: the heap fields that hold them, and `configuration_of`, which reads them for the rules of
+`tf_model`.
 """
 
 from __future__ import annotations
@@ -15,11 +16,13 @@ from terra_refactor.domain.value import NONE, UNKNOWN, Constant, Reference, Tupl
 CONFIGURATION: Final = "@configuration:"
 """Prefix of the fields that hold the arguments, by parameter name."""
 CONFIGURED: Final = "@configured"
-"""Field that holds the names of these, as a tuple."""
+"""Field that holds the names of these parameters, as a tuple."""
 WRITTEN: Final = "@written"
-"""Field of a `tf.TensorArray` that holds the shape of the written elements; its rules find it as the setting `written`."""
+"""Field of a `tf.TensorArray`: the shape of the written elements; its rules read it as the setting `written`."""
 WITHIN: Final = "@within"
-"""Field of a `tf.TensorArray`: whether it holds no more elements than it was made for; its rules find it as the setting `within`."""
+"""Field of a `tf.TensorArray`: whether it holds no more elements than its initial size; its rules read it as the
+setting `within`.
+"""
 
 
 def with_floats(configuration: dict[str, Value], floats: DType | None) -> dict[str, Value]:
@@ -46,12 +49,14 @@ def configuration_of(frame: Frame, receiver: Value) -> dict[str, Value]:
 
 
 def is_configuration_known(frame: Frame, receiver: Value) -> bool:
-    """Whether the arguments of the constructor are known: an object that represents several may have been created with different ones."""
+    """Whether the constructor arguments are known; an object that represents several may have been created with
+    different ones.
+    """
     return not isinstance(receiver, Reference) or _configured(frame, receiver) is not None
 
 
 def _configured(frame: Frame, receiver: Reference) -> tuple[str, ...] | None:
-    """The names of the parameters that the constructor was given; None if that is not known."""
+    """The names of the parameters passed to the constructor; None if unknown."""
     names = frame.state.get((receiver.object, CONFIGURED))
     if names is None:
         return ()

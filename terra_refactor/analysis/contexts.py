@@ -1,7 +1,7 @@
-"""The contexts in which functions were analysed: their summaries, found again by arguments and state.
+"""The contexts in which functions were analysed: their summaries, looked up by arguments and state.
 
-Computes: which contexts of one function are distinguished, and the joined arguments of those that are not. Needs: the lowered program and
-the journal. Gives: `SummaryTable`, which the interpreter, `reuse` and `driver` share.
+Computes: which contexts of one function are distinguished, and the joined arguments of those that are not. Needs: the
+lowered program and the journal. Gives: `SummaryTable`, which the interpreter, `reuse` and `driver` share.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ MAX_CONTEXTS_OF_ANY: Final = 1_000
 """Maximum number of contexts of the smallest function: they are searched one after the other."""
 
 MOST_VIEWS: Final = 3
-"""Factor on that maximum for contexts that differ only in open sizes."""
+"""Factor by which contexts that differ only in open sizes may exceed that maximum."""
 
 
 class SummaryTable:
@@ -43,16 +43,18 @@ class SummaryTable:
         self._program = program
         self._journal = journal
         self.summaries: dict[int, Summary] = {}
-        """By identity, in the order in which they were made."""
+        """By identity, in order of creation."""
         self.next_identity = next_identity
         self.dropped: dict[int, None] = {}
-        """The invalid summaries: a dependency of each has changed."""
+        """The invalidated summaries."""
         self.round = 0
         """Whether this is the driver's last round: contexts that it does not reach are not part of the facts."""
         self._by_key: dict[ContextKey, list[Summary]] = {}
         self._of: dict[FunctionId, list[Summary]] = {}
         self._of_closure: dict[tuple[FunctionId, Closure], list[Summary]] = {}
-        """The contexts of one function object: a decorator's wrapper is another one for each function that it wraps."""
+        """The contexts of one function object: for example, a decorator's wrapper is a separate function object for
+        each wrapped function.
+        """
         self._general: dict[tuple[FunctionId, Closure, bool], dict[str, Value]] = {}
 
     # --- looking for one --------------------------------------------------------------------------------------------------------
@@ -72,11 +74,11 @@ class SummaryTable:
         return any(other is not summary for other in self._by_key.get(key, ()))
 
     def known(self, key: ContextKey) -> tuple[int, ...]:
-        """The contexts of that key, in whatever state: their identities, the latest first."""
+        """The contexts of that key, in any state: their identities, the latest first."""
         return tuple(summary.identity for summary in self._by_key.get(key, ()))
 
     def is_told_apart(self, key: ContextKey) -> bool:
-        """Whether another context of the same function object would be one of its own, and not joined with the others."""
+        """Whether another context of the same function object would be kept apart, not joined with the others."""
         return self._is_below(key, MAX_TOLD_APART)
 
     def has_room(self, key: ContextKey) -> bool:
@@ -85,18 +87,20 @@ class SummaryTable:
         return self._is_below(key, max(MAX_CONTEXTS, min(MAX_OPERATIONS // operations, MAX_CONTEXTS_OF_ANY)))
 
     def _is_below(self, key: ContextKey, most: int) -> bool:
-        """Whether there are fewer contexts of the same function object; those count once that are the same for eager code."""
+        """Whether there are fewer than `most` contexts of the same function object; those that are equal in eager code
+        count once.
+        """
         alike = self._alike(key)
         if len(alike) < most:
             return True
         return len(alike) < MOST_VIEWS * most and len({_seen_eagerly(summary) for summary in alike}) < most
 
     def joined(self, key: ContextKey, parameters: Mapping[str, Value]) -> dict[str, Value]:
-        """The arguments of a call that is joined with the others of its function object: never more precise than those before it."""
+        """The arguments of a call that is joined with others of its function object: never more precise than the earlier ones."""
         identity, _, closure, in_graph = key
         kept: dict[str, Value] = {}
         if self._program.function(identity).kind is FunctionKind.METHOD and parameters:
-            # the object of the method is still known
+            # the method's object is still known
             first = next(iter(parameters))
             kept[first] = parameters[first]
         place = (identity, closure, in_graph)
@@ -104,7 +108,7 @@ class SummaryTable:
         if general is None:
             general = dict(parameters)
             for summary in self._alike(key):
-                # arguments of eager calls are no arguments of a graph
+                # arguments of eager calls are not joined with those of a graph
                 if summary.in_graph == in_graph and summary.parameters.keys() == parameters.keys():
                     general = {name: widen(value, summary.parameters[name]) for name, value in general.items()}
         general = {name: widen(general.get(name, BOTTOM), value) for name, value in parameters.items()}
@@ -118,7 +122,7 @@ class SummaryTable:
     # --- entering them ----------------------------------------------------------------------------------------------------------
 
     def add(self, key: ContextKey, summary: Summary) -> None:
-        """Enters a summary; one without an identity of an earlier run gets the next. Can be undone."""
+        """Adds a summary; one without an identity from an earlier run gets the next one. Can be rolled back."""
         if summary.identity < 0:
             summary.identity = self.next_identity
         self.next_identity += summary.identity == self.next_identity
@@ -137,18 +141,18 @@ class SummaryTable:
         self._journal.done(undo)
 
     def add_again(self, key: ContextKey, summary: Summary) -> None:
-        """Enters a summary of an earlier run; can be undone."""
+        """Adds a summary of an earlier run. Can be rolled back."""
         self._renew(summary)
         self.add(key, summary)
 
     def add_body(self, summary: Summary) -> None:
-        """Enters the result of the body of a module or class, which is never looked up by arguments. Can be rolled back."""
+        """Adds the result of the body of a module or class, which is never looked up by arguments. Can be rolled back."""
         summary.identity = self.next_identity
         self.next_identity += 1
         self._journal.put(self.summaries, summary.identity, summary)
 
     def add_body_again(self, summary: Summary) -> None:
-        """Enters the result of the body of a class from an earlier run."""
+        """Adds the result of a class body from an earlier run."""
         self._renew(summary)
         self._journal.put(self.summaries, summary.identity, summary)
 
@@ -172,23 +176,23 @@ class SummaryTable:
             self.touch(self.summaries[nested])
 
     def is_reached(self, identity: FunctionId) -> bool:
-        """Whether some context of the function was reached in this round; of a method, one that is called of a known object."""
+        """Whether some context of the function was reached in this round; for a method, one that is called on a known object."""
         return any(summary.round == self.round and is_of_object(summary) for summary in self._of.get(identity, ()))
 
     def forget_entries(self, identity: FunctionId) -> None:
-        """Drops the contexts in which a function was entered so far: it is about to be entered with better knowledge."""
+        """Drops the entry contexts of a function so far: it is about to be entered with more information."""
         for summary in self._of.get(identity, ()):
             if summary.entry in (EntryKind.UNCALLED, EntryKind.FRAMEWORK):
                 summary.round = -1
 
     def forget_entry(self, identity: int) -> None:
-        """Drops one context in which a function was entered, unless it is reached again; can be undone."""
+        """Drops one entry context of a function, unless it is reached again. Can be rolled back."""
         summary = self.summaries[identity]
         before, summary.round = summary.round, -1
         self._journal.done(partial(setattr, summary, "round", before))
 
     def drop(self, dropped: Sequence[tuple[ContextKey, Summary]]) -> None:
-        """Takes out contexts that do not hold: none is found again, or part of the facts. Can be undone."""
+        """Removes invalid contexts: they are neither found again nor part of the facts. Can be rolled back."""
         gone = {summary.identity for _, summary in dropped}
         places: list[list[Summary]] = []
         for key, summary in dropped:
@@ -206,11 +210,13 @@ class SummaryTable:
             self._journal.done(partial(place.__setitem__, slice(None), kept))
 
     def forget(self) -> None:
-        """From now on none of the summaries so far is found again."""
+        """From now on, none of the present summaries is found again."""
         self._by_key.clear()
 
     def forget_settled_reads(self, settled: SettledHeap) -> None:
-        """Removes reads of newly settled fields from the existing summaries, and drops summaries that read another value there."""
+        """Removes reads of newly settled fields from the existing summaries, and drops summaries that read another
+        value there.
+        """
         for key, summaries in self._by_key.items():
             kept: list[Summary] = []
             for summary in summaries:

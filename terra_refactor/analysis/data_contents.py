@@ -1,7 +1,8 @@
 """Contents of data files, from their bytes: JSON, TOML, YAML and INI as trees, the header of a NumPy array, tables of text.
 
-Computes: pure functions of bytes or texts. Gives: `tree_of`, `text_of`, `array_header`, `archive_headers`, `table_shape`, `rows_of_table`,
-`fields_of_lines`. None where the content is malformed or of another form; nothing of it is executed, and no object is unpickled.
+Computes: pure functions of bytes or texts. Gives: `tree_of`, `text_of`, `array_header`, `archive_headers`,
+`table_shape`, `rows_of_table`, `fields_of_lines`. None if the content is malformed or in another format. Nothing is
+executed, and no object is unpickled.
 """
 
 from __future__ import annotations
@@ -26,9 +27,9 @@ _MAX_HEADER: Final = 4_000
 
 @lru_cache(maxsize=64)
 def tree_of(path: str, data: bytes) -> object:
-    """The content as dicts, lists, numbers and texts; None if the file is of no such format or malformed.
+    """The content as dicts, lists, numbers and strings; None if the file is malformed or in another format.
 
-    INI: sections with the defaults in each, keys in lower case, values as texts.
+    INI: sections, each with the defaults; keys in lower case, values as strings.
     """
     reader = _READERS.get(posixpath.splitext(path)[1].lower())
     text = text_of(data)
@@ -81,7 +82,7 @@ _MAGIC: Final = b"\x93NUMPY"
 
 
 def array_header(data: bytes) -> tuple[str, tuple[int, ...]] | None:
-    """Element type (as NumPy writes it: `<f4`) and shape of a `.npy` file; None if it is none, or of records."""
+    """Element type (in NumPy's notation: `<f4`) and shape of a `.npy` file; None if it is not one, or holds records."""
     if data[:6] != _MAGIC or len(data) < 12:
         return None
     size, start = (data[8] | data[9] << 8, 10) if data[6] == 1 else (int.from_bytes(data[8:12], "little"), 12)
@@ -99,9 +100,9 @@ def array_header(data: bytes) -> tuple[str, tuple[int, ...]] | None:
 
 @lru_cache(maxsize=64)
 def archive_headers(data: bytes) -> dict[str, tuple[str, tuple[int, ...]]] | None:
-    """Element types and shapes of the arrays of an archive, by name, as `array_header` gives them; None if one is malformed.
+    """Element types and shapes of the arrays of an archive, by name, as in `array_header`; None if one is malformed.
 
-    `data` holds the beginnings of the arrays, as `workspace.array_archives` reads them.
+    `data` holds the beginnings of the arrays, as read by `workspace.array_archives`.
     """
     try:
         found = {name: array_header(base64.b64decode(text)) for name, text in json.loads(data).items()}
@@ -129,7 +130,9 @@ def table_shape(text: str, separator: str | None, skipped: int, comment: str) ->
 
 @lru_cache(maxsize=64)
 def rows_of_table(text: str, separator: str) -> tuple[int, tuple[str, ...]] | None:
-    """The number of rows of fields, and the fields of the first; None if a line is empty, or there are none or very many."""
+    """The number of rows of a table, and the fields of the first; None if a line is empty, or if there are no rows or
+    too many.
+    """
     rows = 0
     first: tuple[str, ...] = ()
     try:

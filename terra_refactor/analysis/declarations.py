@@ -3,8 +3,8 @@
 Computes: annotations as values, and purity, by full name. Needs: the configuration's models, the texts of `.pyi` files. Gives:
 `Declaration`, `read_declarations`.
 
-Ignores: in stubs everything but the functions of modules and classes (conditions, aliases of types, attributes); of several overloads
-all but the last.
+Ignores: in stubs, everything except functions of modules and classes (conditions, type aliases, attributes), and all
+overloads but the last.
 """
 
 from __future__ import annotations
@@ -34,7 +34,10 @@ class Declaration:
 
 
 def read_declarations(models: Mapping[str, ProjectModel], stubs: Mapping[str, str]) -> dict[str, Declaration]:
-    """All declarations by full name. `stubs` are texts by module name; one that does not parse is ignored. Models override stubs."""
+    """All declarations by full name.
+
+    `stubs` are stub texts by module name; one that does not parse is ignored. Models override stubs.
+    """
     found: dict[str, Declaration] = {}
     for module, text in stubs.items():
         found.update(_declared_in_stub(module, text))
@@ -80,7 +83,7 @@ def _declared_in_body(prefix: str, body: list[ast.stmt], names: Mapping[str, str
 
 
 def _declared_by(names: Mapping[str, str]) -> Named:
-    """The meaning of names where they are bound, by full name."""
+    """The full names to which names are bound."""
 
     def named(name: str) -> Value:
         return library_named(names.get(name) or _unqualified(name))
@@ -89,7 +92,7 @@ def _declared_by(names: Mapping[str, str]) -> Named:
 
 
 def _unqualified(name: str) -> str:
-    """The full name of a name that needs no import in a model: built-in names, those of `typing`, and otherwise those of jaxtyping."""
+    """The full name of a name that needs no import in a model: a built-in, a name of `typing`, or otherwise one of jaxtyping."""
     if hasattr(builtins, name):
         return f"builtins.{name}"
     return f"typing.{name}" if name in _TYPING else f"jaxtyping.{name}"

@@ -1,4 +1,4 @@
-"""The source spelling of an operation, for messages.
+"""The source text of an operation, for messages.
 
 Computes: the source form of names, attribute chains, items and calls. Needs: the IR only. Gives: short texts such as `self.model.summary`.
 """
@@ -13,7 +13,7 @@ from terra_refactor.ir.ops import Op
 
 
 def written_form(lookup: Callable[[OpId], Op | None], number: OpId, depth: int = 0) -> str:
-    """The text of an operation's result; `...` where it is nothing short."""
+    """The text of an operation's result; `...` if it is not short."""
     op = lookup(number)
     if depth > 8:
         return "..."
@@ -44,6 +44,6 @@ def written_form(lookup: Callable[[OpId], Op | None], number: OpId, depth: int =
 
 
 def _side(lookup: Callable[[OpId], Op | None], number: OpId, depth: int) -> str:
-    """The text of an operand, in parentheses where it is an operation itself."""
+    """The text of an operand, in parentheses if it is an operation itself."""
     text = written_form(lookup, number, depth)
     return f"({text})" if text != "..." and isinstance(lookup(number), ops.Binary | ops.Compare) else text

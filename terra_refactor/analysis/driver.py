@@ -52,9 +52,9 @@ from terra_refactor.tf_model.environment import for_release
 _MAX_ROUNDS = 3
 """Maximum number of rounds in which changes of the program's state are followed."""
 STEPS_PER_OPERATION = 80
-"""The budget of a run per operation of the program: five times that of any known project."""
+"""Steps of a run per operation of the program: five times what any known project needs."""
 MIN_STEPS = 200_000
-"""For short programs; five to ten seconds, if they use it up."""
+"""Minimum steps, for short programs: five to ten seconds."""
 
 HANDLERS = {
     **names.HANDLERS,
@@ -68,7 +68,7 @@ HANDLERS = {
 
 
 _OF_THE_OBJECT: Final = frozenset({CLASS, EXISTS})
-"""Attributes that an object has of its own, whatever methods do with it."""
+"""Attributes that belong to an object independently of its methods."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ class AnalysisOptions:
     steps_per_operation: int = STEPS_PER_OPERATION
     models: Mapping[str, ProjectModel] = field(default_factory=dict)
     tf_version: str | None = None
-    """The release of TensorFlow that the program is for, as `X.Y`; None if unknown."""
+    """The TensorFlow release that the program targets, as `X.Y`; None if unknown."""
 
 
 def analyze_program(
@@ -135,7 +135,7 @@ class _Analysis:
                 return self._run()
             except BaseException:
                 if self.store is not None and not self.store.by_identity and self.is_settled:
-                    # ended from outside: the next run goes on from what is finished
+                    # interrupted from outside: the next run continues from what is finished
                     self.store.keep(self.interpreter, None, self.program)
                 raise
 
@@ -144,7 +144,7 @@ class _Analysis:
         self.loader.settle()
         self.is_settled = True
         if len(self.program.modules) > 1:
-            # a script's settings hold for its callees; other scripts use the same functions without them
+            # a script's settings apply to its callees; other scripts use the same functions without them
             self.interpreter.set_functions_run_eagerly(self.interpreter.world, FALSE)
         rounds = 0
         order = self.entry_order()
@@ -161,18 +161,19 @@ class _Analysis:
             self.store.keep(self.interpreter, adoption, self.program)
         changed_outside = frozenset[FunctionId]() if adoption is None else adoption.changed_outside
         facts = assemble_facts(self.interpreter, self.evidence, rounds, self.store, changed_outside)
-        # its parts lead back to it: without them everything unreferenced is freed now, without a search for garbage
+        # breaks reference cycles, so that everything unreferenced is freed now, without garbage collection
         vars(self.interpreter).clear()
         return facts
 
     def _advance(self, modules: int) -> None:
-        """So many modules were run: whoever follows the progress may end the run here."""
+        """Reports progress; the callback may end the run here."""
         if self.progress is not None and modules % 10 == 0:
             self.progress(0, len(self.program.modules))
 
     def entry_order(self) -> list[Function]:
-        """Functions in the order in which they are entered: those that nothing mentions (tests, scripts) come first, since they call
-        the others."""
+        """Functions in the order in which they are entered: those that no code mentions (tests, scripts) come first,
+        since they call the others.
+        """
         mentioned: set[str] = set()
         functions: list[Function] = []
         for module in self.program.modules.values():
@@ -195,7 +196,7 @@ class _Analysis:
                 continue
             for function in tuple(interpreter.definitions.get(code.id, ())):
                 if self._is_nested_in_function(code):
-                    # its closure lives only while its definer runs: the interpreter entered it there
+                    # its closure exists only while its definer runs; the interpreter entered it there
                     continue
                 with interpreter.steps.share(self.options.steps_per_operation * code.op_count):
                     self.enter(code, function)
@@ -215,7 +216,7 @@ class _Analysis:
         used = len(interpreter.usage.get(code.id, ()))
         summary = self._enter_once(code, function, receiver, framework)
         if len(interpreter.usage.get(code.id, ())) > used:
-            # the body hands parameters to operations that take tensors: they are tensors
+            # the body passes parameters to operations that take tensors, so they are tensors
             summary = self._enter_once(code, function, receiver, framework)
         if isinstance(summary, Summary):
             self.merge_into_world(summary)
@@ -242,7 +243,7 @@ class _Analysis:
         return interpreter.summarize(interpreter.world, code.id, function.closure, parameters, kind, in_graph)
 
     def receiver_of(self, code: Function) -> tuple[Value | None, str | None]:
-        """The first argument of a method, and the family of Keras classes that its class belongs to."""
+        """The first argument of a method, and the family of Keras classes to which its class belongs."""
         if code.kind is not FunctionKind.METHOD or code.parent is None:
             return None, None
         cls = self.interpreter.class_of_body.get(code.parent)
@@ -312,7 +313,9 @@ class _Analysis:
 
 
 def keras_family(frame: Frame, cls: Value) -> str | None:
-    """Which of Keras's interfaces a class of the program implements: `layer` (models, too), `loss`, `metric`, `schedule`; None for none."""
+    """Which of Keras's interfaces a class of the program implements: `layer` (models, too), `loss`, `metric`,
+    `schedule`; None if it is none of them.
+    """
     for candidate in resolution_order(frame, cls):
         if isinstance(candidate, LibraryValue):
             for base, family in (

@@ -45,7 +45,7 @@ from terra_refactor.ir.program import Program
 
 
 def format_value(program: Program, facts: ProgramFacts, value: Value) -> str:
-    """A value in the one notation of messages and tests."""
+    """A value in the notation used in messages and tests."""
 
     def shown(inner: Value) -> str:
         return format_value(program, facts, inner)

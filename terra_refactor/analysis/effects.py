@@ -1,8 +1,9 @@
-"""Effects: recording, naming their targets, and composition over calls.
+"""Effects: recording, resolution of their targets, and composition over calls.
 
-Computes: for each effect its target as seen from the function that has it (a parameter, `self`, a global, a captured variable), and the
-translation of a callee's effects into the caller's terms. Needs: the frame at its end. Gives: frozen `Effect`s with the chain of calls.
-Ignores: effects on objects that the call created itself, and on fields that have their old value again when it ends.
+Computes: for each effect its target as seen from the function that has it (a parameter, `self`, a global, a captured
+variable), and the translation of a callee's effects into the caller's terms. Needs: the frame at its end. Gives:
+frozen `Effect`s with the chain of calls. Ignores: effects on objects that the call itself created, and on fields that
+have their old value again when it ends.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ def write_effect(
     keeps_tensor: bool = False,
     kind: EffectKind = EffectKind.STATE_WRITE,
 ) -> None:
-    """Records a write to a field of an object, unless the object was made in this call."""
+    """Records a write to a field of an object, unless the object was created in this call."""
     frame = site.frame
     frame.note_write(site.op, (number, _heap_name(path)), site.place())
     if number not in frame.allocated:
@@ -54,7 +55,7 @@ def write_effect(
 
 
 def _heap_name(path: str) -> str:
-    """The name in the heap of the field that a path's last step says."""
+    """The heap field of a path's last step."""
     return path if path == ITEMS else path.lstrip(".") or CELL
 
 
@@ -85,7 +86,10 @@ def is_local(frame: Frame, value: Value) -> bool:
 
 
 def only_local(frame: Frame, arguments: CallArguments) -> bool:
-    """Whether everything that a callee is given is local to this call (an unknown parameter may be a tensor: that is local enough)."""
+    """Whether everything passed to a callee is local to this call.
+
+    An unknown parameter counts as local, since it may be a tensor.
+    """
     given = [*arguments.positional, *(value for _, value in arguments.keywords)]
     given += [value for value in (arguments.open_positional, arguments.open_keywords) if value is not None]
     return all(
@@ -97,7 +101,9 @@ def only_local(frame: Frame, arguments: CallArguments) -> bool:
 
 
 def resolve_targets(engine: Engine, frame: Frame) -> tuple[Effect, ...]:
-    """The effects of a finished context, each with its root; without those on objects made in the call and writes that it took back."""
+    """The effects of a finished context, each with its root; without those on objects created in the call, and restored
+    writes.
+    """
     resolved: list[Effect] = []
     places: dict[ObjectId, Target] | None = None
     searched_globals = False
@@ -131,7 +137,7 @@ def resolve_targets(engine: Engine, frame: Frame) -> tuple[Effect, ...]:
 
 
 def _places(engine: Engine, frame: Frame, *, with_globals: bool) -> dict[ObjectId, Target]:
-    """The shortest way from a root of this function to each object that outlives the call."""
+    """The shortest path from a root of this function to each object that outlives the call."""
     places: dict[ObjectId, Target] = {}
     pending: list[tuple[ObjectId, Target]] = []
     ordered = engine.objects.ordered
@@ -195,7 +201,8 @@ def compose_effects(
             if outer is not None and effect.kind is EffectKind.STATE_WRITE:
                 frame.note_write(site.op, (outer, _heap_name(own_field(effect.target))), effect.site)
             if outer is None or outer in frame.allocated:
-                # created in this call; or an effect, of a context that several calls share, on the result of another call
+                # created in this call; or, in a context that several calls share, an effect on the result of another
+                # call
                 continue
             yield _with(effect, Target(RootKind.UNKNOWN, "", own_field(effect.target), outer), via)
         elif effect.target.root in (RootKind.PARAMETER, RootKind.SELF):
@@ -243,12 +250,12 @@ def _argument_of(site: Site, function: Function, name: str, value: Value) -> OpI
 
 
 def _with(effect: Effect, target: Target, via: tuple[EffectSite, ...]) -> Effect:
-    """The effect on another target, or by another chain of calls. Spelled out: `replace` takes three times as long."""
+    """The effect on another target, or with another chain of calls. Written out, since `replace` takes three times as long."""
     return Effect(effect.kind, target, effect.detail, effect.site, via, effect.assumed, effect.keeps_tensor)
 
 
 def own_field(target: Target) -> str:
-    """The last step of a target's path: the field of the object itself that is acted on."""
+    """The last step of a target's path: the field of the object that is acted on."""
     if target.path.endswith("[]"):
         return "[]"
     if "." in target.path:

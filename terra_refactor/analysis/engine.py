@@ -39,7 +39,7 @@ class Terminated:
 TERMINATED: Final = Terminated()
 
 OpHandler: TypeAlias = "Callable[[Site, Op], Value | Terminated | None]"
-"""Runs one kind of operation: the value of its result, None if it has none, or `TERMINATED`."""
+"""Evaluates one kind of operation: the value of its result, None if it has none, or `TERMINATED`."""
 
 CallTransfer: TypeAlias = "Callable[[Site, Value, CallArguments, bool], Value]"
 AttributeTransfer: TypeAlias = "Callable[[Site, Value, str], Value]"
@@ -72,7 +72,7 @@ class Heap(Protocol):
 
 
 class Modules(Protocol):
-    """The modules of a program, which run when they are imported first."""
+    """The modules of a program, each of which runs when it is first imported."""
 
     def object_of(self, module: str) -> ObjectId: ...
 
@@ -115,7 +115,7 @@ class Calls(Protocol):
     expecting_errors: int
     """The number of enclosing `with` statements that expect an error."""
     one_of_several: int
-    """The number of enclosing library calls that are tried with each alternative of their arguments."""
+    """The number of enclosing library calls that are evaluated for each alternative of their arguments."""
     calls: CallTransfer
     attributes: AttributeTransfer
     entry_frame: Callable[[], Frame]
@@ -154,7 +154,7 @@ class Calls(Protocol):
 
 
 class Recorder(Protocol):
-    """Recorder of observations that the analysis uses later."""
+    """Records observations that the analysis uses later."""
 
     journal: Journal
     log: Log | None
@@ -225,13 +225,13 @@ class ProgramSettings(Protocol):
 
 
 class Engine(Heap, Code, Calls, Recorder, ProgramSettings, Protocol):
-    """All of it."""
+    """All parts of the engine."""
 
 
 class Site:
     """The operation of a context that a transfer function evaluates.
 
-    It is valid only during that operation, since it then moves to the next one of its block: do not store it.
+    It is valid only during that operation, since it is reused for the next one: do not store it.
     """
 
     __slots__ = ("engine", "frame", "op")
@@ -250,11 +250,11 @@ class Site:
         return self.engine.code.op(self.frame.function, number)
 
     def place(self) -> EffectSite:
-        """Where the operation is, for an effect."""
+        """The position of the operation, for an effect."""
         return self.frame.site(self.op)
 
     def written(self, op: OpId) -> str:
-        """The source spelling of an operation, for messages."""
+        """The source text of an operation, for messages."""
         return written_form(self.operation, op)
 
     def call(self, callee: Value, arguments: CallArguments, *, graph: bool = False) -> Value:
@@ -266,8 +266,10 @@ class Site:
         return self.engine.attributes(self, value, name)
 
     def allocate(self, kind: ObjectKind, name: str, tag: object = None, body: FunctionId | None = None) -> ObjectId:
-        """A new object that this operation creates; `tag` distinguishes several. An object of a class body is identified by its
-        `body`, wherever that is."""
+        """A new object that this operation creates; `tag` distinguishes several.
+
+        The object of a class is identified by its `body`, not by the operation.
+        """
         return self.engine.allocate(self.frame, self.op, kind, name, tag, body)
 
     def fails(self, failure: FailureFact) -> None:

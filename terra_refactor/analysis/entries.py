@@ -1,8 +1,8 @@
-"""Where analysis starts for a function without callers: the possible values of its parameters.
+"""Entries: the possible values of the parameters of a function without callers.
 
-Computes: values of parameters from annotations, defaults, framework convention, use in the body, and (last) names. Needs: the evaluated
-annotations and defaults of the function object. Gives: `entry_parameters`, with the evidence for each; `instance_for_entry`, the value of
-`self`.
+Computes: values of parameters from annotations, defaults, framework convention, use in the body, and (last) names.
+Needs: the evaluated annotations and defaults of the function object. Gives: `entry_parameters`, with the evidence for
+each; `instance_for_entry`, the value of `self`.
 
 Source of the conventions: `keras.layers.Layer.call`, `keras.Model.train_step`, `keras.losses.Loss.call`,
 `keras.metrics.Metric.update_state`, `keras.optimizers.schedules.LearningRateSchedule.__call__`.
@@ -69,7 +69,7 @@ def entry_parameters(
 ) -> tuple[dict[str, Value], dict[str, Evidence], EntryKind]:
     """Abstract values and evidence of the parameters, and whether Keras calls the function.
 
-    `framework` is the Keras base class (`layer`, `loss`, `metric`) of the class that the method belongs to.
+    `framework` is the kind of Keras base class (`layer`, `loss`, `metric`) of the method's class.
     """
     values: dict[str, Value] = {}
     evidence: dict[str, Evidence] = {}
@@ -110,7 +110,8 @@ def entry_parameters(
         elif default is not None and (plain := _of_default(default)) is not None:
             value, reason = plain, Evidence.DEFAULT
         elif _STEP_NAME.search(code.name) and _TENSOR_NAME.match(name) and name not in iterated:
-            # a name proves nothing, since a batch may also be a tuple. So the value stays unknown, and no rule is certain because of it
+            # a name proves nothing, since a batch may also be a tuple: the value stays unknown, so that no rule is
+            # certain because of it
             value, reason = replace(_unknown(name), reason=NAMED_LIKE_A_TENSOR), Evidence.KEYWORD
         else:
             value, reason = _unknown(name), Evidence.NONE
@@ -131,7 +132,7 @@ def entry_parameters(
 
 
 def _declared_signature(engine: Engine, code: Function, bound: bool) -> dict[str, Value]:
-    """The parameters that the `input_signature` of the function's `tf.function` declares: TensorFlow lets nothing else in."""
+    """The parameters declared by the `input_signature` of the function's `tf.function`: TensorFlow accepts nothing else."""
     wrapping = engine.wrapping_of(code.id)
     options = dict(wrapping[0]) if wrapping is not None and wrapping[0] is not None else {}
     declared = freeze_in(engine.world, options.get("input_signature", NONE))
@@ -142,7 +143,7 @@ def _declared_signature(engine: Engine, code: Function, bound: bool) -> dict[str
 
 
 def _specified(spec: Value) -> Value | None:
-    """The values that a spec admits; None where it is not known."""
+    """The values that a spec admits; None if unknown."""
     match spec:
         case SpecValue(type, kind):
             return TensorValue(type, kind)
@@ -156,9 +157,9 @@ def _specified(spec: Value) -> Value | None:
 def as_evidence_says(
     engine: Engine, code: Function, function: FunctionValue, bound: Mapping[str, Value]
 ) -> Mapping[str, Value]:
-    """The arguments of a call; for an unknown one, the value by the annotation or the body of the callee.
+    """The arguments of a call; an unknown one gets its value from the callee's annotation or body.
 
-    An unknown argument of another call does not weaken the known facts about the function.
+    So an unknown argument of one call does not weaken the known facts about the function.
     """
     unknown = [
         parameter.name
@@ -220,7 +221,7 @@ def _exists(engine: Heap, number: ObjectId) -> bool:
 
 
 def enter_nested(engine: Engine, frame: Frame, made: FunctionValue) -> None:
-    """Analyses a nested function without callers, in the state in which its definer ends."""
+    """Analyses a nested function without callers, in the state at the end of its definer."""
     identity = FunctionId(*made.function)
     if engine.is_called(identity):
         return

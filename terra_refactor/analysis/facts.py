@@ -1,10 +1,10 @@
 """The facts: everything that later rooms read about a program.
 
-Computes: nothing. Needs: the driver, which makes them. Gives: frozen tables keyed by our own ids. A function has a
-set of *contexts*, one for each distinct tuple of abstract arguments (and state) in which it was analysed; each
-context has the value of every operation.
+Computes: nothing. Needs: the driver, which creates them. Gives: frozen tables keyed by the IR's identities. A
+function has a set of *contexts*, one for each distinct tuple of abstract arguments (and state) in which it was
+analysed; each context has the value of every operation.
 
-Ignores: contexts of earlier rounds of the fixpoint; only those that the last round reached are here.
+Ignores: contexts of earlier rounds of the fixpoint; only those that the last round reached are included.
 """
 
 from __future__ import annotations
@@ -65,17 +65,17 @@ class CallFact:
     library: tuple[str, ...]
     """Canonical names of library functions."""
     unknown: str | None
-    """The unresolved callee as the program writes it (`mylib.scale`), or None."""
+    """The unresolved callee as written in the program (`mylib.scale`), or None."""
     certain: tuple[ContextId, ...] = ()
-    """Those of the callees that are called under no condition on the function's parameters that is not known to hold."""
+    """The callees that are called under no undecided condition on the function's parameters."""
     open_size: OpenDim | None = None
-    """A size that is open while a graph is traced, among the numbers of a list or tuple that a library function gets."""
+    """An open size among the numbers of a list or tuple that is passed to a library function."""
     chosen: tuple[ContextId, ...] = ()
-    """Callees as in `certain` of a call that has several functions to choose from: its arguments may be for another one."""
+    """Callees like those in `certain`, for a call with several possible functions: its arguments may be meant for another one."""
 
     @property
     def is_refused(self) -> bool:
-        """Whether it raises TypeError because its arguments do not fit the parameters of the function."""
+        """Whether it raises TypeError because its arguments do not match the parameters."""
         return (
             self.unknown is not None and self.unknown.endswith(DOES_NOT_FIT) and not self.callees and not self.library
         )
@@ -88,12 +88,16 @@ class BranchFact:
     op: OpId
     kind: BranchKind
     taken: tuple[bool, bool]
-    """Whether the first block (then, body) and the second (else) can run; in a `For`, the second: whether its body may be skipped."""
+    """Whether the first block (then, body) and the second (else) can run; for a `For`, the second: whether its body may
+    be skipped.
+    """
     falls_through: tuple[bool, bool]
     """Whether control can reach the end of each block."""
     changed: tuple[tuple[str, Value, Value], ...] = ()
-    """Local variables that differ: name, value at the end of the first block (of a loop: of its first iteration), value at the end of the
-    second (or before a loop). A name has several where the branch runs several times. Only for branches and loops on tensors."""
+    """Local variables that differ: name, value at the end of the first block (for a loop: of its first iteration),
+    value at the end of the second (or before a loop). A name has several entries if the branch runs several times.
+    Only for branches and loops on tensors.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,14 +108,15 @@ class FailureFact:
     kind: ErrorKind
     message: str
     operation: str
-    """Canonical name, or the operator."""
+    """Canonical name of the function, or the operator."""
     only: Behaviour | None = None
-    """The release from which it fails, if earlier ones are known to do something else; None if it fails everywhere."""
+    """The release from which it fails, if earlier releases are known to behave differently; None if it fails everywhere."""
     by_default: bool = False
-    """Its sizes are computed from options with defaults: it may fail only in runs with these."""
+    """Its sizes are computed from options with defaults: it may fail only in runs with the defaults."""
     in_files: str = ""
-    r"""What files beside the program would have to hold, as they do now: `with \`units\` = 64 in options.json`; empty if that does not
-    matter."""
+    r"""The present contents of files on which the failure depends: `with \`units\` = 64 in options.json`; empty if
+    there are none.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,39 +127,41 @@ class ContextFacts:
     function: FunctionId
     entry: EntryKind
     in_graph: bool
-    """A trace runs this code: it is (called from) a `tf.function`, or a function passed to `Dataset.map` and similar methods."""
+    """Whether a trace runs this code: it is (called from) a `tf.function`, or a function passed to `Dataset.map` and
+    similar methods.
+    """
     parameters: Mapping[str, Value]
     values: tuple[Value | None, ...]
-    """By operation; None for one that is not reached (or has no result)."""
+    """By operation; None if it is not reached or has no result."""
     returns: Value
     calls: tuple[CallFact, ...]
     branches: tuple[BranchFact, ...]
     effects: tuple[Effect, ...]
-    """Composed over calls; effects on objects made inside the call are left out."""
+    """Composed over calls; without effects on objects created inside the call."""
     failures: tuple[FailureFact, ...]
     guarded_failures: tuple[FailureFact, ...]
-    """Operations that certainly fail where they run, under conditions that may leave them out."""
+    """Operations that certainly fail if they run, under conditions that may exclude them."""
     problem: str | None
-    """The reason why the result is not complete: `budget`, `recursion depth`, or the pass that failed; None if it is."""
+    """The reason why the result is incomplete: `budget`, `recursion depth`, or the pass that failed; None if it is complete."""
 
     overwrites: frozenset[str] = frozenset()
-    """The attributes that it writes on all paths before it, or a callee, reads them."""
+    """The attributes that it writes on all paths before they are read, here or in a callee."""
 
     def value(self, op: OpId) -> Value | None:
-        """The value of operation `op`, or None where it is not reached."""
+        """The value of operation `op`; None if it is not reached."""
         return self.values[op]
 
 
 @dataclass(frozen=True, slots=True)
 class ParameterFacts:
-    """The values that reach a parameter, over all contexts and calls."""
+    """The values of a parameter over all contexts and calls."""
 
     name: str
     evidence: Evidence
     values: tuple[Value, ...]
-    """The distinct values that calls bring (or that the entry assumed), at most a few; without the widening of contexts."""
+    """The distinct values that calls pass (or that the entry assumed), up to a maximum; without the widening of contexts."""
     supposed: tuple[Value, ...] = ()
-    """Unknown ones that come only from functions without callers, although there are real calls."""
+    """Unknown values that come only from functions without callers, although there are real calls."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,17 +181,17 @@ class FunctionFacts:
     contexts: tuple[ContextId, ...]
     parameters: tuple[ParameterFacts, ...]
     returns: Value
-    """Over all contexts, without those for arguments that are only supposed (`ParameterFacts.supposed`)."""
+    """Over all contexts, except those whose arguments are only supposed (`ParameterFacts.supposed`)."""
     callers: tuple[CallerFact, ...]
     recursive: bool
     hybrid: tuple[tuple[str, Value], ...] | None
     """Arguments of the `tf.function` that wraps it; None if none does."""
     wrappers: tuple[str, ...]
-    """Decorators from libraries that were looked through."""
+    """Library decorators that keep the function callable as it is."""
     problem: str | None
-    """The reason why the function could not be analysed, fully or at all (a bug of ours names the pass); None if it was."""
+    """The reason why the function was not fully analysed (for a crash, the name of the pass); None if it was."""
     open_callers: bool = False
-    """Some call in the program that could not be resolved may reach it, with other arguments than those that are known."""
+    """An unresolved call in the program may reach it, with other arguments than the known ones."""
 
 
 class ObjectKind(Enum):
@@ -208,9 +215,9 @@ class ObjectFacts:
     id: ObjectId
     kind: ObjectKind
     name: str
-    """A class's or module's name; the class's name for an instance; the variable's for a cell."""
+    """A class's or module's name; for an instance the class's; for a cell the variable's."""
     function: FunctionId | None
-    """In whose code it is made."""
+    """The function whose code creates it."""
     op: OpId | None
 
     @property
@@ -228,16 +235,16 @@ class Contexts:
 
     by_number: Mapping[ContextId, ContextFacts]
     library: frozenset[str] | None = field(default=None, init=False, repr=False)
-    """For `ProgramFacts.library_functions`, after its first use."""
+    """Cache of `ProgramFacts.library_functions`."""
     called: dict[tuple[Trait, str], bool] = field(default_factory=dict, init=False, repr=False)
-    """For `ProgramFacts.is_called`."""
+    """Cache of `ProgramFacts.is_called`."""
     calling: dict[FunctionId, tuple[FunctionId, ...]] = field(default_factory=dict, init=False, repr=False)
-    """For `ProgramFacts.calling`."""
+    """Cache of `ProgramFacts.calling`."""
     leading: dict[str | Trait, frozenset[ContextId]] = field(default_factory=dict, init=False, repr=False)
-    """For `ProgramFacts.leads_to`: the contexts by the queried library functions, or their traits."""
+    """Cache of `ProgramFacts.leads_to`: the contexts by the queried library function or trait."""
 
     def __getitem__(self, number: ContextId) -> ContextFacts:
-        """KeyError if there is none of that number."""
+        """Raises KeyError if there is no context of that number."""
         return self.by_number[number]
 
     def __contains__(self, number: ContextId) -> bool:
@@ -252,18 +259,18 @@ class Contexts:
 
 @dataclass(frozen=True, slots=True)
 class ProgramFacts:
-    """Everything that is known about a program."""
+    """All facts about a program."""
 
     functions: Mapping[FunctionId, FunctionFacts]
     contexts: Contexts
     objects: Mapping[ObjectId, ObjectFacts]
     missing_rules: Mapping[str, int]
-    """Library functions that were called and have no rule, with the number of call operations."""
+    """Library functions that are called but have no rule, with the number of call operations."""
     rounds: int
     """Number of rounds of the fixpoint over the state of the program."""
 
     def contexts_of(self, function: FunctionId) -> tuple[ContextFacts, ...]:
-        """The contexts of a function; () for one that was never reached."""
+        """The contexts of a function; () if it was never reached."""
         facts = self.functions.get(function)
         return () if facts is None else tuple(self.contexts[index] for index in facts.contexts)
 
@@ -277,7 +284,7 @@ class ProgramFacts:
         return found
 
     def is_called(self, trait: Trait, ending: str = "") -> bool:
-        """Whether a library function that has a trait, and whose name ends so, is called in any context."""
+        """Whether a library function that has a trait, and whose name ends with `ending`, is called in any context."""
         found = self.contexts.called.get((trait, ending))
         if found is None:
             entities = (registry.lookup(name) for name in self.library_functions() if name.endswith(ending))
@@ -286,7 +293,7 @@ class ProgramFacts:
         return found
 
     def calling(self, function: FunctionId) -> tuple[FunctionId, ...]:
-        """The functions that call a function, in any context; each once."""
+        """The functions that call a function in any context, without duplicates."""
         found = self.contexts.calling.get(function)
         if found is None:
             callers = (self.function_of(caller.context) for caller in self.functions[function].callers)
@@ -294,7 +301,9 @@ class ProgramFacts:
         return found
 
     def leads_to(self, context: ContextId, what: str | Trait) -> bool:
-        """Whether a context, or one that it reaches by calls, calls the library function of that canonical name, or one of that trait."""
+        """Whether a context, or one that it reaches by calls, calls the library function of that canonical name, or one
+        with that trait.
+        """
         found = self.contexts.leading.get(what)
         if found is None:
             names = (
@@ -325,11 +334,11 @@ class ProgramFacts:
         return frozenset(found)
 
     def function_of(self, context: ContextId) -> FunctionId:
-        """The function that a context is one of."""
+        """The function to which a context belongs."""
         return self.contexts[context].function
 
     def value_in(self, context: ContextId, op: OpId) -> Value | None:
-        """The value of an operation in one context; None where it is not reached."""
+        """The value of an operation in one context; None if it is not reached."""
         return self.contexts[context].values[op]
 
     def values_of(self, function: FunctionId, op: OpId) -> tuple[Value, ...]:

@@ -1,7 +1,7 @@
-"""The interpreter's state while it runs one function, and the part that it keeps afterwards.
+"""The interpreter's state while it runs one function, and the summary that it keeps afterwards.
 
-Computes: nothing. Gives: `Frame` (mutable, one for each running context), `Summary` (a finished context, valid where its reads hold),
-`CallArguments`. The facts are made of these at the end of a run.
+Computes: nothing. Gives: `Frame` (mutable, one for each running context), `Summary` (a finished context, valid where
+its reads hold), `CallArguments`. The facts are created from the summaries at the end of a run.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from terra_refactor.ir.ops import Op
 MAX_STEPS_OF_A_FRAME: Final = 60_000
 """Maximum number of operations per context; the result is unknown beyond it."""
 STEPS_OF_LONG_CODE: Final = 4
-"""At least this many for each operation of its code: a long function is not a costly one."""
+"""Minimum budget of a context per operation of its code, so that long functions are not cut off."""
 MAX_EFFECTS: Final = 200
-"""Distinct effects that are kept for one context; one more says that there are others."""
+"""Maximum number of distinct effects of one context; one more stands for all others."""
 
 
 FieldKey: TypeAlias = tuple[ObjectKind, str, str]
-"""A field as distinguished between functions: kind and class of the object, and the field; `[]` is its content."""
+"""A field, without the identity of the object: kind and class of the object, and the field; `[]` is its content."""
 
 StaleRead: TypeAlias = tuple[EffectSite, str, tuple[FunctionId, ...]]
-"""A read of state: its place, the field, and the functions called on the way there."""
+"""A read of state that other code changes: its place, the field, and the functions called on the way there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,37 +46,37 @@ class CallArguments:
     open_positional: Value | None = None
     open_keywords: Value | None = None
     open_mapping: Value | None = None
-    """The loaded file whose items are all of `open_keywords`, if there is one."""
+    """The loaded file from which all items of `open_keywords` come, if there is one."""
 
     def with_first(self, *values: Value) -> CallArguments:
-        """The arguments with `values` before them."""
+        """The arguments, preceded by `values`."""
         return replace(self, positional=(*values, *self.positional))
 
 
 @dataclass(slots=True)
 class LoopFrame:
-    """A loop that is being interpreted: the state its body forks from, and the states in which control leaves the body."""
+    """A loop that is being interpreted: the state from which its body forks, and the states in which control leaves the body."""
 
     base: State
     doubt: int = 0
-    """The number of conditions around the loop that are not known to hold."""
+    """The number of undecided conditions around the loop."""
     breaks: list[State] = field(default_factory=list)
     continues: list[State] = field(default_factory=list)
     staged: bool = False
-    """A condition on a tensor leaves its body early: the graph merges all paths to the end of the body."""
+    """A condition on a tensor leaves its body early: the graph merges all paths at the end of the body."""
     doubtful: set[OpId] = field(default_factory=set)
-    """Operations that fail in this iteration, under a condition inside of the loop that is not known to hold."""
+    """Operations that fail in this iteration under an undecided condition inside the loop."""
 
 
 @dataclass(slots=True)
 class FinalFrame:
-    """A `finally` or `__exit__` that has to run on every path out of the present block."""
+    """A `finally` or `__exit__` that runs on every path out of the present block."""
 
     base: State
     loops: int
-    """The number of enclosing loops: a `break` in a deeper one stays inside."""
+    """The number of enclosing loops; a `break` of a deeper loop stays inside."""
     leaving: list[tuple[Op, Value, State]] = field(default_factory=list)
-    """The `return`s (with their values), `break`s and `continue`s that lead out of it."""
+    """The `return`s (with their values), `break`s and `continue`s that leave it."""
 
 
 @dataclass(slots=True)
@@ -84,7 +84,7 @@ class Collector:
     """The elements of a comprehension that is being interpreted."""
 
     depth: int
-    """`Frame.uncertainty` outside: in a deeper one it is uncertain how often an element is added."""
+    """`Frame.uncertainty` outside; at a higher value it is uncertain how often an element is added."""
     elements: list[tuple[Value | None, Value]] = field(default_factory=list)
     exact: bool = True
 
@@ -95,15 +95,15 @@ class CallRecord:
 
     callees: dict[int, None] = field(default_factory=dict)
     certain: set[int] = field(default_factory=set)
-    """Those of the callees that were called without a condition on parameters that is not known to hold."""
+    """The callees that were called under no undecided condition on parameters."""
     chosen: set[int] = field(default_factory=set)
-    """The same, where the call has several functions to choose from: its arguments may be for another one."""
+    """The same for calls with several possible functions: the arguments may be meant for another one."""
     library: dict[str, None] = field(default_factory=dict)
     unknown: str | None = None
     open_size: OpenDim | None = None
 
     def finished(self) -> RecordedCall:
-        """The result when the context has run."""
+        """The frozen form, after the context has run."""
         callees = tuple(self.callees)
         certain = callees if len(self.certain) == len(callees) else tuple(sorted(self.certain))
         chosen = tuple(sorted(self.chosen - self.certain))
@@ -124,7 +124,9 @@ class RecordedCall:
 
 @dataclass(slots=True)
 class Summary:
-    """One function analysed for one tuple of arguments, in any state in which `reads` hold and nothing of `absent` exists."""
+    """One function analysed for one tuple of arguments, valid in any state in which `reads` hold and the objects of
+    `absent` do not exist.
+    """
 
     identity: int
     function: Function
@@ -135,7 +137,7 @@ class Summary:
     absent: frozenset[HeapKey]
     """The `EXISTS` of objects that must not exist outside."""
     writes: Mapping[HeapKey, Value]
-    """To objects that outlive the call, and to new objects that the result or such an object leads to."""
+    """Writes to objects that outlive the call, and to new objects that are reachable from these or from the result."""
     returns: Value
     contents: Value
     """Returned values, with the contents of lists and dicts."""
@@ -145,9 +147,9 @@ class Summary:
     overwrites: frozenset[str]
     """The attributes that it writes on all paths before it reads them: their earlier values do not matter."""
     holders: Mapping[ObjectId, frozenset[FieldKey]]
-    """The fields that hold the containers which it reads or changes."""
+    """The fields that hold the containers that it reads or changes."""
     stale_reads: frozenset[StaleRead]
-    """The reads of its callees after which the same state is written again."""
+    """Its callees' reads of state that is written again afterwards."""
     arrivals: Mapping[FunctionId, tuple[tuple[str, tuple[Value, ...]], ...]]
     """The arguments that its calls pass to each function."""
     values: tuple[Value | None, ...]
@@ -161,7 +163,7 @@ class Summary:
     round: int = 0
     """The last round that reached it."""
     log: Log | None = None
-    """Log of its queries and reports, if summaries are kept for another run and this one can be."""
+    """Log of its queries and notifications, if summaries are kept for another run and this one can be reused."""
     suspect: Suspect = field(default_factory=Suspect, compare=False)
     seen_eagerly: int | None = field(default=None, compare=False)
     """See `contexts`; None before the first use."""
@@ -244,46 +246,46 @@ class Frame:
         self.in_graph = in_graph
         self.values: list[Value | None] = [None] * function.op_count
         self.arrays_changed: list[OpId] = []
-        """The arguments of the present call that are arrays whose content a callee has changed."""
+        """The array arguments of the present call whose content a callee has changed."""
         self.earlier_values: dict[OpId, list[Value]] = {}
         """The results of an operation in earlier iterations of an unrolled loop, and on other paths through a `finally` block."""
         self.cells: dict[str, ObjectId] = {}
         self.class_object: ObjectId | None = None
-        """In a class body: the object whose attributes its names become."""
+        """In a class body: the class object, whose attributes the names become."""
         self.class_annotations: dict[str, Value] = {}
-        """In a class body: the annotated names, in order."""
+        """In a class body: the annotations by name, in order."""
         self.advanced = False
-        """Whether it takes some elements of an iterator and leaves others: the remaining number is then unknown."""
+        """Whether it takes some elements of an iterator and leaves others, so that the remaining number is unknown."""
         self.loop_lengths: dict[OpId, Dim] = {}
-        """The number of iterations of each `for`, if it is known and always the same."""
+        """The number of iterations of each `for`, if known and always the same."""
         self.first_ends: dict[OpId, dict[str, Value]] = {}
-        """The variables after the first iteration of each loop that ran last."""
+        """The variables after the first iteration, for the last run of each loop."""
         self.loops: list[LoopFrame] = []
         self.handlers: list[tuple[State, list[State]]] = []
-        """For each enclosing `try`: the state it forks from, and the states in which its body raises."""
+        """For each enclosing `try`: the state from which it forks, and the states in which its body raises."""
         self.finals: list[FinalFrame] = []
         self.collectors: list[Collector] = []
         self.returns: list[tuple[Value, State]] = []
         self.yields: Value = BOTTOM
         self.iteration: tuple[int, ...] = ()
-        """Which iteration of each enclosing unrolled loop."""
+        """The current iteration of each enclosing unrolled loop."""
         self.repeated = 0
-        """The number of enclosing final blocks that ran before, for another exit."""
+        """The number of enclosing final blocks that already ran for another exit."""
         self.exits = 0
-        """The number of times that control left by `return`, `break` or `continue`, or was caught."""
+        """The number of times that control left by `return`, `break` or `continue`, or that an exception was caught."""
         self.alternatives = 0
         """The number of enclosing calls with several possible callees: a failure in one of them may not happen."""
         self.conditions = 0
-        """The number of entered branches whose conditions depend on parameters and are not known to be true."""
+        """The number of enclosing branches whose conditions depend on parameters and are undecided."""
         self.doubt = 0
-        """The number of entered branches of the innermost unrolled loop (or of the function) whose condition is unknown."""
+        """The number of enclosing branches, within the innermost unrolled loop or the function, whose condition is unknown."""
         self.gradients = 0
         """The depth of nested gradients of `tf.custom_gradient` functions."""
         self.uncertainty = 0
         """The number of enclosing branches and loops that may not run, or run an unknown number of times."""
         self.allocated: set[ObjectId] = set()
         self.makers: dict[OpId, dict[ObjectId, tuple[int, ...]]] = {}
-        """The objects that each operation has made, and in which iteration."""
+        """The objects that each operation has created, and in which iteration."""
         self.arrivals: dict[FunctionId, dict[str, dict[Value, None]]] = {}
         """The arguments that its calls pass to each function."""
         self.effects: dict[tuple[object, ...], Effect] = {}
@@ -293,30 +295,30 @@ class Frame:
         self.guarded_failures: dict[OpId, FailureFact] = {}
         self.state_reads: dict[HeapKey, tuple[EffectSite, tuple[EffectSite, ...]]] = {}
         self.reading_calls: list[tuple[OpId, Summary, Naming]] = []
-        """The calls that read state which outlives them, in order."""
+        """The calls that read state that outlives them, in order."""
         self.writes_at: dict[HeapKey, dict[tuple[OpId, EffectSite], None]] = {}
-        """The operations that write state, and the places of the writes: here or in callees."""
+        """The operations that write state, and the places of the writes, here or in callees."""
         self.made: list[FunctionValue] = []
         """The nested functions that it defines."""
         self.entered: dict[int, None] = {}
-        """The contexts in which these were entered, if they have no callers."""
+        """The entry contexts of these functions, if they have no callers."""
         self.abstract = False
-        """It raises NotImplementedError somewhere, so a subclass determines its result."""
+        """It may raise NotImplementedError, so a subclass determines its result."""
         self.problem: str | None = None
         self.provoked = 0
         """The number of enclosing `with` statements that expect an exception, as in tests."""
         self.sites: dict[OpId, EffectSite] = {}
-        """The positions of operations, as far as they were requested."""
+        """The positions of operations, computed on request."""
         self.steps = 0
         self.max_steps = max(MAX_STEPS_OF_A_FRAME, STEPS_OF_LONG_CODE * function.op_count)
 
     def note_made(self, op: OpId, number: ObjectId) -> None:
-        """Records that an operation of this call has made an object."""
+        """Records that an operation of this call has created an object."""
         self.allocated.add(number)
         self.makers.setdefault(op, {})[number] = self.iteration
 
     def rename(self, number: ObjectId, mapping: Mapping[ObjectId, ObjectId]) -> None:
-        """Renames an object in the results and writes of this path so far."""
+        """Renames an object in the results and writes of this path."""
         values = self.values
         for op, value in enumerate(values):
             if value is not None and names_object(value, number):
@@ -330,8 +332,9 @@ class Frame:
 
     @contextmanager
     def apart(self, index: int) -> Iterator[None]:
-        """One of several calls that an operation makes in sequence, as `map` does: the objects that each creates have names of their
-        own."""
+        """Separates calls that one operation makes in sequence, as `map` does: the objects that each creates get names
+        of their own.
+        """
         doubt = self.doubt
         self.iteration, self.doubt = (*self.iteration, index), 0
         try:
@@ -340,7 +343,7 @@ class Frame:
             self.iteration, self.doubt = self.iteration[:-1], doubt
 
     def site(self, op: OpId) -> EffectSite:
-        """Where operation `op` is, for an effect."""
+        """The position of operation `op`, for an effect."""
         site = self.sites.get(op)
         if site is None:
             identity = self.function.id
@@ -353,7 +356,7 @@ class Frame:
         return BOTTOM if value is None else value
 
     def note_read(self, op: OpId, key: HeapKey) -> None:
-        """Records where state that outlives the call is read."""
+        """Records a read of state that outlives the call."""
         if key not in self.state_reads and key[0] not in self.allocated and key not in self.root.settled.fields:
             self.state_reads[key] = (self.site(op), ())
 
@@ -376,14 +379,14 @@ class Frame:
         return tuple(self.values)
 
     def add_effect(self, effect: Effect) -> None:
-        """Records an effect; of several that differ only in the way to them, the first is kept."""
+        """Records an effect; of several that differ only in the chain of calls, the first is kept."""
         key = (effect.kind, effect.target.object, effect.target.path, effect.site)
         known = self.effects.get(key)
         if known is None:
             if len(self.effects) < MAX_EFFECTS:
                 self.effects[key] = effect
             elif len(self.effects) == MAX_EFFECTS:
-                # those that were kept may be excused where they are looked at, and this one not
+                # a user of the facts may tolerate the recorded effects, but must not tolerate unrecorded ones
                 more = f"{self.function.qualname} (more than {MAX_EFFECTS} side effects)"
                 self.effects[EffectKind.UNKNOWN_CALL, "more"] = Effect(
                     EffectKind.UNKNOWN_CALL, Target(RootKind.EXTERNAL, ""), more, effect.site, effect.via

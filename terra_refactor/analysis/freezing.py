@@ -1,6 +1,6 @@
-"""Values as seen without the heap.
+"""Values without references to the heap.
 
-Computes: the contents of lists and dicts in the place of references to them, as deep as they are. Needs: a state.
+Computes: values with the contents of lists and dicts, to any depth, in place of references to them. Needs: a state.
 Gives: `freeze` for the rules of `tf_model`, `freeze_in` for the facts.
 """
 
@@ -27,13 +27,14 @@ from terra_refactor.domain.weight import MAX_WEIGHT
 
 MAX_FREEZE_DEPTH: Final = 6
 MAX_FROZEN: Final = MAX_WEIGHT
-"""Parts of one frozen value: lists of the same lists, six deep, would have 64 to the sixth."""
+"""Maximum number of parts of one frozen value; lists that contain the same list six levels deep could have 64 to the sixth."""
 _FROZEN: Final = frozenset({Reference, TupleValue, SequenceValue, FrozenList, FrozenDict, UnionValue})
 
 
 def freeze(frame: Frame, value: Value) -> Value:
-    """The value as rules see it: the contents of lists and dicts instead of references to them, and tensors instead of objects that
-    are converted to them."""
+    """The value as rules see it: the contents of lists and dicts instead of references to them, and tensors instead of
+    objects that convert to tensors.
+    """
     return value if type(value) not in _FROZEN else _Freezing(frame.state, converted=True).frozen(value, 0)
 
 
@@ -43,7 +44,7 @@ def freeze_in(state: State, value: Value, depth: int = 0) -> Value:
 
 
 class _Freezing:
-    """`converted`: whether an object that libraries convert to a tensor is that tensor."""
+    """`converted`: whether objects that libraries convert to tensors are replaced by them."""
 
     __slots__ = ("converted", "left", "state")
 
@@ -52,7 +53,7 @@ class _Freezing:
         self.left = MAX_FROZEN
 
     def frozen(self, value: Value, depth: int) -> Value:
-        """The value, `depth` structures inside of the frozen one."""
+        """The frozen value; `depth` is the number of enclosing structures."""
         self.left -= 1
         if depth > MAX_FREEZE_DEPTH or self.left < 0:
             return UNKNOWN

@@ -1,7 +1,7 @@
-"""`isinstance`, and instances of which only the class is known.
+"""`isinstance`, and instances known only by their class.
 
-Computes: three-valued instance tests; the value of a parameter annotated with a class. Needs: class look-up and the registry.
-Gives: `is_instance`, `value_of_class`.
+Computes: three-valued instance tests; the value of a parameter annotated with a class. Needs: class lookup and the
+registry. Gives: `is_instance`, `value_of_class`.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ _STRATEGY: Final = "tensorflow.distribute.Strategy"
 
 
 def _has_other_instances(frame: Frame, cls: Reference) -> bool:
-    """Whether objects that do not derive from a class may count as its instances: `A.register(B)`, `__instancecheck__`."""
+    """Whether objects of unrelated classes may count as instances of a class: `A.register(B)`, `__instancecheck__`."""
     if frame.state.get((cls.object, VIRTUAL)) is not None or find_in_class(frame, cls, "__subclasshook__") is not None:
         return True
     metaclass = find_in_class(frame, cls, "__metaclass__")
@@ -132,7 +132,7 @@ def is_instance(site: Site, value: Value, cls: Value) -> bool | None:
     kind = python_type(value)
     if kind is not None:
         if isinstance(cls, Reference):
-            # a member of an enumeration is its value here
+            # the value of an enumeration member is used for the member itself here
             bases = resolution_order(frame, cls)
             return None if any(isinstance(base, LibraryValue) and _is_of_enum(base.name) for base in bases) else False
         name = cls.name if isinstance(cls, LibraryValue) else ""
@@ -189,7 +189,7 @@ def is_instance(site: Site, value: Value, cls: Value) -> bool | None:
 
 
 def _may_be_of_subclass(own: Value, cls: Value) -> bool:
-    """Whether an instance of a base class, which a function gives for any of its subclasses, may be one of this class."""
+    """Whether a value declared as an instance of a base class may be an instance of this subclass."""
     return own == LibraryValue(_STRATEGY) and (
         not isinstance(cls, LibraryValue) or (cls != own and registry.is_library_subclass(cls.name, _STRATEGY))
     )

@@ -3,10 +3,10 @@
 Computes: for each function and each distinct tuple of abstract arguments a summary (result, effects, writes, reads) and the value of
 every operation. Needs: the lowered program and `tf_model`. Gives: summaries, which `driver` turns into facts.
 
-How: blocks are run in order; branches fork the state and merge it; loops run to a fixpoint with widening (`transfer.loops`); a call looks
-for a summary of the callee whose reads hold in the present state, and creates one if there is none. Objects created by the callee are
-renamed at each call (`objects`). Exceeding a budget makes the result unknown, never wrong. Ignores: exceptions between two operations of
-one block (a handler sees the states at the beginning, at the end and at each `raise`); threads.
+How: blocks run in order; branches fork the state and merge it; loops run to a fixpoint with widening (`transfer.loops`); a call looks up
+a summary of the callee whose reads hold in the present state, and creates one if there is none. Objects created by the callee are renamed
+at each call (`objects`). Exceeding a budget makes the result unknown, never wrong. Ignores: exceptions between two operations of one
+block (a handler sees the states at the beginning, at the end and at each `raise`); threads.
 """
 
 from __future__ import annotations
@@ -92,14 +92,14 @@ MAX_ACTIVE: Final = 3
 """Maximum recursion depth per function before its arguments are widened."""
 _RUN_EAGERLY: Final = "run_functions_eagerly"
 MAX_CALL_DEPTH: Final = 80
-"""Calls nest at most this deep."""
+"""Maximum depth of nested calls."""
 MAX_NAMESAKES: Final = 24
-"""Maximum number of methods of one name among them: each that calls its base class is another context for every subclass."""
+"""Maximum number of running methods of one name: each method that calls its base class has another context for every subclass."""
 _ABSTRACT: Final = ("abstractmethod", "abstractproperty")
 
 
 class Interpreter(AbstractHeap, Notes):
-    """Everything that one analysis of a program shares."""
+    """The shared state of one analysis of a program."""
 
     def __init__(
         self,
@@ -149,9 +149,9 @@ class Interpreter(AbstractHeap, Notes):
         self.floats: DType | None = FLOAT32
         """Keras's default float type; None if the program sets it to an unknown one."""
         self.default_weights = weights_are_default(program, lambda function: self.names.of(function).weights)
-        """No code of the program gives weights another type than that."""
+        """Whether no code of the program gives weights another dtype than the default."""
         self.one_of_several = 0
-        """The number of enclosing calls of library functions that are tried with each alternative of their arguments."""
+        """The number of enclosing library calls that are evaluated for each alternative of their arguments."""
         self._execution = self.objects.setting("tensorflow.config")
         self.world.set((self._execution, EXISTS), TRUE)
         self.set_functions_run_eagerly(self.world, FALSE)
@@ -160,12 +160,12 @@ class Interpreter(AbstractHeap, Notes):
         self.alone = 0
         """The depth of nested contexts that run alone, from their recorded reads."""
         self._methods_running: dict[str, int] = {}
-        """For each name of a method, the number of contexts being interpreted that are methods of this name."""
+        """For each method name, the number of running contexts of methods with this name."""
         self._active_of: dict[FunctionId, list[dict[str, Value]]] = {}
         self.steps = StepBudget(step_budget)
 
     def functions_run_eagerly(self, state: State) -> bool:
-        """Whether the program certainly runs as it does without any `tf.function`: after `tf.config.run_functions_eagerly(True)`."""
+        """Whether the program certainly ignores `tf.function`: after `tf.config.run_functions_eagerly(True)`."""
         return state.get((self._execution, _RUN_EAGERLY)) == TRUE
 
     def set_functions_run_eagerly(self, state: State, value: Value) -> None:
@@ -182,7 +182,7 @@ class Interpreter(AbstractHeap, Notes):
         if frame.steps > frame.max_steps or self.steps.left <= 0:
             frame.problem = "budget"
             return False
-        site = Site(self, frame, 0)  # moved along: one for each operation takes longer
+        site = Site(self, frame, 0)  # reused for all operations: creating one for each takes longer
         for op in block:
             site.op = op.id
             if op.id in makers:
@@ -198,8 +198,8 @@ class Interpreter(AbstractHeap, Notes):
             if frame.iteration or frame.repeated:
                 known = values[op.id]
                 if known is not None and known is not result:
-                    # an unrolled loop (or a final block run again): the operation has a value for each iteration; later reads use
-                    # the last one first
+                    # an unrolled loop (or a repeated final block): the operation has a value per iteration; later reads use the last one
+                    # first
                     frame.earlier_values.setdefault(op.id, []).append(known)
             values[op.id] = result
             if type(result) is Bottom:
@@ -207,9 +207,9 @@ class Interpreter(AbstractHeap, Notes):
         return True
 
     def run_branch(self, frame: Frame, block: Block, prepare: Callable[[], bool] | None = None) -> State | None:
-        """Runs a block in a fork of the present state; the state at its end, or None if control does not get there.
+        """Runs a block in a fork of the present state; returns the state at its end, or None if the end is unreachable.
 
-        `prepare` refines the fork first; it returns False where the branch cannot be taken.
+        `prepare` refines the fork first, and returns False if the branch cannot be taken.
         """
         outer = frame.state
         frame.state = outer.fork()
@@ -220,7 +220,7 @@ class Interpreter(AbstractHeap, Notes):
             if self.run_block(frame, block):
                 return frame.state
             if frame.exits == exits and frame.problem is None:
-                # it only raises: nothing that it does before is done by a call that returns
+                # the branch only raises, so a call that returns has none of its effects
                 for key in list(frame.effects)[effects:]:
                     del frame.effects[key]
             return None
@@ -235,7 +235,7 @@ class Interpreter(AbstractHeap, Notes):
         return self.parametrized.setdefault(FunctionId(*function.function), {})
 
     def code_of(self, identity: FunctionId) -> Function:
-        """A function, to look at from outside."""
+        """A function, for queries from outside."""
         if self.log is not None:
             self.log.codes.add(identity)
         return self.program.function(identity)
@@ -254,7 +254,7 @@ class Interpreter(AbstractHeap, Notes):
         self.adoption = None
 
     def settle(self) -> None:
-        """From now on nothing that the modules have bound changes."""
+        """Declares the bindings of the modules as settled."""
         self.contexts.forget_settled_reads(self.world.settled)
         self.settled = True
         if self.adoption is not None:
@@ -285,7 +285,7 @@ class Interpreter(AbstractHeap, Notes):
             arriving = value if not references(value) else freeze_in(frame.state, value, DEPTH_OF_ARRIVALS)
             note_arrival(seen, without_marks(arriving))
         naming = Naming(stand_ins(self, bound), self.objects.level_names, identity)
-        # a function called as a graph of its own gets its arguments as a graph does; others get them as in their caller
+        # a function called as a graph of its own gets its arguments as a graph does; others as in their caller
         inward = naming.named if graph else naming.inward
 
         def given(values: Mapping[str, Value]) -> dict[str, Value]:
@@ -298,7 +298,7 @@ class Interpreter(AbstractHeap, Notes):
         if isinstance(summary, Summary):
             again = as_evidence_says(self, code, function, known)
             if again is not known and again != known:
-                # by now the body has shown how it uses the unknown parameters
+                # now the body has shown how it uses the unknown parameters
                 summary = self.summarize(
                     frame.state, identity, closure, given(again), EntryKind.CALLED, in_graph, naming
                 )
@@ -318,7 +318,7 @@ class Interpreter(AbstractHeap, Notes):
             self.log.steps += steps
 
     def forget_entry(self, context: int) -> None:
-        """Drops a context in which a function was entered: it is about to be entered with better knowledge."""
+        """Drops an entry context: the function is about to be entered with more information."""
         self.contexts.forget_entry(context)
         if self.log is not None:
             self.log.tell(Interpreter.forget_entry, context)
@@ -394,14 +394,14 @@ class Interpreter(AbstractHeap, Notes):
         *,
         general: bool,
     ) -> Summary:
-        """The summary of a context that is run now."""
+        """Runs a context and returns its summary."""
         log = None
         if self.adoption is not None:
             log = Log(key, self.circumstances(general=general), after_settling=self.settled)
         summary = self._make_summary(key, state, parameters, entry, naming, log)
         if general or self.expecting_errors or self.one_of_several:
-            # its arguments are put together from several calls, or a test wants the error, or another argument may exclude this one:
-            # the failure of an operation proves nothing
+            # its arguments are joined from several calls, or a test expects the error, or another argument may exclude this one: a
+            # failure proves nothing
             summary.failures = summary.guarded_failures = {}
         return summary
 
@@ -413,9 +413,9 @@ class Interpreter(AbstractHeap, Notes):
         *,
         deep: bool = False,
     ) -> Summary:
-        """The summary of a call, noted in the log of the context that calls.
+        """The summary of a call, recorded in the log of the calling context.
 
-        `deep`: the call is so deep in a recursion that no finished summary was looked for.
+        `deep`: the call is so deep in a recursion that no finished summary was looked up.
         """
         log, inner = self.log, summary.log
         self._recursions.use(summary)
@@ -430,11 +430,11 @@ class Interpreter(AbstractHeap, Notes):
         return summary
 
     def circumstances(self, *, general: bool) -> Flags:
-        """Context, other than the arguments, that determines which failures are recorded."""
+        """The context, apart from the arguments, that determines which failures are recorded."""
         return bool(self.expecting_errors), bool(self.one_of_several), self.floats, self.default_weights, general
 
     def _note_recursion(self, identity: FunctionId, key: ContextKey) -> None:
-        """Records that the running context has called a context of that function that is still running, and that no finished one fits."""
+        """Records that the running context has called a running context of that function, for which no finished one is valid."""
         if self.log is not None:
             self.log.recursive.add(identity)
             self.log.functions.add(identity)
@@ -464,14 +464,14 @@ class Interpreter(AbstractHeap, Notes):
         return succeeded
 
     def spoil_logs(self) -> None:
-        """Records that the running context depends on something that its log does not contain and that is about to change."""
+        """Marks the logs of running contexts as incomplete: they depend on something that is not logged and is about to change."""
         if self.alone:
             raise NotAloneError
         for log in self._logs:
             log.spoiled = True
 
     def is_nested_too_deep(self, log: Log) -> bool:
-        """Whether a context and its callees would exceed the depth below the running contexts."""
+        """Whether a context and its callees would exceed the call depth below the running contexts."""
         height = self._depth + log.height
         if height < MAX_NAMESAKES:
             return False
@@ -480,7 +480,7 @@ class Interpreter(AbstractHeap, Notes):
         return height >= MAX_CALL_DEPTH or max(namesakes.values(), default=0) > MAX_NAMESAKES
 
     def _is_too_deep(self, identity: FunctionId) -> bool:
-        """Whether calls nest as deep as they may."""
+        """Whether the maximum call depth is reached."""
         return (
             self._depth >= MAX_CALL_DEPTH
             or self._methods_running.get(self._name_of_method(identity) or "", 0) >= MAX_NAMESAKES
@@ -491,7 +491,7 @@ class Interpreter(AbstractHeap, Notes):
         return code.name if code.kind is FunctionKind.METHOD else None
 
     def register_again(self, summary: Summary) -> None:
-        """Enters a summary of an earlier run among those of this one."""
+        """Registers a summary of an earlier run in this one."""
         log = summary.log
         assert log is not None
         summary.reads = unsettled(log.reads, self.world.settled)
@@ -503,7 +503,8 @@ class Interpreter(AbstractHeap, Notes):
     ) -> Summary | Value | None:
         """Result of a recursive call; None if the call is not recursive.
 
-        It is one only in the same state: another object under the same name (the child of a tree's node) is another context, up to a depth.
+        A call is recursive only in the same state: another object under the same name (the child of a tree node) is another context, up
+        to a maximum depth.
         """
         running = self._recursions.of(key)
         if not running:
@@ -599,7 +600,7 @@ class Interpreter(AbstractHeap, Notes):
         return summary_of(self, frame, returns, surviving_writes(frame, returns))
 
     def run_inline(self, frame: Frame) -> Summary:
-        """Runs the body of a module or class, whose writes go straight into the state that the frame was given."""
+        """Runs the body of a module or class, whose writes go directly to the state of the frame."""
         self._guarded_execute(frame)
         self.finish(frame)
         summary = summary_of(self, frame, NONE, {})
@@ -615,8 +616,8 @@ class Interpreter(AbstractHeap, Notes):
             self.execute(frame)
         except Exception as error:
             if isinstance(error, RecursionError) and not has_deep_stack():
-                raise  # there is a larger stack to try it on
-            # a bug of ours costs this function only: it is visible in the report, and the tests fail on it
+                raise  # it is repeated on a larger stack
+            # an internal error affects only this function: it is reported, and tests fail on it
             LOGGER.exception("the analysis of %s in %s failed", code.qualname, code.id.module)
             frame.problem = f"internal error in analysis: {type(error).__name__}: {error}"
             frame.returns.append((UNKNOWN, frame.root.fork()))
@@ -625,18 +626,18 @@ class Interpreter(AbstractHeap, Notes):
         if frame.problem is not None:
             self.spoil_logs()
             self.problems.setdefault(code.id, frame.problem)
-            # its later effects are also unknown to its callers
+            # its further effects are unknown to its callers
             detail = f"{code.qualname} (not analysed to its end)"
             frame.add_effect(Effect(EffectKind.UNKNOWN_CALL, EXTERNAL, detail, frame.site(0)))
 
     def execute(self, frame: Frame) -> None:
-        """Runs the body of a function from its entry; the states in which it returns are in `frame.returns`."""
+        """Runs the body of a function from its entry; the states at its returns are in `frame.returns`."""
         code = frame.function
         frame.state = frame.root.fork()
         for name in code.cells:
             cell = self.allocate(frame, 0, ObjectKind.CELL, name, tag=("cell", name))
             frame.cells[name] = cell
-        frame.makers.clear()  # cells are made by no operation
+        frame.makers.clear()  # cells are not created by an operation
         cells = frame.cells
         for name, value in frame.parameters.items():
             if name in cells:
@@ -649,19 +650,19 @@ class Interpreter(AbstractHeap, Notes):
             frame.returns.append((UnknownValue(reason=frame.problem), frame.state.flattened(frame.root)))
 
     def _run_module(self, frame: Frame) -> bool:
-        """Runs a module to its last line, even if something stops it earlier.
+        """Runs a module to its last line, even if it stops earlier.
 
-        A script may stop on purpose (`raise SystemExit`, `assert False, "work in progress"`); the code after that is still the user's
-        program, and must not be missing from the report.
+        A script may stop on purpose (`raise SystemExit`, `assert False, "work in progress"`); the code after that is still part of the
+        report.
         """
         for op in frame.function.body:
             if not self.run_block(frame, (op,)) and frame.problem is None:
-                # the operation that ended it has no result
+                # the operation at which it stopped has no result
                 frame.values[op.id] = UNKNOWN
         return True
 
     def finish(self, frame: Frame) -> Value:
-        """Merges the paths on which a function returns; the result of the function."""
+        """Merges the states in which a function returns; its result."""
         result: Value = BOTTOM
         states: list[State] = []
         for value, state in frame.returns:

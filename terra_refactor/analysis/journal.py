@@ -14,7 +14,7 @@ _Value = TypeVar("_Value")
 
 
 class Journal:
-    """Changes tables, and knows how to take the changes back while it is open."""
+    """Applies changes to tables, and can roll them back while a step is open."""
 
     __slots__ = ("_undo",)
 
@@ -64,4 +64,4 @@ class Journal:
 
 
 def _nothing() -> None:
-    """Never rolls back."""
+    """An entry that rolls back nothing."""

@@ -24,7 +24,7 @@ Combination = TypeVar("Combination")
 
 
 def checked_rule(site: Site, operation: str, rule: Callable[[], Value]) -> Value:
-    """Runs a rule of `tf_model`; if the operation certainly fails, records that and continues with an unknown tensor."""
+    """Runs a rule of `tf_model`; if the operation certainly fails, records the failure and continues with an unknown tensor."""
     with noting_numbers_of_files() as noted:
         try:
             return rule()
@@ -35,7 +35,7 @@ def checked_rule(site: Site, operation: str, rule: Callable[[], Value]) -> Value
 def over_combinations(
     site: Site, operation: str, combinations: Sequence[Combination], rule: Callable[[Combination], Value]
 ) -> Value:
-    """Joins a rule's results over the alternatives of its arguments; a failure is recorded only if every one of them fails."""
+    """Joins a rule's results over the alternatives of its arguments; a failure is recorded only if all alternatives fail."""
     if len(combinations) == 1:
         return checked_rule(site, operation, lambda: rule(combinations[0]))
     with noting_numbers_of_files() as noted:
@@ -58,7 +58,7 @@ def _over_several(
     outer = frame.state
     states: list[State] = []
     for combination in combinations:
-        # each in a state of its own: the objects that it creates have the same names in all
+        # each in a state of its own: the created objects have the same names in all
         frame.state = outer.fork()
         try:
             result = join(result, rule(combination))
@@ -66,7 +66,7 @@ def _over_several(
             if frame.failures.get(site.op) is known:
                 succeeded = True
             else:
-                # a function that the rule calls failed for this alternative
+                # a function called by the rule failed for this alternative
                 noted = frame.failures.pop(site.op)
         except OperationError as error:
             failure = error

@@ -1,7 +1,7 @@
-"""Log of the queries and reports of one context, so that the next run can check whether its summary holds.
+"""Log of the queries and notifications of one context, with which the next run checks whether its summary is valid.
 
-Computes: nothing. Gives: `Log` and its events, which `reuse` goes through; `Key`, by which contexts are found. An event is data: a
-question or a note is a function of the engine with its arguments.
+Computes: nothing. Gives: `Log` and its events, which `reuse` replays; `ContextKey`, by which contexts are looked up.
+An event is data: a query or notification is a function of the engine with its arguments.
 """
 
 from __future__ import annotations
@@ -20,12 +20,14 @@ Closure: TypeAlias = "tuple[tuple[str, ObjectId], ...]"
 ContextKey: TypeAlias = "tuple[FunctionId, tuple[Value, ...], Closure, bool]"
 """A function, its arguments, the cells of its closure, and whether it runs in a graph."""
 Flags: TypeAlias = "tuple[bool, bool, DType | None, bool, bool]"
-"""Context, besides the arguments, that decides which failures are recorded; the last says whether those are joined from several calls."""
+"""The circumstances, besides the arguments, that decide which failures are recorded; the last one: whether the
+arguments are joined from several calls.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """A note: repeated when the summary is reused."""
+    """A notification, repeated when the summary is reused."""
 
     note: Callable[..., object]
     """Takes the engine and the arguments."""
@@ -34,7 +36,7 @@ class Told:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question: the summary is reused only if the answer is the same."""
+    """A query: the summary is reused only if the answer is the same."""
 
     question: Callable[..., object]
     """Takes the engine and the arguments."""
@@ -54,7 +56,7 @@ class Joined:
 
 @dataclass(frozen=True, slots=True)
 class Called:
-    """A call that found or made the summary of that identity."""
+    """A call that found or created the summary of that identity."""
 
     function: FunctionId
     """The caller."""
@@ -63,7 +65,7 @@ class Called:
     flags: Flags
     joined: Joined | None = None
     deep: bool = False
-    """Whether the recursion is so deep that arguments are widened; then no finished summary is searched for."""
+    """Whether the recursion is so deep that arguments are widened and no finished summary is looked up."""
 
 
 Event: TypeAlias = "ObjectId | Told | Asked | Called"
@@ -99,26 +101,26 @@ class Log:
         self.told: set[object] = set()
         """Elements of `events`, to avoid duplicates."""
         self.functions: set[FunctionId] = {function}
-        """The function and all that it reaches by calls."""
+        """The function and everything that it reaches by calls."""
         self.bodies: set[FunctionId] = {function}
-        """The code that it runs itself: its function's, and that of classes in it."""
+        """The code that it runs itself: its function's, and that of class bodies in it."""
         self.codes: set[FunctionId] = {function}
-        """The functions whose parameters or free variables it has seen."""
+        """The functions whose parameters or free variables it has read."""
         self.recursive: set[FunctionId] = set()
-        """The functions of which it, or a callee, met a running context."""
+        """The functions of which it, or a callee, called a running context."""
         self.height = 0
-        """How deep calls nest in it."""
+        """The depth of nested calls in it."""
         self.steps = 0
         self.spoiled = False
-        """It depends on something that is not in the log."""
+        """It depends on something that is not logged."""
         self.reads: Mapping[HeapKey, Value | None] = {}
         self.fixed: frozenset[HeapKey] = frozenset()
         """The settled fields that it read."""
         self.within: Log | None = None
-        """The outermost context of its recursion; None if it is not part of one."""
+        """The outermost context of its recursion; None if it is not recursive."""
 
     def tells_the_same_as(self, other: Log | None) -> bool:
-        """Whether repeating one has the same effects and queries as repeating the other."""
+        """Whether replaying one has the same effects and queries as replaying the other."""
         return other is not None and (
             self.events == other.events
             and self.functions == other.functions
@@ -128,18 +130,18 @@ class Log:
         )
 
     def tell(self, note: Callable[..., object], *arguments: object) -> None:
-        """Records a note."""
+        """Records a notification."""
         self.events.append(Told(note, arguments))
 
     def tell_once(self, note: Callable[..., object], *arguments: object) -> None:
-        """Records a note that changes nothing when it is repeated."""
+        """Records a notification that has no further effect when repeated."""
         mark = (note, arguments)
         if mark not in self.told:
             self.told.add(mark)
             self.events.append(Told(note, arguments))
 
     def ask(self, answer: object, question: Callable[..., object], *arguments: object) -> None:
-        """Records a question and its answer."""
+        """Records a query and its answer."""
         self.events.append(Asked(question, arguments, answer))
 
     def ask_once(self, answer: object, question: Callable[..., object], *arguments: object) -> None:

@@ -1,10 +1,10 @@
-"""Modules at run time: who imports whom, and the code that runs at import.
+"""Modules at run time: imports, and the code that runs at import.
 
 Computes: the state of the program after its modules were imported. Needs: the engine. Gives: `ModuleLoader`, which runs each module's
 body once, in the order of the imports, against the state of the program (`Interpreter.world`).
 
-Approximates: in a cycle of imports a class or container of a module that still runs is unknown in the first pass, as is a name that is
-not bound yet; the importing module is run once more at the end.
+Approximates: in an import cycle, classes and containers of a running module, and names that are not bound yet, are
+unknown in the first pass; the importing module is run once more at the end.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from terra_refactor.tf_model import registry
 from terra_refactor.tf_model.library_members import library_member
 
 STEPS_OF_A_MODULE: Final = 150
-"""Steps that a module may run for each of its operations, however many others have run."""
+"""Minimum steps of a module per operation of its code, however many modules have run."""
 _SELDOM_BOUND_AGAIN: Final = frozenset({FunctionValue, Reference, LibraryValue, ModuleValue})
 
 
@@ -50,14 +50,14 @@ class ModuleLoader:
         self.program = program
         self.engine: Engine
         self.star_libraries: dict[str, dict[str, None]] = {}
-        """For each module the libraries from which it imports everything."""
+        """For each module, the libraries from which it imports `*`."""
         self.bodies: dict[str, Summary] = {}
         self._objects: dict[str, ObjectId] = {}
         self._names: dict[str, dict[str, None]] = {}
         self._state: dict[str, str] = {}
         self._again: dict[str, None] = {}
         self._made: dict[str, dict[HeapKey, Value]] = {}
-        """For each module that will be run again: the fields of its objects at its end."""
+        """For each module that will run again: the fields of its objects at its end."""
         self._running: dict[str, Frame] = {}
         self._packages = {
             ".".join(name.split(".")[:depth]) for name in program.modules for depth in range(1, name.count(".") + 1)
@@ -98,7 +98,7 @@ class ModuleLoader:
         return tuple((name, value) for name, value in found if value is not None)
 
     def stars_of(self, module: str) -> tuple[str, ...]:
-        """The libraries from which a module imports everything."""
+        """The libraries from which a module imports `*`."""
         found = tuple(self.star_libraries.get(module, ()))
         log = self.engine.log
         if log is not None:
@@ -110,7 +110,10 @@ class ModuleLoader:
         return tuple(self._names.get(module, ()))
 
     def run_all(self, advance: Callable[[int], None] = lambda _: None) -> None:
-        """Runs every module that has not run, then again those that were in a cycle of imports. `advance` receives how many have run."""
+        """Runs every module that has not run, then repeats those in import cycles.
+
+        `advance` receives the number that have run.
+        """
         for number, name in enumerate(self.program.modules):
             advance(number)
             self.ensure_run(name)
@@ -139,7 +142,7 @@ class ModuleLoader:
         engine.settle()
 
     def ensure_run(self, name: str) -> None:
-        """Runs a module's body if it has not run; packages above it first."""
+        """Runs a module's body if it has not run; its parent packages first."""
         for depth in range(1, name.count(".") + 1):
             package = ".".join(name.split(".")[:depth])
             if package in self.program.modules and package not in self._state:
@@ -184,7 +187,7 @@ class ModuleLoader:
             self._made[name] = {key: value for key, value in islice(heap.items(), before, None) if key[0] in made}
 
     def _forget_values(self, name: str, problem: str) -> None:
-        """Bindings of a module that did not run to its end: later bindings of the same names are unknown."""
+        """Makes bindings of a module unknown that did not run to its end, since the names may be bound later."""
         number, world = self.object_of(name), self.engine.world
         for variable in self.names_of(name):
             value = world.get((number, variable))
@@ -192,7 +195,7 @@ class ModuleLoader:
                 world.set((number, variable), UnknownValue(reason=problem))
 
     def import_module(self, importer: str, name: str, level: int, *, whole: bool) -> Value:
-        """The value of `import name` (its first package, unless `whole`)."""
+        """The value of `import name` (the top package, unless `whole`)."""
         resolved = self.program.imports.resolve(importer, name, level)
         if resolved is None:
             if level:
@@ -227,10 +230,10 @@ class ModuleLoader:
             running = self._running.get(module)
             bound = None if running is None else running.state.get((self.object_of(module), name))
             if bound is not None and not references(bound):
-                # the importing module runs at the same time, and gets the bindings so far
+                # the importing module runs at the same time, and gets the present bindings
                 return bound
             if bound is not None:
-                # its objects are in a state that is not the program's yet
+                # its objects are in a state that is not yet the program's
                 self._again[importer] = None
                 return UnknownValue(origin=Origin("global", f"{module}.{name}"))
         submodule = f"{module}.{name}"
@@ -246,7 +249,7 @@ class ModuleLoader:
         return UnknownValue(origin=Origin("global", f"{module}.{name}"))
 
     def _absolute(self, importer: str, module: str, level: int) -> str:
-        """The absolute name that a relative import means."""
+        """The absolute name of a relative import."""
         up = level - self.program.modules[importer].is_package
         parts = importer.split(".")
         return ".".join([*parts[: len(parts) - up], *([module] if module else [])])
@@ -278,7 +281,7 @@ class ModuleLoader:
                 self.note_name(importer, name)
 
     def _public_names(self, frame: Frame, module: str) -> tuple[str, ...] | None:
-        """The names that a module lists in `__all__`; None if it has no such list, or one that is not known."""
+        """The names in a module's `__all__`; None if there is none, or if it is unknown."""
         listed = frame.state.get((self.object_of(module), "__all__"))
         content = frame.state.get((listed.object, ITEMS)) if isinstance(listed, Reference) else listed
         elements = content.elements if isinstance(content, FrozenList | TupleValue) else None

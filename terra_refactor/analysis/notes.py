@@ -1,7 +1,8 @@
-"""Notes that the interpreter takes besides summaries: for the facts and for better entries.
+"""Observations that the interpreter records besides summaries: for the facts and for better entries.
 
-Computes: nothing. Needs: frames. Gives: `Notes`, a base of the interpreter: failures, missing rules, definitions, wrappers, evidence
-of use, subclasses. Notes of a context and its queries of notes go into its log, if logs are written (`reuse`).
+Computes: nothing. Needs: frames. Gives: `Notes`, a base of the interpreter: failures, missing rules, definitions,
+wrappers, evidence of use, subclasses. If logs are written (`reuse`), the log of a context contains its observations
+and its queries of them.
 """
 
 from __future__ import annotations
@@ -21,52 +22,52 @@ MAX_DEFINITIONS: Final = 12
 
 
 class Notes:
-    """Notes of one analysis."""
+    """The observations of one analysis."""
 
     def __init__(self) -> None:
         self.code = CodeTable()
         self.journal = Journal()
-        """The notes while a summary is being reused."""
+        """The journal by which notes are rolled back while a summary is being reused."""
         self.expecting_errors = 0
         """The number of enclosing `with` statements that expect an error, as `pytest.raises` does."""
         self.missing_rules: dict[str, dict[tuple[FunctionId, OpId], None]] = {}
         self.layers_made: dict[str, None] = {}
-        """Whether a layer of Keras was made so far: empty if none was."""
+        """Non-empty if a Keras layer was created."""
         self.flags: dict[str, Value] = {}
-        """The flags that the program declares, by name."""
+        """The command-line flags that the program declares, by name."""
         self.usage: dict[FunctionId, dict[str, None]] = {}
-        """Parameters that were handed, still unknown, to operations that take tensors."""
+        """Parameters that were passed, still unknown, to operations that take tensors."""
         self.wrapped: dict[FunctionId, tuple[tuple[tuple[str, Value], ...] | None, tuple[str, ...]]] = {}
-        """For each function the `tf.function` arguments and the library decorators that wrap it somewhere."""
+        """For each function the `tf.function` arguments and the library decorators that wrap it."""
         self.definitions: dict[FunctionId, dict[FunctionValue, None]] = {}
         """The function objects that were created for each function, before decorators."""
         self.subclasses: dict[ObjectId, dict[ObjectId, None]] = {}
         self.registered: dict[FunctionId, dict[tuple[Value, Value], None]] = {}
         """For each function with `functools.singledispatch`: the classes and their implementations."""
         self.class_of_body: dict[FunctionId, Value] = {}
-        """The class object that a class body made last: for `super()` and `__class__`."""
+        """The class object that a class body created last: for `super()` and `__class__`."""
         self.recursive: dict[FunctionId, None] = {}
         self.called: dict[FunctionId, None] = {}
         """Functions that some analysed code calls."""
         self.log: Log | None = None
-        """Log of the context that is running, if summaries are kept for another run."""
+        """Log of the running context, if summaries are kept for another run."""
 
     def note_failure(self, frame: Frame, op: OpId, failure: FailureFact) -> None:
         """Records an operation that certainly fails in this context."""
         if failure.message.startswith("None cannot be"):
-            # an attribute that some other method sets, most likely: None alone proves nothing
+            # probably an attribute that another method sets: None alone proves nothing
             return
         if self.expecting_errors:
             return
         if frame.iteration and frame.doubt:
-            # it is unknown whether this iteration gets here, and the condition may exclude the failing one; a trace takes both
-            # branches of a condition on a tensor
+            # it is unknown whether this iteration gets here, and the condition may exclude the failing one; a trace
+            # runs both branches of a condition on a tensor
             frame.guarded_failures.setdefault(op, failure)
             return
         if frame.loops and frame.doubt > frame.loops[-1].doubt:
             frame.loops[-1].doubtful.add(op)
         if frame.conditions:
-            # the branch may be for other arguments than these
+            # the branch may be meant for other arguments
             frame.guarded_failures.setdefault(op, failure)
             return
         frame.failures.setdefault(op, failure)
@@ -81,7 +82,7 @@ class Notes:
             self.log.tell(Notes._note_missing_rule, name, function, op)
 
     def note_definition(self, frame: Frame, value: FunctionValue) -> None:
-        """Records that a function object was made."""
+        """Records that a function object was created."""
         self._note_definition(value)
         if frame.entry is not EntryKind.MODULE:
             frame.made.append(value)
@@ -104,14 +105,14 @@ class Notes:
             self.log.tell(Notes.note_wrapped, value)
 
     def wrapping_of(self, identity: FunctionId) -> tuple[tuple[tuple[str, Value], ...] | None, tuple[str, ...]] | None:
-        """Known wrappers of a function."""
+        """The known wrappers of a function."""
         found = self.wrapped.get(identity)
         if self.log is not None:
             self.log.ask(found, Notes.wrapping_of, identity)
         return found
 
     def note_layer_made(self) -> None:
-        """Records that a layer of Keras was made."""
+        """Records that a Keras layer was created."""
         self.journal.put(self.layers_made, "", None)
         if self.log is not None:
             self.log.tell_once(Notes.note_layer_made)
@@ -124,13 +125,13 @@ class Notes:
         return found
 
     def note_subclass(self, base: ObjectId, cls: ObjectId) -> None:
-        """Records that a class was made below another one."""
+        """Records that a class was created as a direct subclass of another one."""
         self.journal.put_inside(self.subclasses, base, cls, None)
         if self.log is not None:
             self.log.tell(Notes.note_subclass, base, cls)
 
     def subclasses_of(self, base: ObjectId) -> tuple[ObjectId, ...]:
-        """The classes that were made directly below another one, in order."""
+        """The known direct subclasses of a class, in order."""
         found = tuple(self.subclasses.get(base, ()))
         if self.log is not None:
             self.log.ask(found, Notes.subclasses_of, base)
@@ -143,21 +144,21 @@ class Notes:
             self.log.tell(Notes.note_registered, dispatcher, cls, implementation)
 
     def registered_with(self, dispatcher: FunctionId) -> tuple[tuple[Value, Value], ...]:
-        """The classes and implementations of such a function, in order."""
+        """The classes and implementations registered with such a function, in order."""
         found = tuple(self.registered.get(dispatcher, ()))
         if self.log is not None:
             self.log.ask(found, Notes.registered_with, dispatcher)
         return found
 
     def note_class_of_body(self, body: FunctionId, cls: Value) -> None:
-        """Records which class a class body made."""
+        """Records the class object that a class body created."""
         self.journal.put(self.class_of_body, body, cls)
         if self.log is not None:
             self.log.bodies.add(body)
             self.log.tell(Notes.note_class_of_body, body, cls)
 
     def class_with_body(self, body: FunctionId) -> Value | None:
-        """The class that a class body made last."""
+        """The class object that a class body created last."""
         found = self.class_of_body.get(body)
         if self.log is not None:
             self.log.ask(found, Notes.class_with_body, body)
@@ -176,14 +177,14 @@ class Notes:
             self.log.tell_once(Notes.note_called, identity)
 
     def is_called(self, identity: FunctionId) -> bool:
-        """Whether some code calls a function, as far as it was seen."""
+        """Whether some code analysed so far calls a function."""
         found = identity in self.called
         if self.log is not None:
             self.log.ask(found, Notes.is_called, identity)
         return found
 
     def note_usage(self, value: Value, frame: Frame) -> None:
-        """Records that an unknown parameter was handed to an operation that takes tensors."""
+        """Records that an unknown parameter was passed to an operation that takes tensors."""
         if not isinstance(value, UnknownValue) or value.origin is None or value.origin.is_attribute:
             return
         if value.origin.root == "parameter":
@@ -197,7 +198,7 @@ class Notes:
             self.log.tell(Notes._note_used, function, parameter)
 
     def usage_of(self, function: FunctionId) -> frozenset[str]:
-        """The parameters of a function that it handed to operations that take tensors, as far as it was seen."""
+        """The parameters of a function that it passes to operations that take tensors, as far as seen."""
         found = frozenset(self.usage.get(function, ()))
         if self.log is not None:
             self.log.ask_once(found, Notes.usage_of, function)

@@ -1,8 +1,9 @@
 """Identities of abstract objects: allocation sites, distinguished by the calls that lead to them.
 
-Computes: stable numbers for allocation sites. Needs: nothing. Gives: `ObjectTable`. An object created in a callee has its own site as its
-name there; each call that returns it renames it (`derive`), so that two calls of one factory return two objects and a callee's summary
-can be reused (heap cloning). Deep derivations collapse into one object that represents several.
+Computes: stable numbers for allocation sites. Needs: nothing. Gives: `ObjectTable`. An object created in a callee has
+its own site as its name there; each call that returns it renames it (`derive`), so that two calls of one factory
+return two objects and a callee's summary can be reused (heap cloning). Derivations beyond a depth collapse into one
+object that represents several.
 """
 
 from __future__ import annotations
@@ -24,14 +25,14 @@ MAX_DERIVATIONS = 4
 
 
 class ObjectTable:
-    """All abstract objects of one analysis, or of several runs of which each keeps summaries for the next (`ordered_by_run`)."""
+    """All abstract objects of one analysis, or of several successive runs that reuse summaries (`ordered_by_run`)."""
 
     def __init__(self, *, ordered_by_run: bool = False) -> None:
         self.journal = Journal()
         self.log: Log | None = None
         """Log of the context that is running, if summaries are kept."""
         self._seen: dict[ObjectId, int] | None = {} if ordered_by_run else None
-        """When each object came up in this run; None where that is the order of the numbers."""
+        """For each object, when it was first used in this run; None if that is the order of the numbers."""
         self.facts: list[ObjectFacts] = []
         self._numbers: dict[Hashable, ObjectId] = {}
         self._depths: list[int] = []
@@ -46,7 +47,7 @@ class ObjectTable:
         self._seen = {}
 
     def kept(self) -> tuple[object, ...]:
-        """All of it as data. Distinguishing parts are in the order of the numbers."""
+        """The contents as plain data, for storage, in the order of the numbers."""
         names = self.level_names
         relative = (
             names.all,
@@ -57,7 +58,7 @@ class ObjectTable:
         return self.facts, list(self._numbers), self._depths, self._collapsed, self._makers, relative
 
     def restore(self, kept: tuple[Any, ...]) -> None:
-        """Restores kept numbers."""
+        """Restores stored numbers."""
         self.facts, keys, self._depths, self._collapsed, self._makers, relative = kept
         self._numbers = {key: number for number, key in enumerate(keys)}
         names = self.level_names
@@ -65,7 +66,7 @@ class ObjectTable:
         names.own = {function: set(numbers) for function, numbers in own.items()}
 
     def renumber(self, renumbering: Renumbering) -> None:
-        """Finds each object again by the number that the operation which makes it has now."""
+        """Updates the keys of objects to the new numbers of the operations that create them."""
         self._numbers = {renumbering.key(key, number): number for key, number in self._numbers.items()}
         for number, facts in enumerate(self.facts):
             if facts.function is not None and facts.op is not None:
@@ -82,7 +83,7 @@ class ObjectTable:
             self.log.events.append(number)
 
     def ordered(self, numbers: Iterable[ObjectId]) -> list[ObjectId]:
-        """Objects in the order in which they came up."""
+        """Objects in order of first use."""
         seen = self._seen
         return sorted(numbers) if seen is None else sorted(numbers, key=lambda number: seen.get(number, number + _LAST))
 
@@ -106,11 +107,11 @@ class ObjectTable:
         return number
 
     def setting(self, name: str) -> ObjectId:
-        """The object that holds a setting of a library; there is one in a program."""
+        """The object that holds a setting of a library; one per program."""
         return self._intern(("setting", name), ObjectKind.INSTANCE, name, None, None, 0)
 
     def derive(self, call: tuple[FunctionId, OpId, tuple[int, ...]], inner: ObjectId) -> ObjectId:
-        """The object that `inner`, known under that number in a callee, is for the caller whose call is `call`."""
+        """The caller's name, at the call `call`, of the callee's object `inner`."""
         facts, depth = self.facts[inner], self._depths[inner] + 1
         if depth > MAX_DERIVATIONS:
             key: Hashable = ("collapsed", facts.kind, facts.function, facts.op)
@@ -122,7 +123,7 @@ class ObjectTable:
         return number
 
     def stands_for_several(self, number: ObjectId) -> bool:
-        """Whether all objects that were made at one place and handed through too many calls have that name, whoever made them."""
+        """Whether the name stands for all objects that were created at one place and passed through too many calls."""
         return number in self._collapsed
 
     def stand_in(self, position: int, actual: ObjectId, *, open_instance: bool) -> ObjectId:
@@ -138,7 +139,7 @@ class ObjectTable:
         return self._intern(("shifted", number), facts.kind, facts.name, None, None, 0)
 
     def older(self, recent: ObjectId) -> ObjectId:
-        """The object that represents all earlier ones created where `recent` is now created again."""
+        """The object that represents all earlier ones created at the site where `recent` is created again."""
         facts = self.facts[recent]
         key: Hashable = ("older", recent)
         number = self._intern(key, facts.kind, facts.name, facts.function, facts.op, self._depths[recent])
@@ -153,7 +154,7 @@ class ObjectTable:
         return self._intern(key, facts.kind, facts.name, facts.function, facts.op, self._depths[number])
 
     def _note_maker(self, function: FunctionId, number: ObjectId) -> None:
-        """Whether the name of an object means a different object in each call of a function. Not for classes."""
+        """Whether the name stands for a different object in each call of a function. False for classes."""
         if number not in self._makers and self.facts[number].kind not in (ObjectKind.CLASS, ObjectKind.MODULE):
             self._makers[number] = function
             self.level_names.own.setdefault(function, set()).add(number)
@@ -169,7 +170,7 @@ class ObjectTable:
             self._depths.append(depth)
         elif self._seen is not None and number not in self._seen:
             known = self.facts[number]
-            if known.name != name or known.op != op:  # an edit has changed it since the last run, or moved it
+            if known.name != name or known.op != op:  # an edit has changed or moved it since the last run
                 self.facts[number] = ObjectFacts(number, kind, name, function, op)
         if self._seen is not None:
             self.see(number)
@@ -177,4 +178,4 @@ class ObjectTable:
 
 
 _LAST = 1 << 40
-"""Behind all that came up in a run."""
+"""Sorts after every object used in a run."""

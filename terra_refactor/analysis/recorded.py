@@ -2,8 +2,8 @@
 
 Computes: the names of the parameters that received only tensors (or None). Needs: the record. Gives: `recorded_tensors`.
 
-A run shows what happened, not what must happen. So the value of such a parameter stays unknown, with a reason that makes its function a
-candidate: no rule can be certain because of it, and its callees learn nothing from it.
+A run shows what happened, not what must happen. So the value of such a parameter stays unknown, with a reason that
+makes its function a candidate; no rule is certain because of it, and callees do not use it.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""Contexts that are being interpreted, and calls of them from inside: recursion.
+"""Recursion: running contexts, and calls of them from inside.
 
 Computes: the result of a recursive call, and the finished contexts that depend on it. Needs: the contexts. Gives: `Recursions`,
 `Running`.
 
-A context that calls itself is run in rounds. A recursive call returns the result of the last round (nothing, in the first one), until a
-round returns and reads nothing new. Contexts that were analysed within a round depend on the result of the round before: they are
-discarded when the next round begins, and finished with the last one.
+A context that calls itself is run in rounds. A recursive call returns the result of the last round (nothing, in the
+first one), until a round returns and reads nothing new. Contexts analysed within a round depend on the result of the
+previous round: they are discarded when the next round begins, and those of the last round are kept.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from terra_refactor.domain.state import CLASS, EXISTS, HeapKey, Naming, State, s
 from terra_refactor.domain.value import Bottom, UnknownValue, Value
 
 _MAX_ROUNDS: Final = 5
-"""A recursion whose result still changes after these rounds returns an unknown value."""
+"""Maximum number of rounds; if the result still changes, it becomes unknown."""
 
 
 @dataclass(slots=True, eq=False)
@@ -32,29 +32,29 @@ class Running:
 
     depth: int
     boundary: State | None = None
-    """Its reads so far identify the state it runs in."""
+    """Its boundary: the reads so far identify the state in which it runs."""
     reads: dict[HeapKey, Value | None] = field(default_factory=dict)
-    """The reads of its earlier rounds, which identify that state, too."""
+    """The reads of its earlier rounds, which also identify that state."""
     absent: dict[HeapKey, None] = field(default_factory=dict)
     fixed: dict[HeapKey, None] = field(default_factory=dict)
     """The settled fields that earlier rounds read."""
     last: Summary | None = None
-    """Result of its last round: that of the recursive calls in it."""
+    """Result of its last round, which its recursive calls return."""
     recursed: bool = False
     rests: dict[Running, None] = field(default_factory=dict)
-    """The enclosing contexts whose results of the last round it uses."""
+    """The enclosing contexts whose last results it depends on."""
     pending: list[tuple[ContextKey, Summary]] = field(default_factory=list)
     """Finished contexts that depend on this one, and on no enclosing one."""
 
     def runs_in(self, state: State, naming: Naming | None) -> bool:
-        """Whether a state is the one that it runs in, as far as it has read that."""
+        """Whether a state is the one in which it runs, as far as it has read that."""
         boundary = self.boundary
         if boundary is None or not same_reads(state, boundary.reads or {}, frozenset(boundary.absent), naming):
             return False
         return not self.reads or same_reads(state, self.reads, frozenset(self.absent), naming)
 
     def note_reads(self) -> bool:
-        """Adds the reads of the finished round; whether there are new ones."""
+        """Adds the reads of the finished round; returns whether there are new ones."""
         assert self.boundary is not None and self.boundary.reads is not None
         before = len(self.reads), len(self.absent)
         self.reads.update(self.boundary.reads)
@@ -70,19 +70,19 @@ class Recursions:
         self._contexts = contexts
         self._stack: list[Running] = []
         self._of: dict[ContextKey, list[Running]] = {}
-        """Of one key there may be several, in different states; the innermost is last."""
+        """Running contexts by key; there may be several in different states, the innermost last."""
         self._rests: dict[int, dict[Running, None]] = {}
-        """The contexts that finished contexts depend on."""
+        """The running contexts on which finished contexts depend."""
 
     def enter(self, key: ContextKey) -> Running:
-        """A context begins."""
+        """Starts a context."""
         running = Running(len(self._stack))
         self._stack.append(running)
         self._of.setdefault(key, []).append(running)
         return running
 
     def leave(self, key: ContextKey, running: Running) -> None:
-        """It ends, in whatever way."""
+        """Ends a context, whether it succeeded or not."""
         self._stack.pop()
         same_key = self._of[key]
         same_key.pop()
@@ -99,13 +99,13 @@ class Recursions:
         return self._of.get(key, [])
 
     def finish(self, key: ContextKey, running: Running, summary: Summary) -> None:
-        """Add the summary of a context that has ended to the contexts."""
+        """Adds the summary of a context that has ended."""
         if running.rests:
             self._note(key, summary, running.rests)
             self._rest_on(running.rests)
 
     def use(self, summary: Summary) -> None:
-        """A call finds a finished context."""
+        """Records that a call uses a finished context."""
         rests = self._rests.get(summary.identity)
         if rests:
             self._rest_on(rests)
@@ -128,7 +128,7 @@ class Recursions:
             if not running.recursed:
                 break
             if rounds == _MAX_ROUNDS:
-                # the contexts of this round depend on discarded results of the round before
+                # the contexts of this round depend on discarded results of the previous round
                 _give_up(summary, last)
                 break
             if last is not None and _is_no_more_than(summary, last) and not grown:
@@ -141,7 +141,7 @@ class Recursions:
         return summary
 
     def _begin_round(self, running: Running, log: Log | None) -> None:
-        """Discards the contexts that depend on the earlier result of the context."""
+        """Discards the contexts that depend on the previous result of the context."""
         dropped, running.pending = running.pending, []
         if dropped:
             for _, summary in dropped:
@@ -163,7 +163,7 @@ class Recursions:
 
 
 def _is_no_more_than(summary: Summary, last: Summary) -> bool:
-    """Whether the result of a round is covered by that of the last one, to which it is added."""
+    """Whether the result of a round is covered by the previous one, to which it is joined."""
     summary.returns = widen(last.returns, summary.returns)
     writes = dict(last.writes)
     for place, value in summary.writes.items():
@@ -173,7 +173,7 @@ def _is_no_more_than(summary: Summary, last: Summary) -> bool:
 
 
 def _see_no_end(summary: Summary) -> None:
-    """The result of a recursion that does not end, or whose end was not seen; the former is never certain."""
+    """The result of a recursion that has no end, or whose end was not found; in the former case it is never certain."""
     if type(summary.returns) is Bottom:
         summary.returns = UnknownValue(reason="recursion")
 
@@ -189,7 +189,7 @@ def _give_up(summary: Summary, last: Summary | None) -> None:
 
 
 def _take_in(log: Log, dropped: Iterable[Summary]) -> None:
-    """Adds the notifications and queries of discarded contexts to the log of their caller."""
+    """Adds the notifications and queries of discarded contexts to their caller's log."""
     events: dict[int, list[Event]] = {}
     for summary in dropped:
         inner = summary.log
@@ -208,7 +208,7 @@ def _take_in(log: Log, dropped: Iterable[Summary]) -> None:
 
 
 def _expanded(log: Log, events: Mapping[int, list[Event]]) -> list[Event]:
-    """The events of a log, with those of forgotten contexts in place of the calls that found them first."""
+    """The events of a log, in which calls that first found discarded contexts are replaced by the events of those."""
     result: list[Event] = []
     for event in log.events:
         if type(event) is Called and event.joined is None and event.identity in events:

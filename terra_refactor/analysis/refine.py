@@ -48,11 +48,11 @@ _TENSOR_CLASSES = frozenset({"tensorflow.Tensor", "tensorflow.types.experimental
 
 
 _MAX_DEPTH: Final = 30
-"""Maximum depth of nested `and` and `or` that narrow values: each link of a chain repeats the work for the rest."""
+"""Maximum depth of nested `and` and `or` for refinement: each link of a chain repeats the work for the rest."""
 
 
 def refine(site: Site, condition: int, truth: bool, depth: int = 0) -> bool:
-    """Narrows the present state to the runs in which operation `condition` has that truth value."""
+    """Narrows the present state to executions in which operation `condition` has that truth value."""
     op = site.operation(condition)
     match op:
         case ops.Unary(operator="not"):
@@ -77,7 +77,7 @@ def refine(site: Site, condition: int, truth: bool, depth: int = 0) -> bool:
 
 
 def _not_of_that_length(site: Site, op: ops.ShortCircuit) -> bool:
-    """`isinstance(x, tuple) and len(x) == 2` is false: `x` is none of the tuples of that length."""
+    """`isinstance(x, tuple) and len(x) == 2` is false: excludes the tuples of that length."""
     frame = site.frame
     left, right = (site.operation(side) for side in (op.left, op.value))
     if not isinstance(left, ops.Call) or not isinstance(right, ops.Compare) or right.operator != "==":
@@ -124,7 +124,7 @@ def _narrow_identity(site: Site, subject: int, constant: Constant, same: bool) -
 
 
 def _note_known_size(site: Site, subject: int) -> None:
-    """After `size is not None`, or `x.shape[0] is not None`: a graph that executes this code knows the size."""
+    """After `size is not None`, or `x.shape[0] is not None`: a graph that runs this code knows the size."""
     frame = site.frame
     known = frame.value(subject)
     if not isinstance(known, Scalar) or not isinstance(known.dim, OpenDim):
@@ -156,7 +156,7 @@ def _with_known_size(value: Value, axis: int) -> Value:
 
 
 def _may_be(value: Value, constant: Constant) -> bool:
-    """Whether one alternative may be None, or that bool."""
+    """Whether an alternative may be None, or that bool."""
     if isinstance(value, Scalar):
         return isinstance(constant.value, bool) and value.type is PythonType.BOOL
     return value == constant or (isinstance(value, LibraryValue) and not registry.is_definition(value.name))
@@ -172,7 +172,7 @@ def _equality(site: Site, op: ops.Compare, equal: bool) -> bool:
 
 def _narrow_equality(site: Site, subject: int, constant: Constant, equal: bool) -> bool:
     if equal:
-        # 1 == 1.0 == True: only values of other constants are ruled out
+        # 1 == 1.0 == True: only other constants are excluded
         return _narrow(site, subject, lambda member: not isinstance(member, Constant) or member.value == constant.value)
     return _narrow(site, subject, lambda member: member != constant)
 
@@ -217,7 +217,7 @@ def _only_instance(site: Site, cls: Value) -> Value | None:
 
 
 def _narrow(site: Site, subject: int, keep: Callable[[Value], bool], *, unknown_becomes: Value | None = None) -> bool:
-    """Drops alternatives of a variable or attribute; False if none is left."""
+    """Drops alternatives of a variable or attribute; returns False if none is left."""
     frame = site.frame
     op = site.operation(subject)
     known = frame.values[subject]

@@ -3,9 +3,9 @@
 Computes: the operations of an edited function that correspond to earlier ones, and summaries and keys of objects with the new numbers.
 Needs: both forms of the function. Gives: `moved_operations`, `Renumbering`.
 
-A caller's summary refers to operations of its callees: the place of an effect, the creator of an object. An edit shifts all operations
-after it, which alone would invalidate the callers. A number is only a name: a wrong match costs time, never correctness, since an edited
-function is run again, and its callers are kept only if its result is the same.
+A caller's summary refers to operations of its callees: the place of an effect, the creator of an object. An edit
+shifts all operations after it, which alone would invalidate the callers. A wrong match costs time, never correctness:
+an edited function is run again, and its callers are kept only if its result is the same.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from terra_refactor.ir.ops import Op
 from terra_refactor.ir.walk import walk
 
 _MANY: Final = 400
-"""Of longer changed parts only the operations at their ends are matched."""
+"""In longer changed parts, only the operations at the ends are matched."""
 
 _GONE: Final = -1
-"""The number of operations that are gone."""
+"""The number of removed operations."""
 
 Moves: TypeAlias = "Mapping[OpId, OpId | None]"
-"""The new number of each operation that has another one; None of one that is gone."""
+"""The new number of each renumbered operation; None if it was removed."""
 _NO_MOVES: Final[Moves] = {}
 _NONE: Final[Mapping[int, Moves]] = {}
 
@@ -64,7 +64,7 @@ def _form(op: Op) -> Hashable:
 
 
 def _places(summary: Summary) -> Iterator[EffectSite]:
-    """All places that a summary names, each once for each time."""
+    """All places in a summary, with repetitions."""
     for effect in summary.effects:
         yield effect.site
         yield from effect.via
@@ -76,7 +76,7 @@ def _places(summary: Summary) -> Iterator[EffectSite]:
 
 
 class Renumbering:
-    """Results from before an edit, with the new numbers of operations."""
+    """Translates results from before an edit to the new numbers of operations."""
 
     def __init__(self, moves: Mapping[FunctionId, Moves]) -> None:
         self._moves: dict[str, dict[int, Moves]] = {}
@@ -90,11 +90,11 @@ class Renumbering:
         return bool(self._moves)
 
     def op(self, function: FunctionId, op: OpId) -> OpId | None:
-        """The new number of an operation; None if it is gone."""
+        """The new number of an operation; None if it was removed."""
         return self._moves.get(function.module, _NONE).get(function.index, _NO_MOVES).get(op, op)
 
     def summary(self, summary: Summary) -> Summary:
-        """The summary with the new numbers; the same object if it refers to no operation that has moved."""
+        """The summary with the new numbers; the same object if it refers to no renumbered operation."""
         if not any(map(self._has_moved, _places(summary))):
             return summary
         return replace(
@@ -110,7 +110,7 @@ class Renumbering:
         )
 
     def key(self, key: Hashable, number: ObjectId) -> Hashable:
-        """The key of an object, by which an operation finds it again; of one that nothing makes any more it is its number."""
+        """The key of an object, by which an operation finds it again; its own number if no operation creates it any more."""
         found: Hashable
         match key:
             case ("call", (function, int(op), iteration), inner) if self._is_edited(function):
@@ -127,7 +127,7 @@ class Renumbering:
         return ("gone", number) if moved is None else found
 
     def _is_edited(self, function: object) -> TypeGuard[FunctionId]:
-        """Whether it is a function in which operations have other numbers."""
+        """Whether operations of a function were renumbered."""
         if type(function) is not FunctionId:
             return False
         functions = self._moves.get(function.module)

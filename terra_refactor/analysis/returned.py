@@ -1,6 +1,6 @@
-"""Results of functions in which a condition on a tensor chooses the `return`.
+"""Results of functions in which a condition on a tensor selects the `return`.
 
-Computes: whether there is one. Needs: the branches of a finished frame. Gives: `returned`.
+Computes: whether there is such a condition. Needs: the branches of a finished frame. Gives: `returned`.
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ from terra_refactor.ir.ids import FunctionId
 from terra_refactor.ir.program import Program
 
 MAX_GROWTH: Final = 3
-"""A store that has grown by this factor is emptied, which drops the contexts of old edits."""
+"""Growth factor at which a store is emptied, which drops the contexts of old edits."""
 
 
 class Resumable(Runner, Protocol):
@@ -68,31 +68,32 @@ class SummaryStore:
         self.by_identity: dict[int, Summary] = {}
         self.settled: SettledHeap | None = None
         self.functions: dict[FunctionId, Function] = {}
-        """As they were when operations got their numbers: in the last run, whether it was finished or not."""
+        """The functions as of the numbering of operations: those of the last run, finished or not."""
         self.changed: set[FunctionId] = set()
-        """Of these, the ones that changed since the last finished run, whose summaries are of that."""
+        """The functions that changed since the last finished run, to which the summaries belong."""
         self.changed_outside: set[FunctionId] = set()
-        """Of these, the ones that look different to their callers."""
+        """Those of the changed functions that look different to their callers."""
         self.is_unfinished = False
-        """The last run was ended before it had finished."""
+        """The last run was interrupted."""
         self.code: CodeTable | None = None
-        """Queries about the code of these."""
+        """Cached facts about the code of these functions."""
         self.modules: object = None
-        """The modules that the last run was about, with its input about them."""
+        """The modules of the last run, with its input about them."""
         self.taken_over = 0
         """Number of contexts that were reused from the last run."""
         self.edited: Mapping[FunctionId, Moves] | None = None
-        """The functions that behaved differently in the last run than in the one before, each with the new numbers of its operations,
-        if nothing else differs outside of them; None if more differs, or if that run is unknown."""
+        """The functions that behaved differently in the last run than in the previous one, each with the new numbers of
+        its operations, if nothing else outside of them differs; None if more differs, or if that run is unknown.
+        """
         self.executed: frozenset[FunctionId] = frozenset()
-        """The functions with contexts that the last run executed, not only reused."""
+        """The functions whose contexts the last run executed rather than reused."""
         self.share_of_steps = 1.0
-        """The part of its budget that the last run has used."""
+        """The fraction of its budget that the last run used."""
         self.assembled: Assembled | None = None
-        """Inputs of its facts."""
+        """The assembled parts of its facts."""
 
     def begin(self, program: Program, models: Mapping[str, ProjectModel], tf_version: str | None = None) -> Adoption:
-        """The part of it that is valid for a program and the declarations of its users."""
+        """The part of the store that is valid for a program and its declarations."""
         about = dict(program.stubs), dict(program.data), dict(models), dict(program.recorded)
         modules = (tuple(program.modules), *about, program.usual, tf_version)
         if modules != self.modules or (self.first_size and len(self.objects.facts) > MAX_GROWTH * self.first_size):
@@ -102,7 +103,7 @@ class SummaryStore:
         return Adoption(self, program)
 
     def renumber(self, renumbering: Renumbering) -> None:
-        """Speaks of operations by the numbers that they have now."""
+        """Updates the store to the new numbers of operations."""
         if renumbering:
             self.objects.renumber(renumbering)
             summaries = [renumbering.summary(summary) for summary in self.by_identity.values()]
@@ -117,13 +118,15 @@ class SummaryStore:
                 self.by_key.setdefault(summary.log.key, []).append(summary)
 
     def begun(self, program: Program, changed: Set[FunctionId], changed_outside: Set[FunctionId]) -> None:
-        """Operations have the numbers of this program from now on, in which these functions changed since the last finished run."""
+        """Sets the program whose operation numbers are used from now on, and its functions that changed since the last
+        finished run.
+        """
         self.functions = {function.id: function for module in program.modules.values() for function in module.functions}
         self.changed, self.changed_outside = set(changed), set(changed_outside)
         self.is_unfinished = True
 
     def _finished(self, program: Program) -> None:
-        """Its summaries are those of this program."""
+        """Marks the summaries as those of this program."""
         self.begun(program, frozenset(), frozenset())
         self.is_unfinished = False
 
@@ -143,7 +146,7 @@ class SummaryStore:
         self.first_size = self.first_size or len(self.objects.facts)
 
     def kept(self) -> tuple[object, ...]:
-        """All of it as data, but for the program."""
+        """The contents as plain data, without the program."""
         settled = self.settled
         return (
             self.objects.kept(),
@@ -155,7 +158,7 @@ class SummaryStore:
         )
 
     def restore(self, kept: tuple[Any, ...], program: Program) -> None:
-        """Restores the state of the store that served this program last."""
+        """Restores the state of the store after the last run of this program."""
         objects, self.next_identity, self.first_size, summaries, settled, assembled = kept
         self.objects.restore(objects)
         self._keep(summaries)
@@ -167,27 +170,27 @@ class SummaryStore:
 
 
 class Adoption:
-    """Which summaries of a store a run takes over."""
+    """The reuse of a store's summaries in one run."""
 
     def __init__(self, store: SummaryStore, program: Program) -> None:
         self.store = store
         self.engine: Resumable
         self.changed: set[FunctionId] = set()
-        """The functions that do something else."""
+        """The functions whose behaviour changed."""
         self.unchanged: list[FunctionId] = []
-        """The functions with the same operations as before."""
+        """The functions with unchanged operations."""
         self.changed_outside: set[FunctionId] = set()
-        """The functions that look different to who calls or makes them."""
+        """The functions that look different to their callers or definers."""
         self.changed_fields: set[HeapKey] | None = None
-        """The settled fields that are different; None where that is not known (yet)."""
+        """The settled fields that changed; None if not known (yet)."""
         self._unsettled_objects: Set[ObjectId] = frozenset()
-        """Of these, fields that are not set are no longer settled."""
+        """Objects whose unset fields are no longer settled."""
         self.taken_over = 0
         self._replaying: list[Log] = []
         self._dead: set[Log] = set()
-        """Of summaries that do not hold."""
+        """The logs of invalid summaries."""
         self._made: set[Log] = set()
-        """Of summaries of this run."""
+        """The logs of summaries of this run."""
         self.executed: set[FunctionId] = set()
         """The functions whose contexts were run."""
         known = store.functions
@@ -209,7 +212,7 @@ class Adoption:
                 elif old is not None:
                     moves[function.id] = moved_operations(old, function)
         self.moves = moves
-        """The new numbers of operations of functions that do something else."""
+        """The new numbers of operations of changed functions."""
         store.renumber(Renumbering(moves))
         store.begun(program, self.changed, self.changed_outside)
         bodies = (FunctionKind.MODULE, FunctionKind.CLASS_BODY)
@@ -219,10 +222,10 @@ class Adoption:
             and not self.changed_outside
             and not any(known[each].kind in bodies for each in self.changed)
         )
-        """Whether all effects of this run outside of the changed functions equal those of the last run."""
+        """Whether all effects of this run outside of the changed functions have equalled those of the last run so far."""
 
     def settle(self, settled: SettledHeap) -> None:
-        """Compares the settled fields with those before."""
+        """Compares the settled fields with the earlier ones."""
         old = self.store.settled
         if old is None:
             self.is_in_step = False
@@ -232,7 +235,7 @@ class Adoption:
         different.update(key for key in before if key not in now)
         known = old.objects
         self.is_in_step = self.is_in_step and not different and known == settled.objects
-        # the orders in which classes are searched are looked up without a note; new or removed classes are never looked up again
+        # reads of method resolution orders are not recorded; new or removed classes are never looked up again
         there, here = known | {key[0] for key in before}, settled.objects | {key[0] for key in now}
         if any(name == "__bases__" and number in there and number in here for number, name in different):
             return
@@ -242,7 +245,7 @@ class Adoption:
     def adopt(
         self, key: ContextKey, state: State, naming: Naming | None, entry: EntryKind, flags: Flags
     ) -> Summary | None:
-        """The summary of an earlier run for a call that no summary of this run fits; None if there is none."""
+        """The summary of an earlier run for a call without a valid summary of this run; None if there is none."""
         for summary in self.store.by_key.get(key, ()):
             log = summary.log
             if log is None or log in self._dead or summary.identity in self.engine.contexts.summaries:
@@ -261,7 +264,7 @@ class Adoption:
         return None
 
     def replay(self, summary: Summary) -> bool:
-        """Reuses a summary, with all its callees, if it is valid; otherwise the caller has to roll back the replay."""
+        """Reuses a summary, with all its callees, if it is valid; otherwise the caller must roll back the replay."""
         log, engine = summary.log, self.engine
         if log is None or log in self._dead or not self._is_current(log):
             return False
@@ -287,7 +290,7 @@ class Adoption:
         return True
 
     def _holds(self, event: Event, log: Log) -> bool:
-        """Repeats the actions of a context; whether all answers are the same."""
+        """Replays an event of a context; returns whether the answer is the same."""
         match event:
             case Told(note, arguments):
                 note(self.engine, *arguments)
@@ -302,7 +305,7 @@ class Adoption:
                 raise AssertionError(event)
 
     def _calls_the_same(self, event: Called, log: Log) -> bool:
-        """Whether a call finds the summary that it found or made, which is replayed if it was not yet."""
+        """Whether a call finds the same summary, which is replayed first if necessary."""
         contexts = self.engine.contexts
         known = contexts.summaries.get(event.identity)
         summary = self.store.by_identity.get(event.identity) if known is None else known
@@ -338,7 +341,7 @@ class Adoption:
         return True
 
     def _run_alone(self, old: Summary) -> Summary | None:
-        """Replacement of an invalid summary; None if the caller has to be run."""
+        """Runs an invalid context alone; returns its new summary, or None if the caller must be run."""
         log = old.log
         if log is None or log.within is not None or log.after_settling is not self.engine.settled:
             return None
@@ -349,14 +352,14 @@ class Adoption:
             if summary is None or summary.log is None or summary.identity != old.identity:
                 return False
             made.append(summary)
-            # a recursion is run from its beginning
+            # a recursion is run from its outermost context
             return all(replaying.key[0] not in summary.log.functions for replaying in self._replaying)
 
         self._dead.add(log)
         return made[0] if self._tried(gives_the_same) else None
 
     def _tried(self, step: Callable[[], bool]) -> bool:
-        """Whether a step succeeds; if not, all is as before."""
+        """Runs a step; if it fails, all its changes are rolled back."""
         before = self.taken_over
         succeeded = self.engine.tried(step)
         if not succeeded:
@@ -364,7 +367,7 @@ class Adoption:
         return succeeded
 
     def keep(self, summary: Summary) -> None:
-        """Keeps the results of a context that was run alone: even after a rollback, they are known when its caller is run."""
+        """Keeps the result of a context that was run alone even after a rollback, for the run of its caller."""
         log = summary.log
         assert log is not None
         self._made.add(log)
@@ -373,7 +376,7 @@ class Adoption:
         self.store.by_identity[summary.identity] = summary
 
     def _joins_the_same(self, event: Called, call: Joined) -> bool:
-        """Whether a call whose arguments were joined with those of others still is, with the same arguments."""
+        """Whether a call with joined arguments is still joined, with the same arguments."""
         contexts = self.engine.contexts
         known = contexts.summaries.get(event.identity)
         summary = known or self.store.by_identity.get(event.identity)
@@ -388,7 +391,7 @@ class Adoption:
         return (identity, tuple(joined.values()), closure, in_graph) == summary.log.key
 
     def is_replaying(self, log: Log | None) -> bool:
-        """Whether the context of that log is being taken over."""
+        """Whether the context of that log is being replayed."""
         return any(each is log for each in self._replaying)
 
     def _is_current(self, log: Log) -> bool:
@@ -406,7 +409,7 @@ class Adoption:
         return True
 
     def ran(self, function: FunctionId, summary: Summary) -> None:
-        """Notes that a context was run, before it takes the place of an earlier one."""
+        """Records that a context was run, before its summary replaces an earlier one."""
         self.executed.add(function)
         log = summary.log
         if function in self.changed and self.is_in_step:
@@ -414,7 +417,7 @@ class Adoption:
             self.is_in_step = log is not None and known is not None and log.tells_the_same_as(known.log)
 
     def take_place(self, summary: Summary) -> int | None:
-        """The identity of the old summary whose place a new one takes: it gives its callers the same."""
+        """The identity of the old summary that a new one with the same result for callers replaces."""
         log = summary.log
         known = None if log is None else self._same_as_before(summary, log)
         if known is None or known.log is None:
@@ -423,7 +426,7 @@ class Adoption:
         return known.identity
 
     def _same_as_before(self, summary: Summary, log: Log) -> Summary | None:
-        """The old summary that gives its callers the same as a new one."""
+        """The old summary that is equal to a new one for callers."""
         if log.within is not None:
             return None
         for old in self.store.by_key.get(log.key, ()):

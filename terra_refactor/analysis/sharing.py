@@ -1,4 +1,4 @@
-"""Equal parts of summaries, kept once.
+"""Sharing of equal parts of summaries.
 
 Computes: nothing: shared parts are equal to the original ones. Needs: a new summary. Gives: `Sharing`.
 
@@ -37,7 +37,7 @@ class Sharing:
         self._calls: dict[RecordedCall, RecordedCall] = {}
 
     def shared_set(self, elements: frozenset[_Element]) -> frozenset[_Element]:
-        """The set that was seen first of all that are equal."""
+        """The first seen of all equal sets."""
         known: frozenset[_Element] = self._sets.setdefault(elements, elements)  # type: ignore[assignment]
         return known
 
@@ -87,7 +87,9 @@ _NOTHING: Final[Mapping[Any, Any]] = {}
 
 
 def _like(new: Mapping[_Key, _Part], old: Mapping[_Key, _Part]) -> Mapping[_Key, _Part]:
-    """The mapping, with parts of the old one where they are equal; the old one itself if it has the same parts in the same order."""
+    """The mapping, with values of the old one where they are equal; the old mapping itself if it has the same items in
+    the same order.
+    """
     if not new:
         return _NOTHING
     if not old:
@@ -107,7 +109,7 @@ def _like(new: Mapping[_Key, _Part], old: Mapping[_Key, _Part]) -> Mapping[_Key,
 
 
 def _alike(new: tuple[_Part, ...], old: tuple[_Part, ...]) -> tuple[_Part, ...]:
-    """The tuple, with elements of the old one where they are equal at the same place; the old one itself if it is equal."""
+    """The tuple, with elements of the old one where they are equal at the same position; the old tuple itself if it is equal."""
     if not new or not old:
         return new
     parts = [

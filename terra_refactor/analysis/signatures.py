@@ -1,7 +1,7 @@
 """Parameter types from the `input_signature` of a traced function.
 
-Computes: the tensors that a function is given, with the sizes open that its signature leaves open. Needs: the arguments of `tf.function`.
-Gives: `as_signed`. Ignores: nested structures in a signature.
+Computes: the tensors that a function receives; sizes that its signature leaves open are open. Needs: the arguments of
+`tf.function`. Gives: `as_signed`. Ignores: nested structures in a signature.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _DEPTH: Final = 2
 def as_signed(
     state: State, code: Function, options: tuple[tuple[str, Value], ...] | None, parameters: Mapping[str, Value]
 ) -> dict[str, Value]:
-    """The arguments as a trace has them, whose sizes a signature leaves open or fixes."""
+    """The arguments as a trace sees them: a signature may leave their sizes open or fix them."""
     signature = dict(options or ()).get("input_signature", NONE)
     specs = None if signature == NONE else read.elements(freeze_in(state, signature, _DEPTH))
     result = dict(parameters)

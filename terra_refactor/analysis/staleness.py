@@ -1,4 +1,4 @@
-"""State that changes between the calls of a function that reads it.
+"""Stale state: state that changes between the calls of a function that reads it.
 
 Computes: for each context, the holders of the containers that it reads or changes, and the reads of callees after which the same state is
 written again; for each function, the reads of state that other code changes. Needs: finished frames, then the summaries of the last
@@ -30,12 +30,14 @@ from terra_refactor.ir.ops import Call, LoadAttribute, MakeClass
 
 _Node = TypeVar("_Node")
 _Way: TypeAlias = tuple[EffectSite, tuple[FunctionId, ...]]
-"""A read of state: its place, and the functions called on the way there."""
+"""A path to a read of state: the place of the read, and the functions called on the way."""
 
 _CONSTRUCTORS = frozenset(
     {"__init__", "__new__", "__post_init__", "build", "__setstate__", "__init_subclass__", "setUp", "setup_method"}
 )
-"""Methods that run before the other methods of their object, never between two calls of them: writes to the object itself are no change."""
+"""Methods that run before the other methods of their object, never between two calls of them: their writes to the
+object itself are not changes.
+"""
 
 _ONCE = (FunctionKind.MODULE, FunctionKind.CLASS_BODY)
 _SHARED = (ObjectKind.CLASS, ObjectKind.MODULE, ObjectKind.CELL)
@@ -55,7 +57,7 @@ def live_reads(frame: Frame) -> dict[HeapKey, tuple[EffectSite, tuple[EffectSite
 
 
 def overwrites_of(frame: Frame, effects: Iterable[Effect], reads: Iterable[HeapKey]) -> frozenset[str]:
-    """The attributes that a finished call writes, and of none of its objects needs the former value of."""
+    """The attributes that a finished call writes without needing their former value on any of its objects."""
     before, written = frame.root.reads or {}, frame.root.heap
     needed = {name for _, name in reads}
     found: set[str] = set()
@@ -73,7 +75,7 @@ def overwrites_of(frame: Frame, effects: Iterable[Effect], reads: Iterable[HeapK
 
 
 def holders_of(engine: Heap, frame: Frame) -> Mapping[ObjectId, frozenset[FieldKey]]:
-    """The fields that hold the containers which a finished call has read or changed, as far as it has looked at them."""
+    """The fields that hold the containers that a finished call has read or changed, as far as it has looked at them."""
     if frame.function.kind in (FunctionKind.MODULE, FunctionKind.CLASS_BODY):
         return {}
     wanted = {number for number, name in frame.state_reads if name == ITEMS}
@@ -108,7 +110,7 @@ def _through_containers(
 
 
 def _reached(start: _Node, following: Mapping[_Node, Iterable[_Node]]) -> set[_Node]:
-    """A node with all that are reachable from it."""
+    """A node and all nodes that are reachable from it."""
     seen: set[_Node] = set()
     pending = [start]
     while pending:
@@ -122,8 +124,8 @@ def _reached(start: _Node, following: Mapping[_Node, Iterable[_Node]]) -> set[_N
 def reads_before_writes(engine: Engine, frame: Frame) -> frozenset[StaleRead]:
     """The reads of callees after which this function, or another callee, writes the same state: the next call sees another value.
 
-    A function is called again, so its last write may come before its first read; a module runs once, and an object that a call creates
-    is written and read in that call alone.
+    A function may be called again, so its last write may precede its first read; a module runs once, and an object
+    that a call creates is written and read only in that call.
     """
     found: set[StaleRead] = set()
     module = frame.function.kind is FunctionKind.MODULE
@@ -135,7 +137,7 @@ def reads_before_writes(engine: Engine, frame: Frame) -> frozenset[StaleRead]:
                 if (by.module, by.function) == (site.module, site.function):
                     continue
                 if restored and not first < written < last:
-                    # the value of the time between is the only one that is met
+                    # only the value between the two writes is ever read
                     continue
                 is_made = engine.objects.facts[key[0]].kind not in _SHARED
                 if is_made and engine.code_of(FunctionId(by.module, by.function)).name in _CONSTRUCTORS:
@@ -148,7 +150,7 @@ def reads_before_writes(engine: Engine, frame: Frame) -> frozenset[StaleRead]:
 
 
 def _reads_of_written(frame: Frame) -> Mapping[HeapKey, Mapping[_Way, tuple[OpId, OpId]]]:
-    """Where callees read the state that is written here or in callees, with the first and the last call that does."""
+    """The reads in callees of state that is written here or in callees, with the first and the last call that does."""
     found: dict[HeapKey, dict[_Way, tuple[OpId, OpId]]] = {}
     for op, summary, naming in frame.reading_calls if frame.writes_at else ():
         for read, (site, via) in summary.state_reads.items():
@@ -164,13 +166,13 @@ def _reads_of_written(frame: Frame) -> Mapping[HeapKey, Mapping[_Way, tuple[OpId
 
 
 def _made_at(engine: Code, function: Function, way: Sequence[FunctionId]) -> OpId | None:
-    """The `def` in this function that makes one of those called; None if it makes none of them."""
+    """The `def` in this function that creates one of the called functions; None if there is none."""
     inner = next((each for each in way if engine.code_of(each).parent == function.id), None)
     return None if inner is None else engine.code.definition_of(inner, function)
 
 
 def _in_one_loop(engine: Code, function: Function, first: OpId, second: OpId, way: Sequence[FunctionId]) -> bool:
-    """Whether a loop repeats both operations, and not the one that creates the callee each time."""
+    """Whether a loop repeats both operations, but not the operation that creates the callee each time."""
     around = [
         (start, end)
         for start, end in engine.code.loops_of(function)
@@ -189,11 +191,12 @@ class StateChanges:
     def __init__(self, engine: Engine, live: Sequence[Summary], real: Set[int] = frozenset()) -> None:
         self._engine = engine
         self._relatives = _relatives(engine)
-        # a test that tries one setting after another is no program that changes it between calls: there it stays an assumption
+        # a test that tries several settings is not a program that changes them between calls: there it stays an
+        # assumption
         self._certain: dict[tuple[EffectSite, str], set[FunctionId]] = {}
         for summary in live:
             for site, name, way in () if summary.function.name.startswith("test") else summary.stale_reads:
-                # of another function that comes to the same read, this proves nothing: code that changes a setting also reads it
+                # a read by another function proves nothing: code that changes a setting also reads it
                 self._certain.setdefault((site, name), set()).update(
                     # a function that another one creates and calls has no earlier trace
                     function
@@ -222,7 +225,7 @@ class StateChanges:
                     self._writers.setdefault(key, set()).add(writer)
 
     def _hand_on(self, live: Sequence[Summary]) -> None:
-        """A summary keeps the first read of a state only: callees that read it again see the same changes."""
+        """Propagates reads of state: a summary keeps only the first read, and callees that read it again see the same changes."""
         engine = self._engine
         pending = [
             (summary, key, frozenset[FunctionId]())
@@ -246,28 +249,30 @@ class StateChanges:
                     self._certain.setdefault((site, key[1]), set()).add(callee.function.id)
 
     def of(self, engine: Engine) -> StateChanges:
-        """The same changes in another run, in which no context writes or reads other state."""
+        """The same changes for another run in which no context writes or reads other state."""
         again = StateChanges(engine, ())
         again._certain, again._writers = self._certain, self._writers
         return again
 
     def kept(self) -> tuple[object, ...]:
-        """All of it as data."""
+        """The contents as plain data, for storage."""
         return self._certain, self._writers
 
     @staticmethod
     def restored(kept: tuple[Any, ...]) -> StateChanges:
-        """Kept answers; supports `of` only."""
+        """Restores stored contents; the result supports only `of`."""
         changes = StateChanges.__new__(StateChanges)
         changes._certain, changes._writers = kept
         return changes
 
     def forget(self) -> None:
-        """Frees the data of the run: only `of` can be called now."""
+        """Frees the data of the run: afterwards only `of` can be called."""
         del self._engine, self._relatives, self._of_relatives
 
     def effects_of(self, summary: Summary) -> tuple[Effect, ...]:
-        """Reads of state that other functions change between calls; assumed unless the analysis has seen the change happen after a call."""
+        """Reads of state that other functions change between calls; assumed unless the analysis has seen the change
+        happen after a call.
+        """
         effects: list[Effect] = []
         given = _given(self._engine, summary) if summary.state_reads else frozenset()
         for key, (site, via) in summary.state_reads.items():
@@ -283,7 +288,7 @@ class StateChanges:
         return tuple(effects)
 
     def _writers_of(self, key: FieldKey) -> frozenset[FunctionId]:
-        """The functions that set a field of objects of a class, or of one that is related."""
+        """The functions that set a field of objects of a class or of a related class."""
         found = self._of_relatives.get(key)
         if found is None:
             kind, cls, field = key
@@ -297,7 +302,9 @@ class StateChanges:
 
     @cached_property
     def _computed(self) -> Mapping[tuple[ObjectKind, str], Mapping[str, set[FunctionId]]]:
-        """By kind and class of an object: how the names begin under which functions set attributes of it, and these functions."""
+        """By kind and class of object: the prefixes of computed names, each with the functions that set attributes
+        under such names.
+        """
         found: dict[tuple[ObjectKind, str], dict[str, set[FunctionId]]] = {}
         for (kind, cls, field), writers in self._writers.items():
             if field.endswith(ANY_NAME):
@@ -306,7 +313,7 @@ class StateChanges:
 
     @cached_property
     def _methods(self) -> Mapping[str, Set[str]]:
-        """By the name of a class: the names that its body defines."""
+        """The names that a class body defines, by the name of the class."""
         found: dict[str, set[str]] = {}
         code = self._engine
         for module in code.program.modules.values():
@@ -316,7 +323,9 @@ class StateChanges:
         return found
 
     def _writers_by_computed_name(self, key: FieldKey) -> Iterator[FunctionId]:
-        """The functions that set an attribute of the class under a name of which only the beginning is known: that of data, no method."""
+        """The functions that set an attribute of the class under a name known only by its prefix: a data attribute, not
+        a method.
+        """
         kind, cls, field = key
         for beginning, writers in self._computed.get((kind, cls), {}).items():
             if may_be_named(field, beginning) and field not in self._methods.get(cls, ()):
@@ -329,7 +338,8 @@ class StateChanges:
         made = self._engine.objects.facts[key[0]]
         kind = None if made.function is None else self._engine.code_of(made.function).kind
         if kind in _ONCE or (made.function is not None and self._engine.code_of(made.function).name in _CONSTRUCTORS):
-            # the body runs once, a constructor once for its object: the place identifies the list or dict, under any name
+            # the body runs once, and a constructor once per object: the place identifies the list or dict, under any
+            # name
             return (*held, (made.kind, f"{made.function} {made.op}", ITEMS))
         return held
 
@@ -339,15 +349,16 @@ def _is_shared(engine: Engine, target: Target) -> bool:
     if target.object is None:
         return False
     facts = engine.objects.facts[target.object]
-    # a list in the body of a class is one for all objects of the class
+    # a list created in a class body is shared by all objects of the class
     is_own = target.root is RootKind.SELF and target.path.count(".") == 1 and facts.kind is ObjectKind.INSTANCE
     of_class = _made_in(engine, target.object) is FunctionKind.CLASS_BODY and not is_own
     return of_class or target.root in (RootKind.GLOBAL, RootKind.CLOSURE) or facts.kind in _SHARED
 
 
 def _given(engine: Heap, summary: Summary) -> frozenset[ObjectId]:
-    """The lists and dicts that are arguments or parts of arguments: each call passes their contents, and a graph flattens them on each
-    call."""
+    """The lists and dicts that are (parts of) arguments: each call passes their contents, and a graph flattens them on
+    each call.
+    """
     own = 1 if summary.function.kind is FunctionKind.METHOD else 0
     pending = [number for value in [*summary.parameters.values()][own:] for number in references(value)]
     found: set[ObjectId] = set()
@@ -363,8 +374,8 @@ def _given(engine: Heap, summary: Summary) -> frozenset[ObjectId]:
 def _constructing(engine: Engine, live: Sequence[Summary], real: Set[int]) -> frozenset[FunctionId]:
     """Constructors and the functions that only constructors call.
 
-    Without methods of objects that existed before, since several constructors share these; in a library, without public functions that
-    store their arguments, since other code may call these. `real` are the contexts that a run reaches.
+    Without methods of existing objects, which several constructors share; in a library, also without public functions
+    that store their arguments, which other code may call. `real` are the contexts that a run reaches.
     """
     callers: dict[FunctionId, set[FunctionId]] = {}
     names: dict[FunctionId, str] = {}
@@ -374,7 +385,7 @@ def _constructing(engine: Engine, live: Sequence[Summary], real: Set[int]) -> fr
             callees = [engine.contexts.summaries[callee].function for callee in record.callees]
             by_shared = any(callee.takes_self for callee in callees) and _is_of_shared(engine, summary, op)
             for callee in callees:
-                # as if other code called it, too
+                # treated as if other code called it, too
                 by = {summary.function.id, callee.id} if by_shared else {summary.function.id}
                 callers.setdefault(callee.id, set()).update(by)
     found = {identity for identity, name in names.items() if name in _CONSTRUCTORS}
@@ -389,7 +400,7 @@ def _constructing(engine: Engine, live: Sequence[Summary], real: Set[int]) -> fr
 
 
 def _is_of_shared(engine: Engine, summary: Summary, op: OpId) -> bool:
-    """Whether a method is called of an object that a module or the body of a class made."""
+    """Whether a method is called on an object that a module or class body created."""
     call = engine.code.op(summary.function, op)
     method = engine.code.op(summary.function, call.function) if isinstance(call, Call) else None
     owner = summary.values[method.object] if isinstance(method, LoadAttribute) else None
@@ -399,7 +410,7 @@ def _is_of_shared(engine: Engine, summary: Summary, op: OpId) -> bool:
 
 
 def _made_in(engine: Engine, number: ObjectId) -> FunctionKind | None:
-    """The kind of the function that makes an object; None for classes, modules, and any object of a class (a stand-in)."""
+    """The kind of the function that creates an object; None for classes, modules, and any object of a class (a stand-in)."""
     facts = engine.objects.facts[number]
     if facts.function is None or facts.op is None or facts.kind in (ObjectKind.CLASS, ObjectKind.MODULE):
         return None
@@ -408,12 +419,12 @@ def _made_in(engine: Engine, number: ObjectId) -> FunctionKind | None:
 
 
 def _is_public_setter(function: Function) -> bool:
-    """Whether it is a method for others to call, with arguments."""
+    """Whether it is a public method with parameters."""
     return function.kind is FunctionKind.METHOD and not function.name.startswith("_") and len(function.parameters) > 1
 
 
 def _relatives(engine: Heap) -> Mapping[str, frozenset[str]]:
-    """By name of a class, itself with the classes that it derives from and those that derive from it: one object may be of all of these."""
+    """By name of a class: itself, its base classes and its subclasses; one object may be an instance of all of these."""
     bases: dict[str, set[str]] = {}
     for number, facts in enumerate(engine.objects.facts):
         given = engine.world.get((number, BASES)) if facts.kind is ObjectKind.CLASS else None

@@ -1,7 +1,8 @@
-"""Classes of parameters, inferred from the objects that the function creates when the caller passes none.
+"""Classes of parameters, inferred from the object that the function creates if the caller passes None.
 
-Computes: the program class, from `rate or Rate()`, `Rate() if rate is None else rate`, `if rate is None: rate = Rate()` and from a default
-that is an object. Needs: the code of the function, the globals of its module. Gives: `class_shown`.
+Computes: the class of the program, from `rate or Rate()`, `Rate() if rate is None else rate`, `if rate is None: rate
+= Rate()` and from a default that is an object. Needs: the code of the function, the globals of its module. Gives:
+`class_shown`.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from terra_refactor.ir.ids import OpId
 
 
 def class_shown(engine: Engine, code: Function, name: str, default: Value | None) -> Reference | None:
-    """The only class of the program whose objects a parameter gets by default; None if unknown."""
+    """The only class of the program of which a parameter gets an object by default; None if unknown."""
     found = {
         cls
         for member in (() if default is None else members(default))

@@ -1,8 +1,8 @@
 """Budgets of an analysis, counted in operations, so that a report is the same on every machine.
 
-Gives: `StepBudget`. A context that runs out of steps gets an unknown result, is reported with the reason "budget", and is a call that
-cannot be resolved (TR107) to its callers. Each entry of the analysis (a module, or a function without callers) gets a share, so that the
-others are still answered.
+Gives: `StepBudget`. A context that runs out of steps gets an unknown result, is reported with the reason "budget",
+and counts as an unresolved call (TR107) in its callers. Each entry of the analysis (a module, or a function without
+callers) gets a share, so that the others are still analysed.
 """
 
 from __future__ import annotations
@@ -17,23 +17,28 @@ from terra_refactor.domain.value import Value
 from terra_refactor.domain.weight import bounded, weight
 
 STEPS_OF_A_CALL: Final = 20
-"""The cost of looking up the summary of a call, in operations: without it, calls that branch (each function calls the next one twice)
-take the time of all of them together before the budget ends."""
+"""The cost, in operations, of looking up the summary of a call: without it, nested calls (each function calls the next
+one twice) take exponential time before the budget ends.
+"""
 FREE_PARTS: Final = 32
 PARTS_OF_A_STEP: Final = 32
-"""Parts of a value (beyond the free ones) that cost as much as one operation."""
+"""Number of parts of a value (beyond the free ones) that cost as much as one operation."""
 FIELDS_OF_A_STEP: Final = 16
-"""Merged fields, at that depth of states, that cost as much as one operation: each may be looked for in all of them."""
+"""Number of merged fields that cost as much as one operation, multiplied by the depth of states: each field may be
+looked up in all of them.
+"""
 
 
 def steps_of_call(summary: Summary) -> int:
-    """Cost of returning reads, writes and effects to a caller: small, unless state grows with the program."""
+    """Cost of applying the reads, writes and effects of a callee to the caller: small, unless the state grows with the
+    program.
+    """
     fields = len(summary.reads) + len(summary.writes) + len(summary.effects) + len(summary.state_reads)
     return fields // FIELDS_OF_A_STEP
 
 
 class StepBudget:
-    """The steps that are left."""
+    """The remaining steps."""
 
     __slots__ = ("given", "left")
 
@@ -42,23 +47,24 @@ class StepBudget:
 
     @property
     def used(self) -> int:
-        """The steps that were taken."""
+        """The number of steps taken."""
         return self.given - self.left
 
     def charge(self, frame: Frame, steps: int) -> None:
-        """Counts work that was done for a context."""
+        """Charges work that was done for a context."""
         frame.steps += steps
         self.left -= steps
 
     def merged(self, frame: Frame, branches: Sequence[State]) -> bool:
-        """Counts a merge of states that is to be done; whether there are steps enough for it."""
+        """Charges a merge of states before it is done; returns whether enough steps are left."""
         fields = sum(len(branch.heap) for branch in branches)
         self.charge(frame, fields * (FIELDS_OF_A_STEP + branches[0].depth) // FIELDS_OF_A_STEP**2)
         return frame.steps <= frame.max_steps and self.left > 0
 
     def weighed(self, frame: Frame, value: Value) -> Value:
-        """The result of an operation, or unknown if it is too large: comparing and hashing a large value is as expensive as running
-        operations."""
+        """The result of an operation, or unknown if it is too large: comparing and hashing a large value costs as much
+        as running operations.
+        """
         parts = weight(value)
         if parts <= FREE_PARTS:
             return value

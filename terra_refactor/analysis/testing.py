@@ -1,9 +1,11 @@
-"""Callers of tests: pytest gives them the values of fixtures and of `parametrize`.
+"""Arguments of tests: pytest passes the values of fixtures and of `parametrize`.
 
-Computes: for a test, the values of its parameters. Needs: the fixtures of its module and of `conftest` modules, and the marks recorded
-when the modules ran (`PYTEST_MARKS`). Gives: `test_arguments`; the recognition of files of tests and of tests.
+Computes: for a test, the values of its parameters. Needs: the fixtures of its module and of `conftest` modules, and
+the marks recorded when the modules ran (`PYTEST_MARKS`). Gives: `test_arguments`; the recognition of test files and
+tests.
 
-Ignores: fixtures with parameters of their own (`params=`), `autouse`, `usefixtures`; which values of `parametrize` go together.
+Ignores: fixtures with parameters of their own (`params=`), `autouse`, `usefixtures`; which values of `parametrize`
+are combined.
 
 Source: the pytest documentation, "How to use fixtures" and "How to parametrize".
 """
@@ -39,7 +41,9 @@ _PARAMETER_SET: Final = "pytest.param"
 
 
 def is_in_test_file(program: Program, function: Function) -> bool:
-    """Whether the function is in a file that a test runner collects, or in a `conftest`; a script called `new_test.py` is none."""
+    """Whether the function is in a file that a test runner collects, or in a `conftest`; a script called `new_test.py`
+    is not one.
+    """
     name = program.path_of(function.id.module).rpartition("/")[2].partition(".")[0]
     if name.endswith(("_test", "_tests")):
         return any(each.name.startswith("test") for each in program.modules[function.id.module].functions)
@@ -47,7 +51,7 @@ def is_in_test_file(program: Program, function: Function) -> bool:
 
 
 def is_collected(program: Program, function: Function) -> bool:
-    """Whether a test runner finds the function and calls it."""
+    """Whether a test runner collects the function as a test."""
     return function.name.startswith("test") and is_in_test_file(program, function)
 
 
@@ -72,7 +76,7 @@ def test_arguments(site: Site, code: Function) -> dict[str, Value]:
 
 
 def _fixture_value(site: Site, asking: Function, name: str, depth: int, made: dict[FunctionId, Value]) -> Value | None:
-    """The value of a fixture. It runs once for a test, however many use it: `made` has the values of those that have run."""
+    """The value of a fixture. It is evaluated once per test: `made` holds the values so far."""
     fixture = _fixture(site.engine, asking, name)
     if fixture is None or depth > _MAX_DEPTH:
         return None
@@ -95,7 +99,7 @@ def _fixture_value(site: Site, asking: Function, name: str, depth: int, made: di
 
 
 def _fixture(engine: Engine, asking: Function, name: str) -> tuple[Function, FunctionValue] | None:
-    """The fixture of that name: of the test's own module, else of a `conftest`."""
+    """The fixture of that name, from the test's own module or else from a `conftest`."""
     modules = [asking.id.module, *(module for module in engine.program.modules if module.endswith("conftest"))]
     for module in modules:
         for code in engine.program.modules[module].functions:
@@ -118,7 +122,7 @@ def _parametrize(site: Site, arguments: CallArguments, receiver: Value | None) -
 
 
 def _parametrized(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
-    """The decorator applied: the unchanged test, with a note of its parameters."""
+    """The application of the decorator: the unchanged test, whose arguments are recorded."""
     if len(arguments.positional) != 3:
         return UNKNOWN
     names, values, test = arguments.positional

@@ -41,12 +41,12 @@ from terra_refactor.tf_model.environment import known_truth
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """Truth of a condition: `value` is None where it may be either."""
+    """Truth of a condition: `value` is None if it may be either."""
 
     value: bool | None
     kind: BranchKind
     release: bool = False
-    """Whether it depends on the release of a library: see `Scalar.release`."""
+    """Whether it depends on the version of a library (see `Scalar.release`)."""
 
 
 def truth_of(site: Site, value: Value) -> Answer:
@@ -67,7 +67,7 @@ def truth_of(site: Site, value: Value) -> Answer:
 
 
 def asked(site: Site, value: Value) -> Answer:
-    """The truth of a value that an operation tests, which runs the `__bool__` of the program's own classes."""
+    """The truth of a value that an operation tests, which runs `__bool__` of the program's classes."""
     frame = site.frame
     for member in members(value):
         if isinstance(member, Reference):

@@ -37,12 +37,12 @@ _DTYPES: Final = frozenset({"dtype", "dtype_policy"})
 _LOADERS: Final = words(
     "load_model model_from_json model_from_config model_from_yaml saved_model SavedModel TFSMLayer KerasLayer from_pretrained quantize"
 )
-"""Names of functions that load models, or change the dtypes of one."""
+"""Names of functions that load models, or change a model's dtypes."""
 _WITHOUT_WEIGHTS: Final = words(
     "Input InputLayer InputSpec KerasTensor TensorSpec SparseTensorSpec RaggedTensorSpec TensorArray TensorArraySpec SparseTensor "
     "IndexedSlices FixedLenFeature FixedLenSequenceFeature VarLenFeature RaggedFeature DataFrame Series CategoryEncoding"
 )
-"""Classes whose `dtype` is no weight's."""
+"""Classes whose `dtype` is not that of a weight."""
 _MAKERS: Final = words("add_weight add_variable get_variable Variable variable __init__ dict partial")
 """Functions that create a weight, or pass `dtype` on to one that does."""
 _VARIABLES: Final = words("Variable variable get_variable")
@@ -54,7 +54,7 @@ _KEEP_TO_DEFAULT: Final = words(
 
 @dataclass(frozen=True, slots=True)
 class WeightCode:
-    """Effect of one function's own code on dtypes of weights."""
+    """The effect of a function's own code on the dtypes of weights."""
 
     asks: bool
     """It may give a weight another type than Keras's default."""
@@ -63,7 +63,7 @@ class WeightCode:
 
     @staticmethod
     def of(code: Mapping[OpId, Op]) -> WeightCode:
-        """From the operations of a function."""
+        """Computed from the operations of a function."""
         imported = {
             (op.module, 0 if isinstance(op, Import) else op.level)
             for op in code.values()
@@ -98,7 +98,7 @@ def _call_asks(call: Call, find: Callable[[OpId], Op | None]) -> bool:
         makes = name in _MAKERS or name[:1].isupper() or not isinstance(callee, LoadAttribute)
         return makes and name not in _WITHOUT_WEIGHTS
     if name in _VARIABLES:
-        # of the type of whatever it starts with
+        # has the dtype of its initial value
         trainable = given.get("trainable")
         return not (isinstance(trainable, Literal) and trainable.value is False)
     if name in ("add_weight", "add_variable"):
@@ -118,7 +118,9 @@ def _is_default(value: Op | None) -> bool:
 
 
 def weights_are_default(program: Program, code: Callable[[Function], WeightCode]) -> bool:
-    """Whether all trainable weights of Keras's models in a program have its default dtype: no code requests another, or loads some."""
+    """Whether all trainable weights of Keras models in a program have the default dtype: no code requests another one,
+    or loads weights.
+    """
     imported: dict[tuple[str, int, str], None] = {}
     for module in program.modules.values():
         for function in module.functions:

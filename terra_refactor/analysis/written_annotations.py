@@ -1,7 +1,8 @@
 """Annotations that exist only as text: those of stubs and models, and forward references.
 
-Computes: the value of a text as an annotation. Needs: its syntax, and the meaning of names there. Gives: `written_annotation`,
-`annotation_in_text`, `library_named`, `Named`. Ignores: everything except names, attributes, subscripts and unions.
+Computes: the value of a text as an annotation. Needs: its syntax tree, and the values of names. Gives:
+`written_annotation`, `annotation_in_text`, `library_named`, `Named`. Ignores: everything except names, attributes,
+subscripts and unions.
 """
 
 from __future__ import annotations
@@ -17,11 +18,11 @@ from terra_refactor.tf_model import registry
 from terra_refactor.tf_model.library_members import library_member
 
 Named: TypeAlias = Callable[[str], Value]
-"""The meaning of a name without dots; unknown where it means nothing."""
+"""The value of a name without dots; unknown if the name is undefined."""
 
 
 def annotation_in_text(text: str, named: Named) -> Value:
-    """The value of a forward reference; unknown where the text is no expression."""
+    """The value of a forward reference; unknown if the text is not an expression."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -32,7 +33,7 @@ def annotation_in_text(text: str, named: Named) -> Value:
 
 
 def written_annotation(node: ast.expr, named: Named) -> Value:
-    """The value that the annotation would have if it were evaluated where names mean that; unknown otherwise."""
+    """The value of the annotation if it were evaluated with these names; unknown if it cannot be."""
     match node:
         case ast.Constant(None):
             return NONE

@@ -1,8 +1,9 @@
-"""The tree of a YAML text by PyYAML's safe loader, within limits that hold for hostile texts.
+"""The tree of a YAML text by PyYAML's safe loader, with limits against hostile texts.
 
-Gives: `yaml_tree`. Imported only where a program names such a file: PyYAML takes 20 ms. A text is first read as events, which makes
-nothing and stops at the first limit, so neither deep nesting, nor aliases that multiply ("billion laughs", also through merge keys), nor
-endless numbers are ever built. The safe loader knows no tag that makes an object of Python.
+Gives: `yaml_tree`. Imported only if a program names such a file: importing PyYAML takes 20 ms. A text is first parsed
+to events, which builds no objects and stops at the first exceeded limit, so neither deep nesting, nor multiplying
+aliases ("billion laughs", also through merge keys), nor endless numbers are ever built. The safe loader has no tag
+that creates Python objects.
 """
 
 from __future__ import annotations
@@ -15,22 +16,22 @@ _LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _MAX_TEXT: Final = 200_000
 _MAX_DEPTH: Final = 40
 _MAX_NODES: Final = 50_000
-"""Maximum number of nodes of the tree as a program walks it: the target of an alias counts each time."""
+"""Maximum number of nodes of the tree as a program traverses it: the target of an alias counts each time."""
 _MAX_PLAIN: Final = 1_000
-"""Characters of a value without quotes or with a tag, which may be a number."""
+"""Maximum length of a value without quotes or with a tag, which may be a number."""
 
 
 def yaml_tree(text: str) -> object:
-    """The only document of a text, as `yaml.safe_load` gives it.
+    """The single document of a text, as `yaml.safe_load` returns it.
 
     Raises:
-        ValueError: malformed, of several documents, with an unknown tag, or beyond a limit.
+        ValueError: it is malformed, has several documents or an unknown tag, or exceeds a limit.
     """
     try:
         _check(text)
         tree: object = yaml.load(text, Loader=_LOADER)
     except (yaml.YAMLError, ArithmeticError, AttributeError, LookupError, TypeError) as error:
-        # the last four: raised by PyYAML's constructors for a value that does not fit its tag (`!!int ""`)
+        # the last four: raised by PyYAML's constructors for a value that does not match its tag (`!!int ""`)
         raise ValueError(f"no YAML: {error}") from None
     return tree
 
@@ -39,9 +40,9 @@ def _check(text: str) -> None:
     if len(text) > _MAX_TEXT:
         raise ValueError("a YAML text that is too long")
     sizes: dict[str, int] = {}
-    """Nodes of each anchor's value, once it has ended."""
+    """Number of nodes of each anchor's value, once it is complete."""
     opened: list[tuple[str | None, int]] = []
-    """The collections around an event: anchor, and how many nodes there were before."""
+    """The open collections around an event: anchor, and the number of nodes before it."""
     count = 0
     for event in yaml.parse(text, Loader=_LOADER):
         if isinstance(event, (yaml.SequenceStartEvent, yaml.MappingStartEvent)):

@@ -25,7 +25,7 @@ def count_of_yields(frame: Frame) -> Dim:
         return None
     count: Dim = 1
     while not any(op.id == yields[0].id for op in block):
-        # a yield under a condition, or in a `while` loop, is reached an unknown number of times
+        # a yield under a condition or in a `while` loop is reached an unknown number of times
         around = [
             op for op in block if isinstance(op, ops.For) and any(inner.id == yields[0].id for inner in walk(op.body))
         ]

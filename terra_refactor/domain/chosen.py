@@ -1,4 +1,4 @@
-"""Values that a condition or loop on a tensor chooses, as AutoGraph converts them.
+"""Values chosen by a condition or loop on a tensor, as AutoGraph converts them.
 
 Gives: `symbolic`, `chosen_in_graph`, `with_axis_open`.
 """
@@ -17,12 +17,14 @@ from terra_refactor.domain.value import TensorValue, Value, as_symbolic, members
 
 
 def symbolic(value: Value) -> Value:
-    """A value set under a condition or in a loop on a tensor: AutoGraph converts Python numbers and strings to tensors."""
+    """The graph's view of a value that is set under a condition or in a loop on a tensor: AutoGraph converts Python
+    numbers and strings to tensors.
+    """
     return with_content_open(join_all(as_symbolic(member) for member in members(value)), EVERYWHERE)
 
 
 def chosen_in_graph(value: Value) -> Value:
-    """One of several values, chosen by a tensor."""
+    """The result of a choice by a tensor between the alternatives of a value."""
     alternatives = members(value)
     shapes = [member.type.shape for member in alternatives if isinstance(member, TensorValue) and member.type.shape]
     if len(shapes) == len(alternatives) and len({len(shape) for shape in shapes}) == 1:
@@ -33,7 +35,7 @@ def chosen_in_graph(value: Value) -> Value:
 
 
 def with_axis_open(value: Value, axis: int) -> Value:
-    """A tensor with one axis of a size that a graph does not know."""
+    """A tensor with one axis of a size that is unknown in a graph."""
     assert isinstance(value, TensorValue)
     shape = open_axis(value.type.shape, axis, EVERYWHERE, Why.CONTENT)
     return replace(value, type=TensorType(value.type.dtype, shape))

@@ -4,10 +4,11 @@ Computes: arithmetic and three-valued comparison of sizes. Gives: `Dim`, which i
 symbols, for example `2*n + 1` or `h*w*c`), an `OpenDim`, or None if unknown. Two equal symbols are the same size; two different ones may
 or may not be. Sizes are never negative; symbols are sizes, so they are at least 0.
 
-A *chosen* symbol is a number that the user of the program chooses, an option of its command line or a number of a configuration file. As
-a size an option is assumed to be 2 or more, so that `h` and `2*h` differ, and the number of a file 1 or more; as a number either may be
-anything (`same_number`). An option has a default, too: two sizes also differ if they differ with all defaults (`at_defaults`). The number
-of a data file has its present value as its default (`numbers_of_files`).
+A *chosen* symbol is a number that the user of the program chooses, an option of its command line or a number of a
+configuration file. As a size an option is assumed to be 2 or more, so that `h` and `2*h` differ, and the number of a
+file 1 or more; as a number, neither is restricted (`same_number`). An option has a default, too: two sizes also
+differ if they differ with all defaults (`at_defaults`). The default of a number from a data file is its present value
+(`numbers_of_files`).
 
 A size has two views (adr/0012): its value in eager execution, and its static value while a graph is traced. They are the same except for
 an `OpenDim`, which is unknown to TensorFlow during the trace. Arithmetic computes both; comparisons are about the eager view.
@@ -27,7 +28,7 @@ from typing import Final, TypeAlias
 
 
 class Truth(Enum):
-    """The answer to a question that cannot always be answered."""
+    """The answer to a question that may be undecidable: yes, no or unknown."""
 
     YES = "yes"
     NO = "no"
@@ -56,21 +57,22 @@ class Why(Enum):
     DECLARED = "declared"
     """A signature or spec has None there."""
     BATCH = "batch"
-    """It is that of a dataset's batches, the last of which may be smaller."""
+    """It is the batch size of a dataset, whose last batch may be smaller."""
     CONTENT = "content"
-    """The content of a tensor decides."""
+    """It depends on the content of a tensor."""
 
 
 _WHYS: Final = tuple(Why)
-"""Of several reasons, the last one."""
+"""If there are several reasons, the last one is kept."""
 
 
 @dataclass(frozen=True, slots=True)
 class OpenDim:
-    """A size that is not static while a graph is traced, whatever it is eagerly.
+    """A size that is not static while a graph is traced; its eager value may be known.
 
-    `roots` says which graph is meant, relative to the function that sees the size (`domain/traced.py`). `is_tensor`: of a Python int that
-    is a tensor in the graph (`len(x)`); else it is None there (`x.shape[0]`).
+    `roots` says which graph is meant, relative to the function that sees the size (`domain/traced.py`). `is_tensor`:
+    it is the value of a Python int that is a tensor in the graph (`len(x)`); otherwise it is None there
+    (`x.shape[0]`).
     """
 
     size: int | SymbolicDim | None
@@ -91,7 +93,7 @@ def eager(dim: Dim) -> int | SymbolicDim | None:
 
 
 def roots_of(dim: Dim) -> int:
-    """For which graphs the size is open; 0 for none."""
+    """The graphs for which the size is open; 0 if none."""
     return dim.roots if isinstance(dim, OpenDim) else 0
 
 
@@ -106,7 +108,7 @@ def opened(dim: Dim, roots: int, why: Why, *, is_tensor: bool = False) -> Dim:
 
 
 def as_open(size: Dim, *sources: Dim) -> Dim:
-    """A size that is computed from others: open if one of these is."""
+    """A size that is computed from others: open if one of those is."""
     result: Dim = eager(size)
     for source in sources:
         if isinstance(source, OpenDim):
@@ -120,17 +122,17 @@ def symbol(name: str) -> SymbolicDim:
 
 
 _CHOSEN: Final = "$"
-"""First character of the names of options, which no identifier has; not shown."""
+"""First character of the symbols of options; no identifier contains it, and it is not shown."""
 _LOADED: Final = {1: "%", 2: "&"}
-"""First character of the names of numbers in a file, which no identifier has, by the least that they are."""
+"""First character of the symbols of numbers from files, by their minimum; no identifier contains it."""
 _ANY: Final = "~"
-"""First character of the names of options of 1, and of expressions of options that are not polynomials."""
+"""First character of the symbols of options with a minimum of 1, and of non-polynomial expressions of options."""
 _WHERE: Final = "\n"
-"""Stands between the identity of a symbol, which is not shown, and its name."""
+"""Separates the identity of a symbol, which is not shown, from its name."""
 _BY_DEFAULT: Final = "\f"
-"""Stands between the name of a symbol and the number that it is by default."""
+"""Separates the name of a symbol from its default."""
 _IN_FILE: Final = "\v"
-"""Stands between that number and the file that holds it."""
+"""Separates the default from the file that holds it."""
 _LONGEST: Final = 400
 _CEIL: Final = "/^"
 _LEAST: Final = {_CHOSEN: 2} | {first: least for least, first in _LOADED.items()}
@@ -138,7 +140,7 @@ _LEAST: Final = {_CHOSEN: 2} | {first: least for least, first in _LOADED.items()
 
 
 def chosen(name: str, default: int | None = None) -> SymbolicDim:
-    """The option called `name` that the user of a program chooses; its default if it has one."""
+    """The symbol of an option called `name`, which the user of the program chooses, with its default if it has one."""
     if default is None:
         return symbol(_CHOSEN + name)
     return symbol(f"{_CHOSEN if default >= _LEAST[_CHOSEN] else _ANY}{_WHERE}{name}{_BY_DEFAULT}{default}")
@@ -147,11 +149,11 @@ def chosen(name: str, default: int | None = None) -> SymbolicDim:
 def loaded(source: str, name: str, least: int = 1, default: int | None = None, file: str = "") -> SymbolicDim:
     """A loaded number, shown as `name`; `source` is its place and file.
 
-    It is `least` (1 or 2) or more. `default` is its value without an environment variable, or in the present `file`.
+    Its minimum is `least` (1 or 2). `default` is its value without an environment variable, or in the present `file`.
     """
     usual = "" if default is None else f"{_BY_DEFAULT}{default}" + (f"{_IN_FILE}{file}" if file else "")
     if not name.isprintable():
-        name = "..."  # a key may have the characters that divide the parts of a symbol
+        name = "..."  # a key may contain the separators of a symbol's parts
     return symbol(f"{_LOADED[least]}{source}{_WHERE}{name}{usual}")
 
 
@@ -171,13 +173,13 @@ KEPT_MARK: Final = "\r="
 
 
 def is_kept_by(dim: Dim, number: object) -> bool:
-    """Whether a loaded number is `number` where none is loaded, so that it is one of the two in any case."""
+    """Whether `number` is the default of a loaded number, so that it is a possible value in any case."""
     known = loaded_name(dim)
     return known is not None and type(number) is int and known[0].endswith(f"{KEPT_MARK}{number!r}")
 
 
 def is_chosen(dim: Dim) -> bool:
-    """Whether a size is computed from a number that the user of the program chooses."""
+    """Whether a size depends on a number that the user of the program chooses."""
     dim = eager(dim)
     return isinstance(dim, SymbolicDim) and any(
         name[0] in _LEAST or name[0] == _ANY for monomial, _ in dim.terms for name in monomial
@@ -185,7 +187,7 @@ def is_chosen(dim: Dim) -> bool:
 
 
 def defaults_of(dim: Dim) -> dict[str, int]:
-    """The options that a size is computed from, as they are shown, with their defaults."""
+    """The options on which a size depends, by their displayed names, with their defaults."""
     dim = eager(dim)
     names = {name for monomial, _ in dim.terms for name in monomial} if isinstance(dim, SymbolicDim) else set()
     return {_shown(name): default for name in sorted(names) if (default := _by_default(name)) is not None}
@@ -197,7 +199,7 @@ def _by_default(name: str) -> int | None:
 
 
 def numbers_of_files(dim: Dim) -> dict[str, str]:
-    """The numbers of data files from which a size is computed, as they are shown, with the files."""
+    """The numbers of data files on which a size depends, by their displayed names, with the files."""
     dim = eager(dim)
     names = {name for monomial, _ in dim.terms for name in monomial} if isinstance(dim, SymbolicDim) else set()
     return {_shown(name): name.rpartition(_IN_FILE)[2] for name in sorted(names) if _IN_FILE in name}
@@ -225,7 +227,7 @@ _NOTED: ContextVar[list[Dim] | None] = ContextVar("sizes that an answer depends 
 
 @contextmanager
 def noting_numbers_of_files() -> Iterator[list[Dim]]:
-    """Collects sizes that differ only because of the present contents of files, for all queries inside."""
+    """Collects, for all queries inside, the sizes that differ only because of the present contents of files."""
     found: list[Dim] = []
     token = _NOTED.set(found)
     try:
@@ -235,14 +237,14 @@ def noting_numbers_of_files() -> Iterator[list[Dim]]:
 
 
 def note_numbers_of_files(*dims: Dim) -> None:
-    """An answer depends on these sizes as they are by default."""
+    """Records that an answer depends on the defaults of these sizes."""
     noted = _NOTED.get()
     if noted is not None:
         noted.extend(dim for dim in dims if numbers_of_files(dim))
 
 
 def _computed(left: Dim, operation: str, right: Dim, value: Callable[[int, int], int]) -> SymbolicDim | None:
-    """A non-polynomial function of options, if all of them have defaults."""
+    """A non-polynomial function of options, whose default is computed if all of them have defaults."""
     one, other = at_defaults(left), at_defaults(right)
     if one is None or other is None or one < 0 or other <= 0:
         return None
@@ -258,7 +260,7 @@ def _computed(left: Dim, operation: str, right: Dim, value: Callable[[int, int],
 
 
 def _above_least(dim: SymbolicDim) -> dict[Monomial, int]:
-    """The terms with `s + 2` (or 1) in the place of each chosen symbol `s`, so that all symbols are at least 0."""
+    """The terms with each chosen symbol `s` replaced by `s + 2` (or 1), so that all symbols are at least 0."""
     total: dict[Monomial, int] = {}
     for monomial, factor in dim.terms:
         product: dict[Monomial, int] = {(): factor}
@@ -380,8 +382,8 @@ def ceil_divide(left: Dim, right: Dim) -> Dim:
 def equal(left: Dim, right: Dim) -> Truth:
     """Whether two sizes are the same.
 
-    `n` and `n` are; `n` and `n + 1` are not; `n` and `m`, or `n` and 3, may be. `n + 4` and 3 are not, since sizes are at least 0.
-    `h` and `2*h` are not if `h` is chosen.
+    YES for `n` and `n`; NO for `n` and `n + 1`; UNKNOWN for `n` and `m`, or `n` and 3. NO for `n + 4` and 3, since
+    sizes are at least 0, and for `h` and `2*h` if `h` is chosen.
     """
     left, right = eager(left), eager(right)
     if left is None or right is None:
@@ -397,7 +399,7 @@ def equal(left: Dim, right: Dim) -> Truth:
         constant < 0 and all(factor < 0 for factor in factors)
     ):
         return Truth.NO
-    # the run with all defaults is one that the program has
+    # the program has a run with all defaults
     if at_defaults(difference) in (None, 0):
         return Truth.UNKNOWN
     note_numbers_of_files(difference)
@@ -405,7 +407,7 @@ def equal(left: Dim, right: Dim) -> Truth:
 
 
 def same_number(left: Dim, right: Dim) -> Truth:
-    """Whether two ints of Python are the same. A chosen one may be negative, 0 or 1."""
+    """Whether two Python ints are equal. A chosen one may be negative, 0 or 1."""
     if is_chosen(left) or is_chosen(right):
         difference = eager(subtract(left, right))
         if not isinstance(difference, int):
@@ -415,7 +417,7 @@ def same_number(left: Dim, right: Dim) -> Truth:
 
 
 def definitely_equal(left: Dim, right: Dim) -> bool:
-    """True only if the two are the same size in every run."""
+    """True only if the two are equal in every run."""
     return equal(left, right) is Truth.YES
 
 
@@ -425,7 +427,7 @@ def definitely_different(left: Dim, right: Dim) -> bool:
 
 
 def format_dim(dim: Dim) -> str:
-    """`3`, `N`, `2*n + 1`, or `?` where it is unknown: the eager view."""
+    """`3`, `N`, `2*n + 1`, or `?` if unknown: the eager view."""
     dim = eager(dim)
     if dim is None:
         return "?"
@@ -445,5 +447,5 @@ def format_dim(dim: Dim) -> str:
 
 
 def _shown(name: str) -> str:
-    """The name of a symbol as a reader sees it."""
+    """The displayed name of a symbol."""
     return name.partition(_WHERE)[2].partition(_BY_DEFAULT)[0] if _WHERE in name else name.removeprefix(_CHOSEN)

@@ -39,7 +39,7 @@ ALL: Final = NUMERIC | {BOOL, STRING, RESOURCE, VARIANT}
 
 
 def dtype_named(name: str) -> DType | None:
-    """The dtype with that TensorFlow (or NumPy) name, or None if there is none."""
+    """The dtype with that TensorFlow (or NumPy) name; None if there is no such dtype."""
     name = {
         "half": "float16",
         "float": "float32",

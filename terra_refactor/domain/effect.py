@@ -33,7 +33,7 @@ class EffectKind(Enum):
     STATE_WRITE = "state_write"
     """Writes an attribute, an element, a global or a captured variable."""
     STATE_READ = "state_read"
-    """Reads such state where other code changes it."""
+    """Reads such state, which other code changes."""
     TENSOR_STATE = "tensor_state"
     """Assigns a variable or updates an optimizer or a metric: fine in a graph."""
     TENSOR_RANDOM = "tensor_random"
@@ -41,11 +41,11 @@ class EffectKind(Enum):
     VARIABLE_CREATION = "variable_creation"
     """Makes a variable, layer, metric, optimizer or model."""
     UNKNOWN_CALL = "unknown_call"
-    """A call that cannot be resolved."""
+    """Calls an unresolved function."""
 
 
 ELEMENTS: Final = "[...]"
-"""The path of an effect on the content of an array, which has no identity here."""
+"""The path of an effect on the elements of an array, which has no identity here."""
 
 
 class RootKind(Enum):
@@ -58,7 +58,7 @@ class RootKind(Enum):
     GLOBAL = "global"
     CLOSURE = "closure"
     FRESH = "fresh"
-    """Made inside the call: dropped when the effect is translated to the caller."""
+    """Created inside the call: dropped when the effect is translated to the caller."""
     EXTERNAL = "external"
     """The world outside the program."""
     UNKNOWN = "unknown"
@@ -72,7 +72,7 @@ class Target:
     name: str
     """The parameter, global or captured variable; `self`; empty for the external world."""
     path: str = ""
-    """Attributes and items from there, for example `.history[]`."""
+    """Attributes and items from the root, for example `.history[]`."""
     object: ObjectId | None = None
 
     def __str__(self) -> str:
@@ -95,12 +95,12 @@ class Effect:
     kind: EffectKind
     target: Target
     detail: str
-    """A few words for a person: `print(...)`, `self.history.append(...)`."""
+    """A short description for the user: `print(...)`, `self.history.append(...)`."""
     site: EffectSite
-    """Where the effect itself happens (in the innermost callee)."""
+    """Where the effect occurs (in the innermost callee)."""
     via: tuple[EffectSite, ...] = ()
     """The calls that lead there from this function, outermost first; empty for an effect of the function's own code."""
     assumed: bool = False
-    """It may happen, but only if something that was assumed (an unknown callee, a weak alias) is so."""
+    """It occurs only if an assumption holds (about an unknown callee, or a weak alias)."""
     keeps_tensor: bool = False
     """For a write: the stored object contains a tensor that the call has created."""

@@ -9,17 +9,20 @@ class Evidence(Enum):
     """The evidence that a parameter is a tensor (or something else), strongest first."""
 
     DATAFLOW = "dataflow"
-    """A call site brings it."""
+    """A call site passes it."""
     RECORDED = "recorded"
     """A recorded run passed it: one possible type, perhaps not the only one."""
     ANNOTATION = "annotation"
     FRAMEWORK = "framework"
     """Keras or tf.data calls the function with tensors."""
     USAGE = "usage"
-    """The body hands it to operations that take tensors."""
+    """The body passes it to operations that take tensors."""
     DEFAULT = "default"
     KEYWORD = "keyword"
-    """Only its name, or its function's name, suggests that it is a tensor. Its value stays unknown: no rule can be certain of it."""
+    """Only its name, or its function's name, suggests that it is a tensor.
+
+    Its value stays unknown, so no rule is certain about it.
+    """
     NONE = "none"
 
 

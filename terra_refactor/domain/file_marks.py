@@ -1,7 +1,7 @@
-"""Marks of texts and of unknown values that come from a file beside the program.
+"""Marks for strings and unknown values that come from a file of the repository.
 
-Computes: nothing. Gives: `FileMark`, which says which part of which file a value is, and `marked` and `mark_of`, its form as the `dim` of a
-text or the `number` of an unknown value: a symbol that is not a size.
+Computes: nothing. Gives: `FileMark`, the part of a file that a value is; `marked` and `mark_of`, which encode it as
+the `dim` of a string or the `number` of an unknown value: a symbol that is not a size.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ class FilePart(Enum):
     __hash__ = object.__hash__
 
     PATH = "path"
-    """Its name, as a text or a `pathlib.Path`; that of a folder is one, too."""
+    """The path of a file or folder, as a string or a `pathlib.Path`."""
     STREAM = "stream"
     """The open file."""
     TEXT = "text"
-    """Its whole text, after some methods of texts."""
+    """Its whole text, perhaps after some string methods."""
     LINE = "line"
     """One of its lines."""
     TABLE = "table"
@@ -42,8 +42,9 @@ class FileMark:
 
     Attributes:
         part: which.
-        path: the file's path as in reports; after a `?` one relative to the working directory of the program.
-        detail: the separator of a table; the methods that were applied to a text, in order.
+        path: the file's path as in reports; with a leading `?` if it is relative to the working directory of the
+            program.
+        detail: the separator of a table; the methods that were applied to a string, in order.
     """
 
     part: FilePart
@@ -57,17 +58,17 @@ def marked(part: FilePart, path: str, detail: str = "") -> SymbolicDim:
 
 
 def text_with(mark: FileMark) -> Scalar:
-    """A text that is that part of a file."""
+    """A string that is that part of a file."""
     return Scalar(PythonType.STR, marked(mark.part, mark.path, mark.detail))
 
 
 def object_with(mark: FileMark) -> UnknownValue:
-    """An object of Python that is that part of a file."""
+    """A Python object that is that part of a file."""
     return UnknownValue(False, number=marked(mark.part, mark.path, mark.detail))
 
 
 def mark_of(value: Value | None) -> FileMark | None:
-    """The part of a file that a value is; None for all others."""
+    """The part of a file that a value is; None for other values."""
     if isinstance(value, Scalar) and value.type is PythonType.STR:
         return _mark(value.dim)
     return _mark(value.number) if isinstance(value, UnknownValue) else None

@@ -1,8 +1,7 @@
 """The lattice of abstract values.
 
-Computes: join (least upper bound, bounded), widening (join that surely stops), filtering. Needs: nothing. Gives: values that say less than,
-or as much as, each of their inputs. Approximates upward only: a union of more than `MAX_ALTERNATIVES` members becomes less precise,
-never wrong.
+Computes: join (least upper bound, bounded), widening (which guarantees termination), filtering. Needs: nothing. Gives: upper bounds of
+the inputs. Approximates upward only: a union of more than `MAX_ALTERNATIVES` members loses precision, but stays sound.
 """
 
 from __future__ import annotations
@@ -53,13 +52,13 @@ from terra_refactor.domain.value import (
 )
 
 MAX_ALTERNATIVES = 8
-"""A union has at most this many members."""
+"""Maximum number of members of a union."""
 MAX_CONSTANTS = 4
-"""Maximum number of constants of one type among these; more become a `Scalar`."""
+"""Maximum number of constants of one type in a union; more become a `Scalar`."""
 MAX_TENSORS = 4
-"""Maximum number of tensors of one kind; more become one with the joined type."""
+"""Maximum number of tensors of one kind in a union; more become one with the joined type."""
 MAX_VALUE_DEPTH = 8
-"""Values nested deeper than this become unknown under widening."""
+"""Maximum nesting of a value under widening; deeper parts become unknown."""
 
 _PYTHON_TYPES = {
     int: PythonType.INT,
@@ -72,7 +71,7 @@ _PYTHON_TYPES = {
 
 
 TOO_MANY = "too many objects"
-"""The reason of an unknown value that joins more objects than are distinguished."""
+"""The reason of an unknown value that is a join of too many objects."""
 
 
 def python_type(value: Value) -> PythonType | None:
@@ -94,7 +93,7 @@ def dim_of(value: Value) -> Dim:
 
 
 def number_of(value: Value) -> Dim:
-    """The int that a Python value is if it is one, as where it is a size; None if it is unknown."""
+    """The int value of a Python value if it is an int, for use as a size; None if unknown."""
     return value.number if type(value) is UnknownValue else dim_of(value)
 
 
@@ -121,7 +120,7 @@ def _union(alternatives: Iterable[Value]) -> Value:
     distinct = _merge_views(list(dict.fromkeys(alternatives)))
     unknowns = [value for value in distinct if type(value) is UnknownValue]
     if unknowns:
-        # an unknown value covers everything, except that an unset variable stays visible
+        # an unknown value covers everything, but an unset variable stays visible
         unknown = _join_unknowns(unknowns, distinct)
         return UnionValue((unknown, UNBOUND)) if UNBOUND in distinct else unknown
     distinct = _merge_constants(distinct)
@@ -152,7 +151,7 @@ def _merge_views(values: list[Value]) -> list[Value]:
 
 
 def _join_views(left: Value, right: Value) -> Value:
-    """Of two values that are the same for eager code: open where one is."""
+    """The common value of two that are equal in eager code; a size is open if it is open in one of them."""
     if left == right:
         return left
     if isinstance(left, BoundMethod) and isinstance(right, BoundMethod):
@@ -168,7 +167,7 @@ def _join_views(left: Value, right: Value) -> Value:
 def _join_unknowns(unknowns: list[UnknownValue], distinct: list[Value]) -> UnknownValue:
     origins = {unknown.origin for unknown in unknowns}
     if any(type(value) is not UnknownValue and references(value) for value in distinct):
-        # it may be an object that came from elsewhere
+        # the object may come from elsewhere
         origins.add(None)
     may_be_tensor = any(unknown.may_be_tensor for unknown in unknowns) or any(
         type(value) not in (UnknownValue, Constant, Scalar) for value in distinct
@@ -176,7 +175,7 @@ def _join_unknowns(unknowns: list[UnknownValue], distinct: list[Value]) -> Unkno
     first = unknowns[0]
     others = [value for value in distinct if value != UNBOUND and value not in unknowns]
     if others:
-        # it is not an item of a file then
+        # then it is not an item of a file
         origins = {None if origin is not None and origin.root == LOADED_ITEM else origin for origin in origins}
     is_kept = all(type(value) is Constant and is_kept_by(first.number, value.value) for value in others)
     return UnknownValue(
@@ -197,7 +196,7 @@ def _merge_constants(values: list[Value]) -> list[Value]:
     for (kind, symbolic), group in by_type.items():
         if len(group) == 1:
             continue
-        # True or False is simply a bool
+        # True or False is represented as a bool of unknown value
         if len(group) > MAX_CONSTANTS or kind is PythonType.BOOL or any(type(value) is Scalar for value in group):
             release = any(speaks_of_release(value) for value in group)
             double = any(map(is_double, group))
@@ -207,7 +206,7 @@ def _merge_constants(values: list[Value]) -> list[Value]:
 
 
 def _joined_size(numbers: Iterable[Value]) -> Dim:
-    """For Python ints that are joined: nothing, except that one of them is open; the size if all have the same."""
+    """For joined Python ints: open if one is, otherwise nothing; the size if all are equal."""
     dims = [dim_of(number) for number in numbers]
     sizes = {eager(dim) for dim in dims}
     joined: Dim = sizes.pop() if len(sizes) == 1 else None
@@ -224,7 +223,7 @@ def _merge_tensors(values: list[Value], limit: int) -> list[Value]:
     result = [value for value in values if type(value) is not TensorValue]
     for kind in dict.fromkeys(tensor.kind for tensor in tensors):
         group = [tensor for tensor in tensors if tensor.kind is kind]
-        # contents and identities are distinguished only as long as the types are
+        # contents and identities are kept apart only while the types differ
         by_type: dict[TensorType, TensorValue] = {}
         for tensor in group:
             eagerly = tensor.type.seen_eagerly()
@@ -253,7 +252,7 @@ def join_tensors(tensors: Sequence[TensorValue]) -> TensorValue:
 def _join_same_type(left: TensorValue, right: TensorValue) -> TensorValue:
     content = left.content
     if content != right.content:
-        # the elements of both may be the same for eager code
+        # the elements of both may be equal in eager code
         same = None not in (content, right.content) and _eagerly(content) == _eagerly(right.content)
         content = join(content, right.content) if same and content is not None and right.content is not None else None
     return TensorValue(
@@ -349,7 +348,7 @@ def join_list_contents(left: FrozenList, right: FrozenList) -> FrozenList:
 
 
 def join_dict_contents(left: FrozenDict, right: FrozenDict) -> FrozenDict:
-    """The content of a dict that is one or the other: a key that only one has may be unset in, or among the unknown keys of, the other."""
+    """The join of two dict contents: a key that only one has may be unset in the other, or among its unknown keys."""
     left_items, right_items = dict(left.items), dict(right.items)
     left_absent = UNBOUND if left.rest is None else join(left.rest, UNBOUND)
     right_absent = UNBOUND if right.rest is None else join(right.rest, UNBOUND)
@@ -360,13 +359,13 @@ def join_dict_contents(left: FrozenDict, right: FrozenDict) -> FrozenDict:
     if rest is None and [key for key in left_items if key in right_items] != [
         key for key in right_items if key in left_items
     ]:
-        # the order of the keys is not known
+        # the order of the keys is unknown
         rest = BOTTOM
     return FrozenDict(tuple(items), rest)
 
 
 def widen(old: Value, new: Value) -> Value:
-    """A value that covers both and is reached after finitely many steps: for the heads of loops and for recursion."""
+    """Upper bound of both that is reached after finitely many steps: for loop heads and recursion."""
     if old is new or old == new:
         return old
     joined = join(old, new)
@@ -426,7 +425,7 @@ def _widened(value: Value, depth: int) -> Value:
 
 
 def _collapse(left: Value, right: Value) -> Value:
-    """One value of the common kind, without distinguishing them."""
+    """Joins two values of one kind into one of that kind."""
     kind = python_type(left)
     if kind is not None and kind is python_type(right):
         symbolic = is_symbolic_number(left) or is_symbolic_number(right)
@@ -440,7 +439,7 @@ def _collapse(left: Value, right: Value) -> Value:
 
 
 def filter_members(value: Value, keep: Callable[[Value], bool]) -> Value:
-    """The value without the alternatives for which `keep` is False; `BOTTOM` if none is left. Unknown members are kept."""
+    """The alternatives of a value for which `keep` is True; `BOTTOM` if none is left. Unknown members are kept."""
     kept = [member for member in members(value) if isinstance(member, UnknownValue) or keep(member)]
     if not kept:
         return BOTTOM
@@ -450,7 +449,7 @@ def filter_members(value: Value, keep: Callable[[Value], bool]) -> Value:
 
 
 def without_unbound(value: Value) -> Value:
-    """The value where it is set; `BOTTOM` if it never is."""
+    """The value without `Unbound`; `BOTTOM` if it is never set."""
     if value is UNBOUND:
         return BOTTOM
     if type(value) is UnionValue and UNBOUND in value.members:
@@ -465,7 +464,7 @@ WITHOUT_OBJECTS = frozenset(
 
 
 def references(value: Value) -> frozenset[int]:
-    """The objects that a value names directly or inside an immutable structure."""
+    """The objects that a value refers to, directly or inside an immutable structure."""
     kind = type(value)
     if kind in WITHOUT_OBJECTS:
         return _NO_OBJECTS
@@ -487,7 +486,7 @@ def references(value: Value) -> frozenset[int]:
 
 
 _references_of: dict[int, tuple[Value, frozenset[int]]] = {}
-"""By identity; each value is held, so that no other can have its identity meanwhile."""
+"""By identity; the value is kept alive, so its identity is not reused."""
 _MOST_REFERENCES: Final = 20_000
 
 

@@ -36,7 +36,7 @@ def format_shape(shape: Shape) -> str:
 
 
 def join_dims(left: Dim, right: Dim) -> Dim:
-    """Join of two sizes: open if either is."""
+    """Join of two sizes: open if one of them is."""
     if left == right:
         return left
     if isinstance(left, OpenDim) or isinstance(right, OpenDim):
@@ -68,7 +68,7 @@ def join_shapes(left: Shape, right: Shape) -> Shape:
 def meet_shapes(left: Shape, right: Shape) -> Shape:
     """Meet of two shapes (for example after `set_shape`); the more precise size of each axis.
 
-    Where the two contradict each other, `left` is kept: the caller decides whether that is an error (`compatible`).
+    If the two contradict each other, `left` is kept; the caller decides whether that is an error (`compatible`).
     """
     if left is None:
         return right
@@ -88,7 +88,7 @@ def _meet_dims(left: Dim, right: Dim) -> Dim:
 
 
 def compatible(left: Shape, right: Shape) -> Truth:
-    """Whether one tensor may have both shapes: NO if ranks or a size certainly differ, YES if they certainly are the same."""
+    """Whether one tensor may have both shapes: NO if the ranks or a size certainly differ, YES if all are certainly equal."""
     if left is None or right is None:
         return Truth.UNKNOWN
     if len(left) != len(right):
@@ -132,7 +132,7 @@ def _broadcast_dims(left: Dim, right: Dim) -> Dim:
     if right == 1:
         return left
     if isinstance(left, OpenDim) or isinstance(right, OpenDim):
-        # a size that one side fixes is fixed
+        # the result is static if one side's size is
         size = _broadcast_dims(eager(left), eager(right))
         if not isinstance(left, OpenDim) or not isinstance(right, OpenDim):
             return size
@@ -144,7 +144,7 @@ def _broadcast_dims(left: Dim, right: Dim) -> Dim:
     if isinstance(left, int) and isinstance(right, int):
         raise BroadcastError(f"{left} and {right}")
     if isinstance(left, int):
-        # the other side is 1 or the same: the result has this size, unless it certainly is neither
+        # the other side is 1 or equal: the result has this size, unless the sizes certainly contradict
         if definitely_different(left, right) and definitely_different(1, right):
             raise BroadcastError(f"{left} and {format_dim(right)}")
         return left

@@ -1,9 +1,10 @@
 """The state of abstract execution: local variables and the heap, along one path.
 
-Computes: forks and merges of states. Needs: the lattice. Gives: `State`, which is mutable and lives only while a function is interpreted
-(facts are frozen copies of its content). A state is a chain of deltas: a fork holds only the writes since the fork, and reads through to
-its parent. The boundary of a call (`State.call`) also records reads of outside state, with their values: these are the dependencies of
-the call's summary on the heap, which decide whether the summary is valid in another state.
+Computes: forks and merges of states. Needs: the lattice. Gives: `State`, which is mutable and lives only while a
+function is interpreted (facts are frozen copies of its content). A state is a chain of deltas: a fork holds only the
+writes since the fork, and reads through to its parent. The boundary of a call (`State.call`) also records reads of
+outside state, with their values: the heap dependencies of the call's summary, which decide whether it is valid in
+another state.
 """
 
 from __future__ import annotations
@@ -19,25 +20,27 @@ HeapKey: TypeAlias = tuple[ObjectId, str]
 """An object and one of its fields: an attribute's name, or one of the marks below."""
 
 EXISTS = "@"
-"""Field that every object has from its allocation: `TRUE` while it represents one object, `FALSE` once it may represent several,
-`UNBOUND` while it represents none, because its object has another name now."""
+"""Field that every object has from its allocation: `TRUE` while it represents one object, `FALSE` once it may represent
+several, `UNBOUND` while it represents none, because its object has been renamed.
+"""
 CLASS = "__class__"
 VIRTUAL = "@virtual"
-"""Field of a class: others may count as derived from it."""
+"""Field of a class: other classes may be registered as its subclasses."""
 ITEMS = "[]"
 DEFAULT_FACTORY = "default_factory"
 """Content of a list, dict or set, as `FrozenList`, `FrozenDict` or `SequenceValue`."""
 CELL = "cell"
 """Content of a captured variable."""
 AS_TENSOR = "@tensor"
-"""The tensor that libraries convert an object to."""
+"""The tensor to which libraries convert an object."""
 ANY_NAME = "*"
-"""Values written to attributes of an object under unknown names, as `FrozenDict`: by how these names begin, and `rest` where
-that is not known either. Any of its attributes of such a name may hold it."""
+"""Values written to attributes of an object under unknown names, as `FrozenDict`: by the known prefix of the names, and
+`rest` if there is none. Any attribute with such a name may hold the value.
+"""
 
 
 class SettledHeap:
-    """Fields that no longer change: a call's reads of them need not be recorded, nor looked for along the chain.
+    """Fields that no longer change: calls need not record their reads of them, and a lookup skips the chain of states.
 
     After the modules have run these are the globals that no function assigns, and the attributes of classes.
     """
@@ -46,22 +49,24 @@ class SettledHeap:
 
     def __init__(self) -> None:
         self.noted = False
-        """Whether calls record their reads of this, so that their summaries can be kept for another run of the analysis."""
+        """Whether calls record their reads of settled fields, so that their summaries can be reused in a later run of
+        the analysis.
+        """
         self.fields: dict[HeapKey, Value] = {}
         self.objects: set[ObjectId] = set()
-        """Objects of which every field is settled: fields missing in `fields` are not set."""
+        """Objects all of whose fields are settled: fields missing in `fields` are not set."""
         self.orders: dict[ObjectId, tuple[Value, ...]] = {}
-        """The method resolution orders of settled classes, as far as they were requested."""
+        """The method resolution orders of settled classes, computed on request."""
         self.latest_orders: dict[ObjectId, tuple[tuple[Value, ...], tuple[tuple[Value, tuple[Value, ...]], ...]]] = {}
-        """Those of classes that are not settled, with the bases of each class for which they hold."""
+        """The method resolution orders of other classes, with the bases of each class for which they are valid."""
 
 
 class Naming:
     """The callee's names for the objects that it reaches, so that its summary is also valid for other objects.
 
-    Objects that it receives are named by stand-ins (`given`). A stand-in of its caller that it reaches through the heap is shifted
-    by one level, so that the two are never confused. So is the name of an object that its own operations created in an outer call
-    of it (`callee`); all other objects keep their names.
+    Objects that it receives are named by stand-ins (`given`). A stand-in of its caller that it reaches through the
+    heap is shifted by one level, to keep the two apart. The same holds for an object that its own operations created
+    in an outer call of it (`callee`); all other objects keep their names.
     """
 
     __slots__ = ("given", "names", "outer", "own")
@@ -74,11 +79,11 @@ class Naming:
         """The names of the objects that the callee's operations create."""
 
     def inward(self, value: Value) -> Value:
-        """A caller's value, in the callee's names and as it sees it."""
+        """A caller's value in the callee's names and view."""
         return self.named(seen_inside(value))
 
     def named(self, value: Value) -> Value:
-        """A caller's value, in the callee's names."""
+        """A caller's value in the callee's names."""
         found = references(value)
         if not found or (
             found.isdisjoint(self.given) and found.isdisjoint(self.names.all) and found.isdisjoint(self.own)
@@ -106,25 +111,26 @@ class Naming:
         return self.names.closer.get(number) if number in self.own else number
 
     def is_own(self, number: ObjectId) -> bool:
-        """Whether the callee makes the object of that name itself: none outside has it."""
+        """Whether the name is one for objects that the callee itself creates; no outer object has it."""
         return number in self.own and number not in self.names.closer
 
 
 class LevelNames:
-    """The names that are relative to a call: stand-ins, also shifted by one or more levels; and objects that a function's operations
-    create."""
+    """The names that are relative to a call: stand-ins, also shifted by one or more levels; and objects created by a
+    function's operations.
+    """
 
     __slots__ = ("all", "closer", "make", "make_further", "own", "unshifted")
 
     def __init__(self, make: Callable[[ObjectId], ObjectId], make_further: Callable[[ObjectId], ObjectId]) -> None:
         self.make, self.make_further = make, make_further
-        """Each makes the number of a name shifted by one level."""
+        """Each creates the number of a name shifted by one level."""
         self.all: set[ObjectId] = set()
         self.unshifted: dict[ObjectId, ObjectId] = {}
         self.own: dict[Hashable, set[ObjectId]] = {}
         """The names of objects that each function's operations create, in any call of it."""
         self.closer: dict[ObjectId, ObjectId] = {}
-        """Of those that a call further out has made: their names one call of that function further out."""
+        """For objects created in an outer call of the function: their names one such call further out."""
 
     def shifted(self, number: ObjectId) -> ObjectId:
         """The name, seen from one call further in."""
@@ -134,7 +140,7 @@ class LevelNames:
         return further
 
     def further_out(self, number: ObjectId, own: set[ObjectId]) -> ObjectId:
-        """The name of an object that a function's operations created, seen from an inner call of that function."""
+        """The name of an object created by a function's operations, as seen from an inner call of that function."""
         further = self.make_further(number)
         own.add(further)
         self.closer[further] = number
@@ -155,20 +161,22 @@ class State:
     ) -> None:
         self.parent = parent
         self.depth: int = 0 if parent is None else parent.depth + 1
-        """The number of states that a look-up of a missing field visits."""
+        """The number of states visited by a lookup of a missing field."""
         self.settled: SettledHeap = SettledHeap() if parent is None else parent.settled
         self.heap: dict[HeapKey, Value] = {}
         self.locals = variables
         self.reads = reads
         self.absent: dict[HeapKey, None] = {}
-        """At the boundary of a call: the `EXISTS` of each object that was looked up outside and does not exist, and has no fields."""
+        """At the boundary of a call: the `EXISTS` of each outer object that was looked up and does not exist; it has no
+        fields.
+        """
         self.fixed: dict[HeapKey, None] = {}
-        """At the boundary of a call: the settled fields that it read, if that is noted (`SettledHeap.noted`)."""
+        """At the boundary of a call: the settled fields that it read, if these are recorded (`SettledHeap.noted`)."""
         self.naming = naming
         """At the boundary of a call: the callee's names of the objects that it reaches."""
 
     def fork(self) -> State:
-        """A state that starts as this one and whose writes do not reach this one until they are merged."""
+        """A state that starts as a copy of this one; its writes reach this one only by `merge`."""
         return State(self, self.locals.copy(), None)
 
     def call(self, naming: Naming | None = None) -> State:
@@ -176,7 +184,7 @@ class State:
         return State(self, {}, {}, naming)
 
     def get(self, key: HeapKey) -> Value | None:
-        """The field's value, or None if it was never written on this path."""
+        """The field's value; None if it was never written on this path."""
         state: State | None = self
         any_name = (key[0], ANY_NAME)
         unnamed: Value | None = None
@@ -191,7 +199,7 @@ class State:
                 value = state._from_outside(key)
                 break
             state = state.parent
-        # the call's knowledge of the object changed with that write; this is seen only now
+        # that write changed what the call knows about the object, which is detected only now
         for name, written in () if unnamed is None else written_to_any(unnamed):
             if may_be_named(key[1], name):
                 value = join(UNBOUND if value is None else value, written)
@@ -226,7 +234,7 @@ class State:
         return value
 
     def has_none_of(self, absent: Set[HeapKey]) -> bool:
-        """Whether objects without `EXISTS` in its heap do not exist. Only valid for an outermost state."""
+        """Whether none of these objects (given by `EXISTS`) exists in its heap. Only valid for an outermost state."""
         return self.heap.keys().isdisjoint(absent)
 
     def set(self, key: HeapKey, value: Value) -> None:
@@ -234,7 +242,7 @@ class State:
         self.heap[key] = value
 
     def flattened(self, ancestor: State) -> State:
-        """A direct fork of `ancestor` with all writes between it and this state."""
+        """A direct fork of `ancestor` with all writes between the two."""
         if self.parent is ancestor:
             return self
         chain: list[State] = []
@@ -254,13 +262,13 @@ class State:
         self.locals = branch.locals
 
     def merge(self, branches: Sequence[State], *, widening: bool = False) -> None:
-        """Continues as any of `branches`, direct forks of this state."""
+        """Continues as the join of `branches`, direct forks of this state."""
         if len(branches) == 1:
             self.adopt(branches[0])
             return
         combine = widen if widening else join
         keys = dict.fromkeys(key for branch in branches for key in branch.heap)
-        merged_heap: dict[HeapKey, Value] = {}  # separate: the branches still read through to this state
+        merged_heap: dict[HeapKey, Value] = {}  # not in place: the branches still read through to this state
         for key in keys:
             merged: Value | None = None
             for branch in branches:
@@ -288,7 +296,7 @@ class State:
         self.locals = variables
 
     def covers(self, newer: State) -> bool:
-        """Whether this state already covers `newer`, a direct fork of it."""
+        """Whether this state is an upper bound of `newer`, a direct fork of it."""
         for name, value in newer.locals.items():
             old = self.locals.get(name)
             if old is not value and (old is None or join(old, value) != old):
@@ -306,7 +314,7 @@ def is_there(exists: Value | None) -> bool:
 
 
 def written_to_any(content: Value) -> Iterator[tuple[str, Value]]:
-    """For the content of `ANY_NAME`: the prefix of a name, and the possible values of attributes with such a name."""
+    """From the content of `ANY_NAME`: prefixes of names, each with the possible values of attributes with that prefix."""
     for member in members(content):
         if isinstance(member, FrozenDict):
             for name, value in member.items:
@@ -317,7 +325,7 @@ def written_to_any(content: Value) -> Iterator[tuple[str, Value]]:
 
 
 def may_be_named(field: str, beginning: str) -> bool:
-    """Whether a field is an attribute whose name begins so."""
+    """Whether a field is an attribute whose name starts with `beginning`."""
     return field.startswith(beginning) and field.isidentifier() and field not in (CLASS, CELL)
 
 
@@ -334,7 +342,9 @@ def read_across(outside: State, key: HeapKey, naming: Naming | None) -> Value | 
 
 
 class Suspect:
-    """The read at which a comparison of a summary's reads failed last: the next one begins there, since most fail at the same."""
+    """The read at which the last comparison of a summary's reads failed: the next comparison starts there, since most
+    fail at the same read.
+    """
 
     __slots__ = ("key",)
 
@@ -350,10 +360,11 @@ def same_reads(
     suspect: Suspect | None = None,
     marks: list[tuple[State, int, int]] | None = None,
 ) -> bool:
-    """Whether every recorded read gives the same value in `state`, for a call that names objects so, and absent objects still are.
-    Reads of an object that this call does not pass concern another call's object, and do not matter. A failed comparison records no
-    reads: nothing depends on an invalid summary. `marks` are those of the state, if the caller has them: a failed comparison
-    restores them."""
+    """Whether every recorded read gives the same value in `state`, for a call with this naming, and absent objects are
+    still absent. Reads of an object that this call does not pass belong to another call, and are ignored. A failed
+    comparison records no reads: nothing depends on an invalid summary. `marks` are those of the state, if the caller
+    has them: a failed comparison restores them.
+    """
     if absent and _is_one_here(state, absent):
         return False
     doubtful = None if suspect is None else suspect.key
@@ -367,7 +378,7 @@ def same_reads(
         forget_since(marks)  # reads are recorded in their own order
         if differs:
             return False
-    for key, value in tuple(reads.items()):  # a running context continues to read while it is compared
+    for key, value in tuple(reads.items()):  # a running context may read while it is compared
         if naming is not None and naming.outward_object(key[0]) is None:
             continue
         if marks is None:
@@ -386,7 +397,7 @@ def same_reads(
 
 
 def _is_one_here(state: State, absent: Set[HeapKey]) -> bool:
-    """Whether one of these objects certainly exists: the quickest test, by which most invalid summaries are recognised."""
+    """Whether one of these objects certainly exists: the cheapest test, which rejects most invalid summaries."""
     level: State | None = state
     while level is not None and absent:
         if not level.heap.keys().isdisjoint(absent):
@@ -398,7 +409,7 @@ def _is_one_here(state: State, absent: Set[HeapKey]) -> bool:
 
 
 def marks_of(state: State) -> list[tuple[State, int, int]]:
-    """The boundaries around a state, each with the number of its records."""
+    """The call boundaries around a state, each with the number of its recorded reads."""
     marks: list[tuple[State, int, int]] = []
     level: State | None = state
     while level is not None:
@@ -409,7 +420,7 @@ def marks_of(state: State) -> list[tuple[State, int, int]]:
 
 
 def forget_since(marks: list[tuple[State, int, int]]) -> None:
-    """Removes the reads that boundaries have recorded since."""
+    """Removes the reads that boundaries recorded since `marks`."""
     for boundary, reads, absent in marks:
         assert boundary.reads is not None
         while len(boundary.reads) > reads:
@@ -419,9 +430,10 @@ def forget_since(marks: list[tuple[State, int, int]]) -> None:
 
 
 def still_absent(state: State, absent: Set[HeapKey]) -> bool:
-    """Whether none of the objects of which `absent` has the `EXISTS` exists in `state`; the dependencies of that are recorded as read.
+    """Whether none of the objects of which `absent` has the `EXISTS` exists in `state`; the dependencies of the answer
+    are recorded as reads.
 
-    They are objects that keep their names in every call, so no name is translated on return.
+    These objects keep their names in every call, so no name is translated on return.
     """
     crossed: list[tuple[State, Set[HeapKey]]] = []
     outermost = state

@@ -23,7 +23,7 @@ class TensorType:
         return f"{self.dtype or '?'} {format_shape(self.shape)}"
 
     def seen_eagerly(self) -> TensorType:
-        """The type that eager code sees."""
+        """The type as eager code sees it."""
         shape = self.shape
         if shape is None or not any(type(dim) is OpenDim for dim in shape):
             return self

@@ -1,11 +1,13 @@
-"""The traced view of values: the parts that are open while a graph is traced, and for which graph (adr/0012). A value describes eager
-execution. In addition, marks denote its parts that are not static while a graph is traced: sizes (`OpenDim`), and the content or rank of
-a tensor (`Traced`). Marks are relative to a graph (`roots.py`): a batch is open to the function that takes it from a dataset, and has
-known sizes for a graph that begins at the function that receives it. So marks are shifted at the boundary of each call. Open sizes from a
-dataset or spec hold for any graph, and are not shifted.
+"""The traced view of values: the parts that are open while a graph is traced, and for which graph (adr/0012).
 
-Computes: the marks of values. Gives: `seen_inside`, `seen_outside`, `as_given`, `without_marks`, `content_roots`. The marks are a
-may-analysis: a join is open if one of its sides is.
+A value describes eager execution. In addition, marks denote its parts that are not static while a graph is traced:
+sizes (`OpenDim`), and the content or rank of a tensor (`Traced`). Marks are relative to a graph (`roots.py`): a batch
+size is open in the function that takes the batch from a dataset, but known in a graph that begins at the function
+that receives it. So marks are shifted at the boundary of each call. Open sizes from a dataset or spec hold for any
+graph, and are not shifted.
+
+Computes: the marks of values. Gives: `seen_inside`, `seen_outside`, `as_given`, `without_marks`, `content_roots`. The
+marks are a may-analysis: a join is open if one of its sides is.
 """
 
 from __future__ import annotations
@@ -52,7 +54,7 @@ _PLACEHOLDERS: Final = frozenset({TensorKind.TENSOR, TensorKind.SPARSE, TensorKi
 
 
 def is_marked(value: Value) -> bool:
-    """Whether something in the value is open."""
+    """Whether a part of the value is open."""
     kind = type(value)
     if kind in _SIMPLE:
         return _is_marked_itself(value)
@@ -69,7 +71,7 @@ def is_marked(value: Value) -> bool:
 
 
 _marked: dict[int, tuple[Value, bool]] = {}
-"""By identity; each value is held, so that no other can have its identity meanwhile."""
+"""By identity; the value is kept alive, so its identity is not reused."""
 _MOST: Final = 20_000
 
 
@@ -128,7 +130,7 @@ def seen_outside(value: Value) -> Value:
 
 
 def without_marks(value: Value) -> Value:
-    """The value with all that it has known: of a tensor that eager code holds."""
+    """The value without marks: that of a tensor that eager code holds."""
     return _shifted(value, lambda _: 0, lambda _: KNOWN) if is_marked(value) else value
 
 
@@ -197,7 +199,7 @@ def _shifted_shape(shape: Shape, shift: _Shift) -> Shape:
 
 
 def with_content_open(value: Value, roots: int, of_known: int | None = None) -> Value:
-    """The value, with the contents of tensors open for these graphs as well; known contents for `of_known`, if given."""
+    """The value with the contents of its tensors open for these graphs as well; known contents for `of_known`, if given."""
     if not roots:
         return value
 
@@ -228,10 +230,10 @@ def with_content_open(value: Value, roots: int, of_known: int | None = None) -> 
 
 
 def as_given(parameters: Mapping[str, Value]) -> dict[str, Value]:
-    """Arguments as the function sees them: a graph that begins there has placeholders in their place.
+    """Arguments as the function sees them: in a graph that begins there, they are placeholders.
 
-    Unknown contents are open for the same graphs in all of them, and marks two calls further out become marks of all graphs: otherwise
-    there would be a context for each combination.
+    Unknown contents are open for the same graphs in all of them, and marks of graphs two or more calls further out
+    become marks of all graphs: this limits the number of contexts.
     """
     roots = HERE
     for value in parameters.values():
@@ -255,7 +257,7 @@ def _unknown_content_roots(value: Value) -> int:
 
 
 def has_open_size(value: Value | None) -> bool:
-    """Whether a size in the value is open, or the known content of a tensor is."""
+    """Whether a size in the value, or the known content of a tensor, is open."""
     match value:
         case Scalar(dim=dim):
             return type(dim) is OpenDim
@@ -280,14 +282,14 @@ def open_number(value: Value) -> OpenDim | None:
 
 
 def with_marks_of(value: Value, marked: Value) -> Value:
-    """The value, with the marks of the other one: both are one result, computed without and with marks."""
+    """The value with the marks of the other one; both are one result, computed without and with marks."""
     if value == marked:
         return value
     match value, marked:
         case (Constant(int() as number), Scalar(dim=OpenDim() as dim)) if type(number) is int:
             return replace(marked, dim=replace(dim, size=number))
         case UnknownValue(may_be_tensor=False), Scalar(dim=OpenDim()):
-            return marked  # `as_list` of a size that is not known: an int, or None while a graph is traced
+            return marked  # `as_list` of an unknown size: an int, or None while a graph is traced
         case Scalar(), Scalar(dim=OpenDim() as dim):
             return replace(value, dim=_with_mark(value.dim, dim))
         case TensorValue(), TensorValue():
@@ -334,7 +336,7 @@ def _tensor_with_marks(value: TensorValue, marked: TensorValue) -> TensorValue:
 
 
 def _shape_with_marks(shape: Shape, marked: Shape) -> tuple[Shape, int]:
-    """The shape with its marks, and those of its first size where the rank is not known."""
+    """The shape with the marks of the other one, including that of the first size if the rank is unknown."""
     if marked is None:
         return shape, 0
     if shape is None:
@@ -349,7 +351,7 @@ def _with_mark(dim: Dim, marked: Dim) -> Dim:
 
 
 def content_roots(value: Value | None) -> int:
-    """For which graphs the content of a tensor, or of a tensor in a structure, is open."""
+    """The graphs for which the content of a tensor, or of a tensor in a structure, is open."""
     match value:
         case TensorValue(kind=TensorKind.VARIABLE):
             return EVERYWHERE
@@ -367,7 +369,7 @@ def content_roots(value: Value | None) -> int:
 
 
 def content_with_marks(content: Value | None, roots: int) -> Value | None:
-    """The content of a tensor of ints in which each element carries its own mark."""
+    """The content of an int tensor, with the mark of each element."""
     if not roots:
         return content
     match content:
@@ -385,7 +387,7 @@ def content_with_marks(content: Value | None, roots: int) -> Value | None:
 
 
 def whole_content_roots(value: Value | None) -> int:
-    """For which graphs the whole content of a tensor is open, whatever is known of each of its elements."""
+    """The graphs for which the whole content of a tensor is open, regardless of what is known about its elements."""
     match value:
         case TensorValue(kind=TensorKind.VARIABLE):
             return EVERYWHERE

@@ -2,8 +2,9 @@
 
 Computes: nothing. Gives: a closed union of frozen, hashable, picklable classes. The lattice operations are in `lattice.py`.
 
-The heap is not here: a mutable object is a `Reference` to an `ObjectId`, and its content is in the state of the interpreter (`state.py`).
-Library entities are represented by their canonical name only (`LibraryValue`); `tf_model` defines their meaning.
+The heap is not part of a value: a mutable object is a `Reference` to an `ObjectId`, and its content is in the state
+of the interpreter (`state.py`). Library entities are represented by their canonical name only (`LibraryValue`);
+`tf_model` defines their meaning.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ class TensorKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Bottom:
-    """No value: code that cannot be reached, or a call that never returns."""
+    """No value: unreachable code, or a call that never returns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +68,10 @@ class Unbound:
 
 @dataclass(frozen=True, slots=True)
 class EnumMember:
-    """The content of a constant that is a member of an enumeration: an object that equals nothing but itself.
+    """The content of a constant that is a member of an enumeration: an object that is equal only to itself.
 
-    `cls` is the class object, `value` the member's `value`, in which no object of the heap occurs. Members of enumerations that are numbers
-    or texts as well (`IntEnum`, `class Color(str, Enum)`) are constants with that number or text.
+    `cls` is the class object, `value` the member's `value`, which contains no heap object. Members of enumerations
+    that are numbers or texts as well (`IntEnum`, `class Color(str, Enum)`) are constants with that number or text.
     """
 
     cls: ObjectId
@@ -97,13 +98,15 @@ class Constant:
 
 @dataclass(frozen=True, slots=True)
 class Scalar:
-    """A Python number or text whose content is unknown. `dim` is an int's value if it is a symbolic size. `symbolic`: it depends on a
-    tensor's content: it was taken from a tensor by `int()` or `float()`, set on one side of a condition on
-    a tensor or in a loop over one, or computed from such. It is a Python value only in eager code: in a graph AutoGraph converts it
-    to a tensor. Its `dim` may then be a plain int, too. `limit` is the largest value of an int that is never
-    negative: the variable of a loop over a range that counts up, or a remainder. `release`: computed from the release of a library or of
-    Python, so that a test on it selects the code for one release. `double`: computed from a quotient of two ints of
-    which one is symbolic, so that a graph has a float64 where it has a float32 for other floats.
+    """A Python number or string with unknown content.
+
+    `dim` is an int's value if it is a symbolic size. `symbolic`: it depends on a tensor's content: it was taken from
+    a tensor by `int()` or `float()`, set on one side of a condition on a tensor or in a loop over one, or computed
+    from such a value. It is a Python value only in eager code: in a graph AutoGraph converts it to a tensor. Its
+    `dim` may then be a plain int, too. `limit` is the maximum of an int that is never negative: the variable of a
+    loop over a range that counts up, or a remainder. `release`: computed from the version of a library or of Python,
+    so that a test on it selects the code for one release. `double`: computed from a quotient of two ints of which one
+    is symbolic, so that a graph has a float64 where it has a float32 for other floats.
     """
 
     type: PythonType
@@ -118,9 +121,9 @@ class Scalar:
 class TensorValue:
     """A tensor, variable or array.
 
-    `content` is the abstract content of a small one: a `Constant` or `Scalar` for rank 0, a `TupleValue` of such for rank 1 and so
-    on (`tf.shape(x)` has a content of sizes). `variable` identifies a variable's allocation. `layout` of a Keras tensor and
-    other details are not kept.
+    `content` is the abstract content of a small one: a `Constant` or `Scalar` for rank 0, a `TupleValue` of such for
+    rank 1 and so on (`tf.shape(x)` has a content of sizes). `variable` identifies a variable's allocation. Other
+    details, such as the `layout` of a Keras tensor, are dropped.
     """
 
     type: TensorType
@@ -133,7 +136,7 @@ class TensorValue:
 
 @dataclass(frozen=True, slots=True)
 class TupleValue:
-    """A tuple by its elements; for a named tuple its name, its fields, and its class where that is the program's."""
+    """A tuple by its elements; for a named tuple also its name, its fields, and its class if the program defines it."""
 
     elements: tuple[Value, ...]
     name: str | None = None
@@ -174,7 +177,8 @@ class SliceValue:
 
 @dataclass(frozen=True, slots=True)
 class FrozenList:
-    """The content of a list when it was handed to a library operation: an element each, or one `element` of unknown number.
+    """The content of a list passed to a library operation: each element, or one `element` that stands for an unknown
+    number.
 
     Only `tf_model` sees it; in the interpreter a list is a `Reference`.
     """
@@ -187,7 +191,7 @@ class FrozenList:
 
 @dataclass(frozen=True, slots=True)
 class FrozenDict:
-    """The content of a dict when it was handed to a library operation; `rest` joins the values under unknown keys."""
+    """The content of a dict passed to a library operation; `rest` is the join of the values under unknown keys."""
 
     items: tuple[tuple[Value, Value], ...]
     rest: Value | None = None
@@ -212,10 +216,10 @@ class FunctionValue:
     hybrid: tuple[tuple[str, Value], ...] | None = None
     """The arguments of the `tf.function` that wraps it; None if it is not wrapped, () if wrapped without arguments."""
     wrappers: tuple[str, ...] = ()
-    """Qualified names of library decorators that were applied and keep the function callable as it is, outermost last."""
+    """Qualified names of the library decorators that keep the function callable as it is, outermost last."""
 
     def __hash__(self) -> int:
-        # the rest seldom distinguishes two, and is long
+        # the other fields rarely distinguish two values, and are long
         return hash((self.function, self.closure))
 
 
@@ -229,7 +233,7 @@ class BoundMethod:
 
 @dataclass(frozen=True, slots=True)
 class PartialValue:
-    """`functools.partial`."""
+    """A `functools.partial`."""
 
     function: Value
     arguments: tuple[Value, ...]
@@ -264,23 +268,23 @@ class SuperValue:
 
 @dataclass(frozen=True, slots=True)
 class DatasetValue:
-    """A `tf.data.Dataset` (or its iterator, where `iterator`) by the structure of one element."""
+    """A `tf.data.Dataset` (or, if `iterator`, its iterator) by the structure of one element."""
 
     element: Value
     cardinality: Dim = None
     iterator: bool = False
     last: Value | None = None
-    """The last element where that is known to be another one: the rest that does not fill a batch."""
+    """The last element, if it is known to differ: the remainder that does not fill a batch."""
     lead: tuple[Value, int] | None = None
-    """The known values of the first elements, if they are more precise: they are whole batches."""
+    """The known values of the first elements, if they are more precise: whole batches."""
     counted: Dim = None
-    """The number of elements if TensorFlow does not know it (`cardinality` is None): that of a generator."""
+    """The number of elements if TensorFlow does not know it (`cardinality` is None), as for a generator."""
     endless: bool = False
-    """It never ends (`repeat()`), or has no element at all: every batch of it is full."""
+    """It never ends (`repeat()`) or is empty, so every batch is full."""
 
     @property
     def number(self) -> Dim:
-        """The number of elements, whether TensorFlow knows it or not."""
+        """The number of elements, even if TensorFlow does not know it."""
         return self.counted if self.cardinality is None else self.cardinality
 
 
@@ -294,7 +298,7 @@ class SpecValue:
 
 @dataclass(frozen=True, slots=True)
 class ShapeValue:
-    """A `tf.TensorShape` (`x.shape` of a tensor). The interpreter decides the result of reading an element."""
+    """A `tf.TensorShape` (`x.shape` of a tensor). The interpreter determines the result of reading an element."""
 
     shape: Shape
     traced: Traced = KNOWN
@@ -303,7 +307,7 @@ class ShapeValue:
 
 @dataclass(frozen=True, slots=True)
 class DTypeValue:
-    """A `tf.DType` or NumPy dtype; `dtype` is None where it is one of unknown name."""
+    """A `tf.DType` or NumPy dtype; `dtype` is None if its name is unknown."""
 
     dtype: DType | None
 
@@ -312,40 +316,42 @@ class DTypeValue:
 class Origin:
     """The origin of an unknown value: the root of its access path, for effects on it.
 
-    `root` is `parameter`, `global`, `library`, or `call`; `name` is the name of that.
+    `root` is `parameter`, `global`, `library`, or `call`; `name` is its name.
     """
 
     root: str
     name: str
     is_attribute: bool = False
-    """It is an attribute of its owner that tensors do not have: its uses are no evidence for the owner."""
+    """It is an attribute that tensors do not have, so its uses are no evidence about the type of its owner."""
 
 
 @dataclass(frozen=True, slots=True)
 class UnknownValue:
-    """Nothing is known, except perhaps that it is no tensor, and where it came from."""
+    """An unknown value, perhaps known not to be a tensor, with its origin."""
 
     may_be_tensor: bool = True
     origin: Origin | None = None
     reason: str = ""
-    """The reason: `budget`, `unresolved import`, ...; empty for ordinary ones."""
+    """The reason: `budget`, `unresolved import`, ...; empty in ordinary cases."""
     number: Dim = None
-    """The int that it is if it is one, as where it is a size: a number of a configuration file."""
+    """Its int value if it is an int, for use as a size: a number of a configuration file."""
 
 
 LOADED_ITEM = "loaded item"
-"""As the root of an origin: each value of a mapping loaded from a file, which `name` identifies; the key is unknown."""
+"""As the root of an origin: the values of a mapping loaded from a file, which `name` identifies; the key is unknown."""
 NAMED_LIKE_A_TENSOR = "named like a tensor"
-"""As the reason of an unknown value: it is a parameter of such a name, or computed from one. The name is not evidence of its type, but
-of the cost of a computation with it."""
+"""As the reason of an unknown value: a parameter with such a name, or a value computed from one.
+
+The name is no evidence for its type, but for the cost of computing with it.
+"""
 RECORDED_AS_A_TENSOR = "a tensor in recorded runs"
-"""The same of a parameter that was a tensor in recorded runs."""
+"""As the reason of an unknown value: a parameter that was a tensor in recorded runs."""
 SUGGESTED = frozenset({NAMED_LIKE_A_TENSOR, RECORDED_AS_A_TENSOR})
 
 
 @dataclass(frozen=True, slots=True)
 class UnionValue:
-    """One of several values: at least two, none a union, none implied by another, in the order in which they were first seen."""
+    """One of several values: at least two, none of them a union or implied by another, in the order in which they were added."""
 
     members: tuple[Value, ...]
 
@@ -392,7 +398,10 @@ UNKNOWN_STR = Scalar(PythonType.STR)
 
 
 def as_symbolic(value: Value) -> Value:
-    """A Python number or text that a tensor's content decides: see `Scalar.symbolic`. Other values are returned as they are."""
+    """A Python number or string as one that depends on a tensor's content (see `Scalar.symbolic`).
+
+    Other values are returned unchanged.
+    """
     match value:
         case Constant(bool()):
             return Scalar(PythonType.BOOL, None, symbolic=True)
@@ -425,12 +434,14 @@ def is_symbolic_number(value: Value) -> bool:
 
 
 def is_length_in_graph(value: Value) -> bool:
-    """Whether the value is the length of a tensor that a graph does not know, or computed from one: a tensor while it is traced."""
+    """Whether the value is, or is computed from, the length of a tensor that is unknown in a graph: a tensor while it
+    is traced.
+    """
     return isinstance(value, Scalar) and isinstance(value.dim, OpenDim) and value.dim.is_tensor
 
 
 def of_release(value: Value) -> Value:
-    """The value, computed from the release of a library: see `Scalar.release`. Constants stay constants."""
+    """The value marked as computed from the version of a library (see `Scalar.release`). Constants stay constants."""
     match value:
         case Scalar(release=False):
             return replace(value, release=True)
@@ -449,7 +460,7 @@ def of_release(value: Value) -> Value:
 
 
 def speaks_of_release(value: Value) -> bool:
-    """Whether the value, or a part of it, is computed from the release of a library."""
+    """Whether the value, or a part of it, is computed from the version of a library."""
     match value:
         case Scalar():
             return value.release

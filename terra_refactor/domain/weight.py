@@ -1,9 +1,10 @@
-"""The size of values, and its limit.
+"""The weight of values, and its limit.
 
 Computes: the number of parts of a value, each counted as often as it occurs. Needs: nothing. Gives: `weight`, `bounded`.
 
-`x = (x, x)` doubles a value with each line: after a hundred lines, comparing or hashing it would never end, though its parts are the same
-few objects. So the result of each operation is measured, and one that is too large is unknown.
+`x = (x, x)` doubles a value with each line: after a hundred lines, comparing or hashing it would never end, though
+its parts are the same few objects. So the weight of each result is measured, and a result that is too heavy becomes
+unknown.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from terra_refactor.domain.value import (
 )
 
 MAX_WEIGHT: Final = 5_000
-"""Parts of one value; a table of 64 rows of 64 numbers has fewer."""
+"""Maximum number of parts of a value; a table of 64 rows of 64 numbers has fewer."""
 
 COMPOSITE: Final = frozenset(
     {
@@ -41,12 +42,12 @@ COMPOSITE: Final = frozenset(
 """The classes of values that hold other values."""
 
 _weight_of: dict[int, tuple[Value, int]] = {}
-"""By identity; each value is held, so that no other can have its identity meanwhile."""
+"""By identity; the value is kept alive, so its identity is not reused."""
 _MOST_WEIGHTS: Final = 20_000
 
 
 def weight(value: Value) -> int:
-    """The number of parts of a value, itself included; of a value that is too heavy, some number above `MAX_WEIGHT`."""
+    """The number of parts of a value, itself included; for a value that is too heavy, some number above `MAX_WEIGHT`."""
     if type(value) not in COMPOSITE:
         return 1
     known = _weight_of.get(id(value))
@@ -68,7 +69,7 @@ TOO_HEAVY: Final = UnknownValue(reason="too large")
 
 
 def bounded(value: Value) -> Value:
-    """The value, or an unknown one if it has too many parts."""
+    """The value, or an unknown value if it has too many parts."""
     return value if weight(value) <= MAX_WEIGHT else TOO_HEAVY
 
 

@@ -1,1 +1,1 @@
-"""The code of a function as records: made in one pass over its operations, and all that rules and decisions look at."""
+"""The code of a function as records, created in one pass over its operations: all that rules and decisions query."""

@@ -1,4 +1,4 @@
-"""Where exceptions are caught: by handlers, and by context managers that suppress those of their body.
+"""Which exceptions are caught where: by handlers, and by context managers that suppress exceptions of their body.
 
 Computes: the exceptions that each `try` and each `with` catches, here and around the calls of a function, through callers. Needs: a
 `ContextView`. Gives: `Catch`, `catches_of`, `caught_around`, `caught_by_callers`, `caught_by_name`. Ignores: handlers that raise
@@ -37,22 +37,22 @@ class Catch:
 
     @property
     def library(self) -> tuple[str, ...]:
-        """The canonical names of the library's classes among those that it names."""
+        """The canonical names of the library classes among `classes`."""
         return tuple(cls.name for cls in self.classes if isinstance(cls, LibraryValue))
 
     @property
     def is_for_operations(self) -> bool:
-        """Whether it names an error of TensorFlow's operations."""
+        """Whether it catches an error class of TensorFlow's operations."""
         return any(map(is_error_of_operation, self.library))
 
     @property
     def catches_all(self) -> bool:
-        """Whether it catches all errors, those of operations included."""
+        """Whether it catches all errors, including those of operations."""
         return self.everything or any(map(catches_everything, self.library))
 
 
 def catches_of(view: ContextView, region: Region) -> Iterator[Catch]:
-    """The exceptions from its body that the handlers of a `try`, or the managers of a `with`, catch."""
+    """The exceptions caught by the handlers of a `try`, or by the context managers of a `with`."""
     if region.kind is RegionKind.TRY:
         yield from (catch for handler in region.handlers if (catch := _of_handler(view, handler)) is not None)
     elif region.kind is RegionKind.WITH and region.subject is not None:
@@ -95,7 +95,7 @@ def caught_by_callers(view: ContextView, *, through_graphs: bool = False) -> Ite
 
 
 def caught_by_name(view: ContextView) -> Iterator[Catch]:
-    """The handlers around calls that are not resolved, of methods with the name of the function or of its callers."""
+    """The handlers around unresolved calls of methods with the name of the function or of one of its callers."""
     names = dict.fromkeys(
         view.facts.contexts[each].function for each in sorted(with_all_callers(view.facts, (view.context.id,)))
     )
@@ -134,7 +134,7 @@ def _of_manager(view: ContextView, manager: OpId, entered: OpId) -> Iterator[Cat
 
 
 def _of_own_manager(view: ContextView, entered: OpId) -> Iterator[Catch]:
-    """The exceptions that the `__exit__` of a class of the program suppresses, by its result and the classes that it tests."""
+    """The exceptions that `__exit__` of a class of the program suppresses, from its result and the classes that it tests."""
     fact = view.calls.get(entered)
     for callee in () if fact is None else fact.callees:
         inner = view.of(callee)

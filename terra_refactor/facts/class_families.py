@@ -1,7 +1,7 @@
 """Whether a method that reads any attribute of its own object (`self.__dict__`) may read one that other methods set.
 
-Computes: the classes that one object may be of at once, by the names of their bases. Needs: the code of the program.
-Gives: `ClassFamilies`. Ignores: classes that are made without a `class` statement.
+Computes: which classes can have a common instance, by the names of their bases. Needs: the code of the program.
+Gives: `ClassFamilies`. Ignores: classes created without a `class` statement.
 """
 
 from __future__ import annotations
@@ -25,7 +25,10 @@ class ClassFamilies:
         self._setters: dict[str, frozenset[str] | None] | None = None
 
     def may_read(self, reader: FunctionId, attribute: str, *, by_name: bool = False) -> bool:
-        """Whether an object on which the attribute is set may be of the reader's class, too. With `by_name`, only methods may."""
+        """Whether an object on which the attribute is set may be an instance of the reader's class.
+
+        With `by_name`, only for methods.
+        """
         if self._setters is None:
             self._setters = self._classes_that_set()
         setting, own = self._setters.get(attribute), self._class_of(reader)
@@ -36,11 +39,11 @@ class ClassFamilies:
         return any(own in family and not setting.isdisjoint(family) for family in self._families())
 
     def are_related(self, one: str, other: str) -> bool:
-        """Whether an object of one of these classes may be of the other, too."""
+        """Whether an instance of one of these classes may also be one of the other."""
         return one == other or any(one in family and other in family for family in self._families())
 
     def _classes_that_set(self) -> dict[str, frozenset[str] | None]:
-        """By attribute, the classes whose methods set it on their own object; None where something else sets it, too."""
+        """By attribute, the classes whose methods set it on their own object; None if other code sets it, too."""
         found: dict[str, set[str]] = {}
         by_others: set[str] = set()
         for module in self._program.modules.values():

@@ -1,7 +1,8 @@
 """The facts of one function's code, from one pass over its operations.
 
-Computes: a record for each operation that rules query, its enclosing operations, the readers of each result. Needs: a function.
-Gives: `CodeFacts`. It has no values: those of a context are in `ContextView`. Ignores: operations that only import a name.
+Computes: a record for each operation that rules query, its enclosing operations, the readers of each result. Needs: a
+function. Gives: `CodeFacts`. It holds no values, which belong to a context (`ContextView`). Ignores: operations that
+only import a name.
 """
 
 from __future__ import annotations
@@ -56,22 +57,22 @@ FactType = TypeVar("FactType", bound=Fact)
 
 @dataclass(frozen=True, slots=True)
 class CodeFacts:
-    """The facts of one function. Made once for each."""
+    """The facts of one function. Created once for each function."""
 
     function: Function
     facts: tuple[Fact | None, ...]
-    """By operation; None for one without a record."""
+    """By operation; None if it has no record."""
     regions: Mapping[OpId, Region]
     parents: tuple[OpId | None, ...]
-    """The region that holds each operation."""
+    """The region that contains each operation."""
     writes: Mapping[str, tuple[NameWrite, ...]]
-    """The operations that set each name, in order."""
+    """The operations that bind each name, in order."""
     _ops: tuple[Op | None, ...]
     _kinds: Mapping[type[Fact], tuple[Fact, ...]]
     _readers: dict[bool, dict[OpId, tuple[OpId, ...]]] = field(default_factory=dict)
 
     def of_kind(self, *kinds: type[FactType]) -> tuple[FactType, ...]:
-        """The facts of some kinds, in order within each."""
+        """The facts of some kinds, in order within each kind."""
         if len(kinds) == 1:
             found = self._kinds.get(kinds[0], ())
         else:
@@ -79,11 +80,11 @@ class CodeFacts:
         return cast("tuple[FactType, ...]", found)
 
     def reads_of(self, name: str) -> tuple[NameRead, ...]:
-        """Where a name is read, in order."""
+        """The reads of a name, in order."""
         return tuple(read for read in self.of_kind(NameRead) if read.name == name)
 
     def inputs(self, number: OpId, *, results: bool = False) -> tuple[OpId, ...]:
-        """The results that an operation uses itself; with `results` also those of the blocks that it holds."""
+        """The results that an operation itself uses; with `results` also those of its blocks."""
         op = self._ops[number]
         if op is None:
             return ()
@@ -108,11 +109,11 @@ class CodeFacts:
         return (fact.left,) if isinstance(fact, Operation) and fact.symbol == "not" else ()
 
     def written(self, number: OpId) -> str:
-        """The source spelling of a result."""
+        """The source text of a result."""
         return written_form(self._ops.__getitem__, number)
 
     def around(self, number: OpId) -> Iterator[Region]:
-        """The regions that hold an operation, innermost first."""
+        """The regions that contain an operation, innermost first."""
         parent = self.parents[number]
         while parent is not None:
             yield self.regions[parent]
@@ -138,7 +139,7 @@ class CodeFacts:
         return tuple(write for write in self.writes.get(name, ()) if region.holds(write.op))
 
     def behind(self, number: OpId) -> Iterator[Fact]:
-        """All that a result is computed from, through variables of the function, whatever sets them."""
+        """Everything that a result is computed from, through all assignments to the function's variables."""
         waiting, seen = [number], {number}
         while waiting:
             each = waiting.pop()
@@ -156,7 +157,7 @@ class CodeFacts:
         return any(parameter.name == name for parameter in self.function.parameters)
 
     def given_to(self, read: NameRead) -> tuple[NameWrite, ...]:
-        """The assignments whose value a read of a variable may see: those before it, and later ones of a loop around both."""
+        """The assignments that a read of a variable may see: those before it, and later ones in a loop around both."""
         loops = {loop.op for loop in self.loops_around(read.op)}
         return tuple(
             write
@@ -165,16 +166,16 @@ class CodeFacts:
         )
 
     def names_of_bases(self, made: ClassMade) -> tuple[str | None, ...]:
-        """The last parts of the names of a class's bases; None of a base that is no name."""
+        """The last components of the names of a class's bases; None for a base that is not a name."""
         written = (self.facts[base] for base in made.bases)
         return tuple(base.name if isinstance(base, NameRead | AttributeRead) else None for base in written)
 
     def maker_of(self, function: FunctionId) -> FunctionMade | None:
-        """Where a function is defined in this one."""
+        """The operation that defines a function in this one."""
         return next((made for made in self.of_kind(FunctionMade) if made.function == function), None)
 
     def first(self) -> OpId | None:
-        """The first operation; None of an empty body."""
+        """The first operation; None if the body is empty."""
         return next((op.id for op in self._ops if op is not None), None)
 
 
@@ -240,7 +241,7 @@ def _comprehension(op: Op) -> Display:
     items = []
     nested: set[OpId] = set()
     for inner in walk(op.body):
-        # the elements of an inner comprehension are its own
+        # the elements of an inner comprehension belong to that one
         if isinstance(inner, ops.Comprehension):
             nested.update(each.id for each in walk(inner.body))
         elif isinstance(inner, ops.CollectElement) and inner.id not in nested:

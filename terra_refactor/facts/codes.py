@@ -1,7 +1,7 @@
-"""The facts of all functions of a program, each made when it is first asked for.
+"""The facts of all functions of a program, each computed on first use.
 
-Computes: look-ups over functions: who reads or writes an attribute, which classes and functions have a name. Needs: the program.
-Gives: `Codes`.
+Computes: lookups over all functions: who reads or writes an attribute, which classes and functions have a name.
+Needs: the program. Gives: `Codes`.
 """
 
 from __future__ import annotations
@@ -37,18 +37,20 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class StaticFlow:
-    """The control flow of a function as AutoGraph makes it, with the names that are live at each node."""
+    """The control flow of a function as AutoGraph converts it, with the live names at each node."""
 
     function: Function
     nested: tuple[tuple[FunctionKind, tuple[str, ...]], ...]
-    """The kinds of the functions that are written in it, and which of its variables they read."""
+    """The kinds of its nested functions, and the variables of this function that they read."""
     flow: Flow
     live: tuple[NameSet, ...]
 
 
 @dataclass(slots=True, eq=False)
 class ContextTables:
-    """The facts of a context by operation, for all its views: each query for the callers of a function may create one."""
+    """Indexes of a context's facts by operation, shared by all its views: each query for the callers of a function may
+    create a view.
+    """
 
     source: tuple[CallFact, ...]
     calls: dict[OpId, CallFact]
@@ -69,7 +71,7 @@ def _tables(code: CodeFacts, context: ContextFacts) -> ContextTables:
 
 @dataclass(frozen=True, slots=True)
 class _Classes:
-    """The operations that make classes in one function, by the body of the class."""
+    """The operations that create classes in one function, by the body of the class."""
 
     code: CodeFacts
     by_body: Mapping[FunctionId, ClassMade]
@@ -81,11 +83,11 @@ class ClassOutline:
 
     body: FunctionId
     decorators: tuple[str, ...]
-    """As they are written."""
+    """As written in the source."""
     methods: frozenset[str]
-    """The functions that are defined in its body, classes and lambdas among them."""
+    """The functions defined in its body, including classes and lambdas."""
     fields: frozenset[str] = frozenset()
-    """The names that its body sets in another way."""
+    """The other names that its body binds."""
 
 
 def _reads(nested: Iterable[Function]) -> tuple[tuple[FunctionKind, tuple[str, ...]], ...]:
@@ -94,7 +96,7 @@ def _reads(nested: Iterable[Function]) -> tuple[tuple[FunctionKind, tuple[str, .
 
 _ANY_ATTRIBUTE = "*"
 ITEM = "[]"
-"""Suffix of the name of a variable or attribute, for `Codes.writers_of`: an item of its content."""
+"""Suffix of the name of a variable or attribute in `Codes.writers_of`: an item of its content."""
 _BY_NAME = ("getattr", "hasattr", "vars")
 
 
@@ -123,16 +125,16 @@ def _attributes_written(code: CodeFacts) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Before:
-    """Tables of an earlier state of a program with the same functions."""
+    """Indexes of an earlier state of a program with the same functions."""
 
     changed: tuple[CodeFacts, ...]
-    """The earlier facts of the functions with another body."""
+    """The earlier facts of the functions whose body changed."""
     readers: dict[str, tuple[FunctionId, ...]] | None
     writers: dict[str, tuple[FunctionId, ...]] | None
 
     @staticmethod
     def of(earlier: Codes, program: Program) -> _Before | None:
-        """None if other functions, or the same ones in another order, make up the program now."""
+        """None if the program now consists of other functions, or has them in another order."""
         if tuple(earlier.program.modules) != tuple(program.modules):
             return None
         changed: list[CodeFacts] = []
@@ -153,7 +155,7 @@ class _Before:
 class Codes:
     """The facts of the functions of a program, each computed on first use.
 
-    Facts in `earlier` about functions with the same body are reused.
+    Facts in `earlier` about functions with an unchanged body are reused.
     """
 
     def __init__(self, program: Program, earlier: Codes | None = None) -> None:
@@ -174,9 +176,9 @@ class Codes:
         self._families = ClassFamilies(program, self.of)
 
     def readers_of(self, attribute: str, *, by_name: bool = False) -> tuple[FunctionId, ...]:
-        """The functions that read an attribute of that name, of whatever object, or ask an object for one by a computed name.
+        """The functions that read an attribute of that name on any object, or read one under a computed name.
 
-        With `by_name`, of the latter only methods, which as a rule ask their own object.
+        With `by_name`, only methods count among the latter, since they usually read their own object.
         """
         found = self._readers_of.get((attribute, by_name))
         if found is None:
@@ -189,17 +191,17 @@ class Codes:
         return found
 
     def is_read(self, attribute: str) -> bool:
-        """Whether some function is one of `readers_of`. Another answer than that of an earlier state only where there were none."""
+        """Whether the attribute has any `readers_of`. This differs from an earlier state only if there were none."""
         return bool(self.readers_of(attribute))
 
     def writers_of(self, attribute: str) -> tuple[FunctionId, ...]:
-        """The functions in which an assignment to an attribute of that name is written, of whatever object; `name[]`: to an item of one."""
+        """The functions that assign to an attribute of that name on any object; for `name[]`, to an item of one."""
         if self._writers is None:
             self._writers = self._by_name(_attributes_written, None if self._before is None else self._before.writers)
         return self._writers.get(attribute, ())
 
     def are_related(self, one: str, other: str) -> bool:
-        """Whether an object of a class of one of these names may be of the other, too."""
+        """Whether an instance of a class with one of these names may also be one of the other."""
         return self._families.are_related(one, other)
 
     def _all_readers(self) -> dict[str, tuple[FunctionId, ...]]:
@@ -210,7 +212,9 @@ class Codes:
     def _by_name(
         self, names: Callable[[CodeFacts], Iterator[str]], before: dict[str, tuple[FunctionId, ...]] | None
     ) -> dict[str, tuple[FunctionId, ...]]:
-        """The functions of the program by the names that the code of each gives; the table from before if no function has others."""
+        """Index of the program's functions by the names that each one's code gives; the earlier index if no function
+        gives other names.
+        """
         if before is not None and self._before is not None:
             if all({*names(old)} == {*names(self.of(old.function.id))} for old in self._before.changed):
                 return before
@@ -247,7 +251,7 @@ class Codes:
         )
 
     def class_made_of(self, parent: FunctionId, body: FunctionId) -> ClassMade | None:
-        """Where `parent` makes the class with that body; None if there is none."""
+        """The operation with which `parent` creates the class with that body; None if there is none."""
         code = self.of(parent)
         known = self._classes.get(parent)
         if known is None or known.code is not code:
@@ -266,7 +270,7 @@ class Codes:
         return known
 
     def _nested(self, function: Function) -> tuple[Function, ...]:
-        """The functions written in one that read its variables; none are looked for where no variable is read so."""
+        """The nested functions that read a function's variables; not searched if no variable is read so."""
         if not function.cells:
             return ()
         others = self.program.modules[function.id.module].functions
@@ -286,14 +290,16 @@ class Codes:
         return index
 
     def tables(self, code: CodeFacts, context: ContextFacts) -> ContextTables:
-        """The facts of a context by operation; computed on first use."""
+        """The facts of a context by operation. Computed on first use."""
         known = self._tables.get(context.id)
         if known is None or known.source is not context.calls:
             known = self._tables[context.id] = _tables(code, context)
         return known
 
     def once(self, key: Hashable, make: Callable[[], _T]) -> _T:
-        """What is computed of facts that the caller has looked at: once in this state of the program, for all contexts of a function."""
+        """A value computed from facts that the caller has read: once in this state of the program, for all contexts
+        of a function.
+        """
         if key not in self._once:
             self._once[key] = make()
         return cast(_T, self._once[key])
@@ -303,16 +309,16 @@ class Codes:
         return self.once(key, make)
 
     def forget_tables(self) -> None:
-        """Lets go of the tables of contexts, and of what was computed once."""
+        """Drops the indexes of contexts, and the values computed once."""
         self._tables, self._once = {}, {}
 
     def forget_earlier(self) -> None:
-        """Lets go of the earlier indexes and tables."""
+        """Drops the earlier indexes."""
         self._earlier, self._before = {}, None
 
 
 def _outlines(program: Program) -> dict[str, tuple[ClassOutline, ...]]:
-    """The outlines of all classes by their names."""
+    """The outlines of all classes by name."""
     found: dict[str, list[ClassOutline]] = {}
     for module in program.modules.values():
         methods: dict[FunctionId | None, set[str]] = {}

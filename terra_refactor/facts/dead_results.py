@@ -1,10 +1,13 @@
-"""Operations that run eagerly and that a graph prunes, since no result of the graph depends on them. A graph keeps the operations that its
-results need and those with side effects; TensorFlow prunes the rest when the function is called. An operation without side effects whose
-result is not used is not executed, and its errors are not raised.
+"""Operations that run eagerly but are pruned from a graph, since no result of the graph depends on them.
 
-Computes: the operations that may fail for some contents of their arguments, and whose results are dead: not read, or only by operations
-that are dead themselves, or returned to a call whose result is dead, or that part of it. Needs: a `ContextView`. Gives: `pruned`.
-Approximates: arguments of functions of the program count as used, and so do reads of nested functions.
+A graph keeps the operations that its results need and those with side effects; TensorFlow prunes the others when the
+function is called. An operation without side effects whose result is not used is not executed, and its errors are not
+raised.
+
+Computes: the operations that may fail for some contents of their arguments, and whose results are dead: not read, or
+read only by dead operations, or returned to a call whose result (or that part of it) is dead. Needs: a `ContextView`.
+Gives: `pruned`. Approximates: arguments of functions of the program count as used, and so do reads in nested
+functions.
 """
 
 from __future__ import annotations
@@ -47,9 +50,9 @@ _Used: TypeAlias = "frozenset[int] | None"
 
 
 def pruned(view: ContextView) -> Iterator[tuple[OpId, str]]:
-    """The operations that a graph leaves out although they may fail, each with its spelling.
+    """The operations that a graph prunes although they may fail, each with its source text.
 
-    One in a function that is called here counts at the call if it is this call that does not use it.
+    An operation of a callee counts at the call if its result is unused only because of this call.
     """
     if not view.facts.leads_to(view.context.id, Trait.FAILS_ON_VALUES):
         return
@@ -76,7 +79,7 @@ def _pruned_at(view: ContextView, number: OpId, used: _Used, depth: int) -> Iter
 
 
 def _used_of(view: ContextView, number: OpId, used: _Used) -> _Used:
-    """The used parts of the result of a call."""
+    """The parts of a call's result that are used."""
     if _is_dead(view, number, used):
         return frozenset()
     positions: dict[int, list[OpId]] = {}
@@ -109,7 +112,7 @@ def _readers(view: ContextView, number: OpId) -> Iterator[tuple[OpId, OpId]]:
 
 
 def _is_dead(view: ContextView, number: OpId, used: _Used) -> bool:
-    """Whether nothing that a graph keeps is computed from a result."""
+    """Whether no operation that a graph keeps depends on a result."""
     waiting, seen = [number], {number}
     while waiting:
         each = waiting.pop()
@@ -123,7 +126,7 @@ def _is_dead(view: ContextView, number: OpId, used: _Used) -> bool:
 
 
 def _handed_on(view: ContextView, number: OpId, reader: OpId, used: _Used) -> tuple[OpId, ...] | None:
-    """The results that a reader's result contains; None if that is kept."""
+    """The results that contain a reader's result; None if the graph keeps that."""
     match view.code.facts[reader]:
         case NameWrite(name=name, is_own=True) as write:
             return tuple(read.op for read in view.code.reads_of(name) if write in view.code.given_to(read))
@@ -150,7 +153,7 @@ def _handed_on(view: ContextView, number: OpId, reader: OpId, used: _Used) -> tu
 
 
 def _after_call(view: ContextView, call: Call) -> tuple[OpId, ...] | None:
-    """The result of a call if a graph leaves it out where that is not used."""
+    """The result of a call, if a graph prunes it when it is not used."""
     fact = view.calls.get(call.op)
     if fact is None or fact.callees or fact.unknown is not None or not fact.library:
         return None
@@ -158,7 +161,7 @@ def _after_call(view: ContextView, call: Call) -> tuple[OpId, ...] | None:
         return None
     for name in fact.library:
         if has_trait(name, Trait.GIVES_SIZE_OF_ARRAY):
-            # the size that the array was made with
+            # the size with which the array was created
             return None if _grows(view) else ()
         if any(has_trait(name, trait) for trait in _STATEFUL):
             return None
@@ -168,6 +171,6 @@ def _after_call(view: ContextView, call: Call) -> tuple[OpId, ...] | None:
 
 
 def _grows(view: ContextView) -> bool:
-    """Whether a `TensorArray` created here may grow, so that its size is that of the written elements."""
+    """Whether a `TensorArray` created here may grow; its size is then that of the written elements."""
     made = [call for call, _ in view.library_calls()]
     return any(argument.keyword == "dynamic_size" or argument.spread for call in made for argument in call.arguments)

@@ -21,9 +21,9 @@ class SignatureEntry:
     """One entry of a signature."""
 
     spec: SpecValue | None
-    """None for an entry that is something else than a spec."""
+    """None for an entry that is not a spec."""
     is_none: bool
-    """The entry itself is None, which no signature may hold."""
+    """The entry itself is None, which is invalid in a signature."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,18 +32,18 @@ class Signature:
 
     entries: tuple[SignatureEntry, ...]
     parameters: tuple[str, ...]
-    """The names of the parameters they are for, in order; without `self` and `cls`."""
+    """The names of the corresponding parameters, in order; without `self` and `cls`."""
     required: int
     """The number of parameters without a default."""
 
     def of(self, parameter: str) -> SignatureEntry | None:
-        """The entry of a parameter; None for one that the signature leaves to its default."""
+        """The entry of a parameter; None if the signature omits it, so that it has its default."""
         position = self.parameters.index(parameter) if parameter in self.parameters else len(self.entries)
         return self.entries[position] if position < len(self.entries) else None
 
 
 def traced_definition(view: ContextView, call: Call) -> FunctionId | None:
-    """The function that a call makes a traced one, as its decorator."""
+    """The function to which a call applies `tf.function` as a decorator."""
     made = None if call.decorates is None else view.made(call.decorates)
     is_decorator = isinstance(made, FunctionMade) and TF_FUNCTION in view.library_of(call.op)
     return made.function if isinstance(made, FunctionMade) and is_decorator else None
@@ -77,7 +77,7 @@ def _parameters(code: Function) -> tuple[tuple[str, ...], int]:
 
 
 def _written_signature(outer: ContextView, identity: FunctionId) -> OpId | None:
-    """The argument `input_signature` of the decorator, or of `tf.function(f, ...)`."""
+    """The argument `input_signature` of the decorator or of `tf.function(f, ...)`."""
     made = outer.code.maker_of(identity)
     for call in outer.code.of_kind(Call) if made is not None else ():
         if made is not None and call.decorates == made.op:

@@ -1,7 +1,7 @@
-"""Where a size that is open while a graph is traced is used as if it were a number.
+"""Uses of an open size (one that is unknown while a graph is traced) as a number.
 
-Computes: the places in a function, and the calls that lead to such places in others. Needs: a view, whose values have marks for open
-sizes and their graphs (`domain/traced.py`). Gives: `uses_of_open_sizes`, `is_open_here`.
+Computes: such uses in a function, and the calls that lead to such uses in callees. Needs: a view, whose values have
+marks for open sizes and their graphs (`domain/traced.py`). Gives: `uses_of_open_sizes`, `is_open_here`.
 """
 
 from __future__ import annotations
@@ -58,20 +58,20 @@ _BECAUSE: Final = {
 
 @dataclass(frozen=True, slots=True)
 class SizeUse:
-    """Where a size that is open in a graph is used as a number; `is_curable` where a tensor in its place would do."""
+    """A use of an open size as a number; `is_curable`: a tensor in its place would work."""
 
     op: OpId
     message: str
     why: Why
     source: tuple[ContextView, OpId]
-    """The size, or the sizes, and the context that has them."""
+    """The size or sizes, and the context that computes them."""
     is_curable: bool = False
     holds: str | None = None
-    """The condition under which the graph has the same result; None if it certainly has not."""
+    """The condition under which the graph has the same result; None if it certainly differs."""
 
 
 def open_size(value: Value, roots: int = HERE) -> OpenDim | None:
-    """The size that a Python int is, if it is open for one of these graphs, and for none that begins further in."""
+    """The size of a Python int, if it is open for one of these graphs and for none that begins further in."""
     for member in members(value):
         if isinstance(member, Scalar) and not member.symbolic and _is_open(member.dim, roots):
             assert isinstance(member.dim, OpenDim)
@@ -84,7 +84,7 @@ def _is_open(dim: object, roots: int) -> bool:
 
 
 def open_first_size(value: Value, roots: int = HERE) -> OpenDim | None:
-    """The first size of a tensor, if that is open."""
+    """The first size of a tensor, if it is open."""
     for member in members(value):
         if isinstance(member, TensorValue):
             shape = member.type.shape
@@ -108,7 +108,7 @@ def _open_sizes(value: Value, roots: int) -> Iterator[OpenDim]:
 
 
 def sizes_read(view: ContextView, roots: int = HERE) -> Iterator[tuple[OpId, OpenDim]]:
-    """The results that are an open size which is not computed from others here, or was read before."""
+    """The results that are open sizes and are read here, or before, rather than computed from others here."""
     for number, value in enumerate(view.context.values):
         size = None if value is None else open_size(value, roots)
         if size is None:
@@ -120,24 +120,24 @@ def sizes_read(view: ContextView, roots: int = HERE) -> Iterator[tuple[OpId, Ope
 
 
 def needs_number(view: ContextView, size: OpId, use: OpId, why: Why) -> str:
-    """The message that a size is None where an operation needs a number."""
+    """The message: a size is None where an operation needs a number."""
     return f"{unknown_size(view, size, why)}, and `{view.written(use)}` needs a number"
 
 
 def unknown_size(view: ContextView, size: OpId, why: Why) -> str:
-    """The message that a size is None."""
+    """The message: a size is None."""
     return f"{size_in_words(view, size)} is None while the graph is traced: {_BECAUSE[why]}"
 
 
 def size_in_words(view: ContextView, size: OpId) -> str:
-    """A size as it is written, or whose it is."""
+    """The source text of a size, or the tensor that it belongs to."""
     made = view.made(size)
     tensor = view.tensor_of_shape(made.source) if isinstance(made, Unpacked) else None
     return f"`{view.written(size)}`" if tensor is None else f"a size of `{view.written(tensor)}`"
 
 
 def uses_of_open_sizes(view: ContextView, wanted: Set[Why], level: int = 0) -> Iterator[SizeUse]:
-    """Where a size that is open for one of these reasons is used as a number, here or in functions that get it.
+    """The uses as a number of sizes that are open for one of these reasons, here or in callees that receive them.
 
     `level`: the graph begins this many calls further out.
     """
@@ -151,7 +151,7 @@ def uses_of_open_sizes(view: ContextView, wanted: Set[Why], level: int = 0) -> I
                 found = True
                 yield use
     if not any(call.method in _SIZES_AT_RUN_TIME for call in view.code.of_kind(Call)):
-        # otherwise the function falls back to the dynamic size, in a branch that eager calls do not reach
+        # the function falls back to the dynamic size in a branch that eager calls do not reach
         for number, why in (*_tests_of_sizes(view, wanted, roots), *_tests_of_shapes(view, wanted, roots)):
             written = view.written(number)
             message = f"a size is None while the graph is traced: {_BECAUSE[why]}; `{written}` depends on it"
@@ -216,7 +216,7 @@ def _tests_of_sizes(view: ContextView, wanted: Set[Why], roots: int) -> Iterator
 
 
 def _tests_of_shapes(view: ContextView, wanted: Set[Why], roots: int) -> Iterator[tuple[OpId, Why]]:
-    """Questions to a whole static shape: `x.shape == (3,)`, `x.shape.num_elements()`, `x.shape.as_list()[0]`."""
+    """Queries of a whole static shape: `x.shape == (3,)`, `x.shape.num_elements()`, `x.shape.as_list()[0]`."""
 
     def of(value: Value) -> Why | None:
         if not isinstance(value, ShapeValue):
@@ -284,7 +284,7 @@ def _uses_in_callees(view: ContextView, wanted: Set[Why], call: OpId, level: int
 
 
 def _has_open(view: ContextView, roots: int) -> bool:
-    """Whether something that a context computes is open for a graph that begins further out."""
+    """Whether a result of a context is open for a graph that begins further out."""
     for value in view.context.values:
         if type(value) is Scalar:
             if type(value.dim) is OpenDim and value.dim.roots & roots:
@@ -296,9 +296,9 @@ def _has_open(view: ContextView, roots: int) -> bool:
 
 
 def _conflicting_uses(view: ContextView, number: OpId, dtype: DType, seen: set[OpId]) -> Iterator[OpId]:
-    """The operations that combine a number of eager code, a tensor of `dtype` in a graph, with another dtype.
+    """The operations that combine a Python number, which is a tensor of `dtype` in a graph, with another dtype.
 
-    `number` is the operation that computes it. Results of arithmetic with integers are followed.
+    `number` is the operation that computes it. Results of integer arithmetic are followed.
     """
     if number in seen:
         return
@@ -326,7 +326,7 @@ def _conflicting_uses(view: ContextView, number: OpId, dtype: DType, seen: set[O
 
 
 def _conflicts(value: Value, dtype: DType) -> bool:
-    """Whether a value certainly does not go together with a tensor of a dtype."""
+    """Whether a value certainly cannot be combined with a tensor of a dtype."""
     if isinstance(value, TensorValue):
         return value.kind is not TensorKind.NDARRAY and value.type.dtype not in (None, dtype)
     return dtype in INTEGER and _is_float(value)
@@ -339,14 +339,14 @@ def _is_integer(value: Value) -> bool:
 
 
 def _is_float(value: Value) -> bool:
-    """Whether a value certainly is a float of Python."""
+    """Whether a value certainly is a Python float."""
     return (isinstance(value, Constant) and type(value.value) is float) or (
         isinstance(value, Scalar) and value.type is PythonType.FLOAT
     )
 
 
 def _asks_for_none(view: ContextView, number: OpId) -> bool:
-    """Whether the function looks whether the size is known."""
+    """Whether the function tests a size for None."""
     for use in _uses(view, number):
         fact = view.made(use)
         if isinstance(fact, Operation):
@@ -358,7 +358,9 @@ def _asks_for_none(view: ContextView, number: OpId) -> bool:
 
 
 def _uses(view: ContextView, number: OpId, *, everywhere: bool = False) -> list[OpId]:
-    """The operations that read a result, directly or through a local variable that is set once (or to other things, too: `everywhere`)."""
+    """The operations that read a result, directly or through a local variable with one assignment (with `everywhere`,
+    through any).
+    """
     names = {
         write.name
         for write in view.code.of_kind(NameWrite)
@@ -368,7 +370,7 @@ def _uses(view: ContextView, number: OpId, *, everywhere: bool = False) -> list[
 
 
 def _reads(view: ContextView, names: Set[str]) -> Iterator[OpId]:
-    """The reads of variables where a graph still does not know the size: there may be a test for None before."""
+    """The reads of variables where a graph still does not know the size: a test for None may come before."""
     for name in names:
         for read in view.code.reads_of(name):
             if has_open_size(view.value(read.op)):
@@ -376,7 +378,7 @@ def _reads(view: ContextView, names: Set[str]) -> Iterator[OpId]:
 
 
 def is_used(view: ContextView, number: OpId, seen: frozenset[OpId] = frozenset()) -> bool:
-    """Whether anything is done with the size but `is None`, and to put it where it is read again."""
+    """Whether the size is used for anything but `is None`, or stored where it is used."""
     names = {write.name for write in view.code.of_kind(NameWrite) if write.value == number}
     for use in {use for read in (number, *_reads(view, names)) for use in view.code.readers(read)} - seen:
         match view.made(use):
@@ -396,7 +398,7 @@ def is_used(view: ContextView, number: OpId, seen: frozenset[OpId] = frozenset()
 
 
 def _hands_on(view: ContextView, call: OpId) -> bool:
-    """Whether a call keeps the size, or gives it to a function of the program, whose reads of it are looked at."""
+    """Whether a call passes on the size, or passes it to a function of the program, whose reads are examined separately."""
     fact = view.calls.get(call)
     if fact is None:
         return True
@@ -406,7 +408,7 @@ def _hands_on(view: ContextView, call: OpId) -> bool:
 
 
 def _numbers_made_of(view: ContextView, number: OpId) -> Iterator[OpId]:
-    """The operations that need a result to be a number: arithmetic, comparisons of order, shapes."""
+    """The operations that need a result to be a number: arithmetic, ordering comparisons, shapes."""
     for use in _uses(view, number):
         match view.made(use):
             case Operation(symbol=symbol, is_comparison=True):
@@ -425,7 +427,7 @@ def _numbers_made_of(view: ContextView, number: OpId) -> Iterator[OpId]:
 
 
 def _may_be_tensor(view: ContextView, uses: Sequence[OpId]) -> bool:
-    """Whether a tensor of int32 will do wherever the number is used: in shapes, and together with integers."""
+    """Whether an int32 tensor works wherever the number is used: in shapes, and together with integers."""
 
     def accepts(fact: Fact | None) -> bool:
         if isinstance(fact, Operation) and fact.is_arithmetic:

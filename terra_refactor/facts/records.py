@@ -1,8 +1,8 @@
 """Facts about the code of one function: its reads, writes, calls, computations, conditions and loops.
 
-Computes: nothing. Gives: the records of `CodeFacts`. A record is named by its place (`op`, the operation that it is about) and holds the
-places of the results that it uses, by their roles. Equivalent forms of Python have one record: displays and comprehensions, `and`, `or`
-and conditional expressions, operators and comparisons.
+Computes: nothing. Gives: the records of `CodeFacts`. A record has the number of its operation (`op`) and the numbers
+of the results that it uses, by role. Equivalent constructs of Python share a record: displays and comprehensions,
+`and`, `or` and conditional expressions, operators and comparisons.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Literal(Fact):
 
 
 class _Variable:
-    """Common fields of reads and writes of variables."""
+    """Common fields of reads and writes of a variable."""
 
     __slots__ = ()
 
@@ -57,14 +57,14 @@ class _Variable:
 
 @dataclass(frozen=True, slots=True)
 class NameRead(_Variable, Fact):
-    """A variable is read."""
+    """A read of a variable."""
 
     name: str
     scope: Scope
 
     @property
     def is_local(self) -> bool:
-        """Whether it is a variable of this function, captured elsewhere or not."""
+        """Whether it is a variable of this function, captured or not."""
         return self.scope in (Scope.LOCAL, Scope.CELL)
 
 
@@ -86,33 +86,35 @@ class ItemRead(Fact):
 
 @dataclass(frozen=True, slots=True)
 class Slice(Fact):
-    """`lower:upper:step` of a subscript: those that are written."""
+    """`lower:upper:step` of a subscript: the parts that are present."""
 
     bounds: tuple[OpId, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Unpacked(Fact):
-    """One of the targets that `source` is unpacked to, counted from the left."""
+    """One of the targets of an unpacking of `source`, counted from the left."""
 
     source: OpId
     position: int
     count: int | None
-    """How many targets there are; None if one of them is starred."""
+    """The number of targets; None if one is starred."""
 
 
 @dataclass(frozen=True, slots=True)
 class NextItem(Fact):
-    """The value that a loop, a comprehension or a `with` passes to its target, and its source; None of the exception of a handler."""
+    """The value that a loop, a comprehension or a `with` passes to its target, and its source; None for the exception
+    of a handler.
+    """
 
     source: OpId | None
     is_element: bool
-    """Whether it is an element of its source; the result of a `with` is not."""
+    """Whether it is an element of its source; false for the result of a `with`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Operation(Fact):
-    """An operator: arithmetic, a comparison, or with `left` alone one of a single operand."""
+    """An operator: arithmetic, a comparison, or, with only `left`, a unary operator."""
 
     symbol: str
     left: OpId
@@ -127,18 +129,18 @@ class Operation(Fact):
 
     @property
     def pairs(self) -> tuple[tuple[OpId, OpId], ...]:
-        """Both operands, each with the other one; () if there is one."""
+        """Both operands, each with the other one; () for a unary operator."""
         return () if self.right is None else ((self.left, self.right), (self.right, self.left))
 
     @property
     def is_arithmetic(self) -> bool:
-        """Whether it computes something from two operands."""
+        """Whether it is arithmetic on two operands."""
         return self.right is not None and not self.is_comparison
 
 
 @dataclass(frozen=True, slots=True)
 class Choice(Fact):
-    """`a if test else b`, `a and b`, `a or b`: by `test` one of two results."""
+    """`a if test else b`, `a and b`, `a or b`: one of two results, chosen by `test`."""
 
     symbol: str
     test: OpId
@@ -165,12 +167,12 @@ class Call(Fact):
 
     function: OpId
     owner: OpId | None
-    """The object of `object.method(...)`; None of another call."""
+    """The object of `object.method(...)`; None for another call."""
     method: str
-    """The name of that method; of another call that of the variable that is called, or empty."""
+    """The name of that method; otherwise that of the called variable, or empty."""
     arguments: tuple[Argument, ...]
     decorates: OpId | None
-    """The definition that it decorates, where it applies a decorator."""
+    """The decorated definition, if the call applies a decorator."""
 
     @property
     def is_plain(self) -> bool:
@@ -189,7 +191,7 @@ class Call(Fact):
 
     @property
     def called_name(self) -> str:
-        """The name of the variable that is called; empty of a method."""
+        """The name of the called variable; empty for a method."""
         return "" if self.owner is not None else self.method
 
     def keyword(self, name: str) -> OpId | None:
@@ -202,7 +204,7 @@ class Call(Fact):
         return named if named is not None else given[position] if position < len(given) else None
 
     def given_for(self, code: Function, name: str, *, is_bound: bool) -> OpId | None:
-        """The argument that it passes for a parameter of a function; None for its default, or if unknown."""
+        """The argument that it passes for a parameter of a function; None if it is left to its default, or unknown."""
         if not self.is_plain:
             return None
         named = self.keyword(name)
@@ -236,17 +238,17 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Display(Fact):
-    """A container that is written with its elements, or as a comprehension."""
+    """A display: a container with its elements, or a comprehension."""
 
     kind: Container
     items: tuple[Item, ...]
-    """The collected value of a comprehension."""
+    """The elements; for a comprehension the collected value."""
     iterable: OpId | None = None
     """The iterable of a comprehension."""
 
     @property
     def is_comprehension(self) -> bool:
-        """Whether it is one, or a generator expression."""
+        """Whether it is a comprehension or a generator expression."""
         return self.iterable is not None
 
     @property
@@ -268,7 +270,7 @@ class Display(Fact):
 
 @dataclass(frozen=True, slots=True)
 class Text(Fact):
-    """An f-string: the values in it, each with whether a format is given."""
+    """An f-string: the values in it, and whether each has a format."""
 
     fields: tuple[tuple[OpId, bool], ...]
 
@@ -296,7 +298,7 @@ class Imported(Fact):
 
     module: str
     name: str | None
-    """None of a module as a whole, `*` of all of its names."""
+    """None for the module itself, `*` for all of its names."""
     level: int
 
 
@@ -310,14 +312,14 @@ class Suspension(Fact):
 
 @dataclass(frozen=True, slots=True)
 class Write(Fact):
-    """Base of the records that set a variable, an attribute or an item."""
+    """Base of the records that bind a variable or set an attribute or item."""
 
     value: OpId
 
 
 @dataclass(frozen=True, slots=True)
 class NameWrite(_Variable, Write):
-    """A variable is set."""
+    """A binding of a variable."""
 
     name: str
     scope: Scope
@@ -326,7 +328,7 @@ class NameWrite(_Variable, Write):
 
     @property
     def is_shared(self) -> bool:
-        """Whether it is a variable of this function that nested ones capture."""
+        """Whether it is a variable of this function that nested functions capture."""
         return self.scope is Scope.CELL
 
 
@@ -393,7 +395,7 @@ class Arm(Enum):
     """A part of a region."""
 
     FIRST = "first"
-    """The body; of an `if` the side if its test is true; of `and` and `or` the right operand."""
+    """The body; for an `if` the side where its test is true; for `and` and `or` the right operand."""
     ELSE = "else"
     TEST = "test"
     HANDLER = "handler"
@@ -402,7 +404,7 @@ class Arm(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """The operations of one arm: those from `start` to `end`, the end not included."""
+    """The operations of one arm, from `start` to `end` (exclusive)."""
 
     arm: Arm
     start: OpId
@@ -411,7 +413,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Handler:
-    """A handler of a `try`: the classes that it catches, and whether it always raises itself."""
+    """A handler of a `try`: the classes that it catches, and whether it always raises."""
 
     caught: OpId | None
     raises: bool
@@ -419,7 +421,7 @@ class Handler:
 
 @dataclass(frozen=True, slots=True)
 class Region(Fact):
-    """A statement or expression that contains others. These are numbered consecutively after it."""
+    """A statement or expression that contains other operations, which are numbered consecutively after it."""
 
     kind: RegionKind
     parts: tuple[Part, ...]
@@ -431,7 +433,7 @@ class Region(Fact):
 
     @property
     def is_loop(self) -> bool:
-        """Whether it repeats its content."""
+        """Whether it repeats its body."""
         return self.kind in LOOPS
 
     @property
@@ -441,11 +443,11 @@ class Region(Fact):
 
     @property
     def has_else(self) -> bool:
-        """Whether anything is written under its `else`."""
+        """Whether it has an `else` block."""
         return any(part.arm is Arm.ELSE and part.end > part.start for part in self.parts)
 
     def holds(self, number: OpId, *arms: Arm) -> bool:
-        """Whether an operation is in it, or in one of these arms of it."""
+        """Whether it, or one of these arms of it, contains an operation."""
         return any(part.start <= number < part.end and (not arms or part.arm in arms) for part in self.parts)
 
     def repeats(self, number: OpId) -> bool:

@@ -1,11 +1,12 @@
-"""Exceptions that leave a traced function in another class than they are raised in.
+"""Exceptions that leave a traced function as another class than the one raised.
 
-AutoGraph raises an exception again, with a message that shows the user's code. The new exception has the same class only if AutoGraph
-knows the constructor: a few of Python's, those of TensorFlow's operations, and classes whose `__init__` is that of `Exception`. For any
-other it raises `StagingError`, which is none of `ValueError`, `LookupError` or the program's classes.
+AutoGraph re-raises an exception with a message that shows the user's code. The new exception has the same class only
+if AutoGraph knows the constructor: some classes of Python, those of TensorFlow's operations, and classes whose
+`__init__` is that of `Exception`. For others it raises `StagingError`, which is not a subclass of `ValueError`,
+`LookupError` or the program's classes.
 
-Computes: the class of a `raise`, its bases, and whether a handler catches it eagerly and not in a graph. Needs: a `ContextView`. Gives:
-`Raised`, `exchanged`, `ends_all`. Ignores: classes with unknown bases.
+Computes: the class of a `raise`, its bases, and whether a handler catches it eagerly but not in a graph. Needs: a
+`ContextView`. Gives: `Raised`, `exchanged`, `ends_all`. Ignores: classes with unknown bases.
 """
 
 from __future__ import annotations
@@ -29,16 +30,16 @@ _WRITERS: Final = ("dataclass", "attr.", "attrs.")
 
 @dataclass(frozen=True, slots=True)
 class Raised:
-    """The class of an exception that AutoGraph exchanges for `StagingError`."""
+    """The class of an exception that AutoGraph replaces by `StagingError`."""
 
     name: str
     own: frozenset[ObjectId]
-    """The class and its bases, of the program's classes."""
+    """The class and its bases, as far as the program defines them."""
     library: frozenset[str]
-    """Its bases in Python's library, and if it is one of these itself, but for `Exception`."""
+    """Its bases in Python's library (or itself, if it is from there), except `Exception`."""
 
     def is_ended_by(self, catch: Catch) -> bool:
-        """Whether a handler ends it eagerly and would not end a `StagingError`."""
+        """Whether a handler catches it eagerly and would not catch a `StagingError`."""
         return any(
             (isinstance(cls, Reference) and cls.object in self.own)
             or (isinstance(cls, LibraryValue) and not self.library.isdisjoint((python_bases(cls.name) or ())[:1]))
@@ -47,7 +48,7 @@ class Raised:
 
 
 def exchanged(view: ContextView, statement: Raise) -> Iterator[Raised]:
-    """The classes of the exceptions of a statement that AutoGraph exchanges."""
+    """The classes of a statement's exceptions that AutoGraph replaces."""
     if statement.exception is None:
         return
     made = view.origin(statement.exception)
@@ -82,7 +83,7 @@ def _exchanged(view: ContextView, cls: Value) -> Raised | None:
                 return None
             library.update(bases)
             name = name or each.name.rpartition(".")[2]
-            # those of `Exception` itself are none
+            # the bases of `Exception` itself do not count
             sets_up |= bool(bases)
             if not own and each.name in RAISED_AS_THEMSELVES:
                 return None

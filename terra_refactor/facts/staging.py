@@ -54,7 +54,7 @@ _NOWHERE: Final = frozenset({UNBOUND_HERE})
 
 
 class Staging:
-    """The facts of one context."""
+    """The staging of one context."""
 
     def __init__(self, view: ContextView) -> None:
         self._view = view
@@ -67,7 +67,7 @@ class Staging:
             if node.kind is NodeKind.BIND and node.sites:
                 own.setdefault(node.sites[-1], set()).add(node.name)
         self._own: Final = own
-        """The variables that an arm sets itself, and not in a branch or loop inside of it."""
+        """The variables that an arm itself sets, outside of nested branches and loops."""
         self._fresh = {
             site.head: site.bound - carried(site, self._live) - self.flow.captured
             for site in self.flow.sites
@@ -79,7 +79,7 @@ class Staging:
                 handed = self._live[site.before] | self._live[site.after] | self.flow.captured
                 self._fresh[site.arms[arm]] = frozenset(names) - handed
         self._solved: dict[bool, dict[NodeId, Definitions]] = {}
-        """By whether Python's loops run once only."""
+        """By whether Python's loops run only once."""
         self.staged: frozenset[int] = frozenset(
             number
             for number, site in enumerate(self.flow.sites)
@@ -105,7 +105,7 @@ class Staging:
                 yield site
 
     def missing(self, site: ControlSite) -> Iterator[tuple[str, bool]]:
-        """The names that a branch or loop of the graph reads before it sets them; and whether that is so in every trace.
+        """The names that a branch or loop of the graph reads before it sets them; and whether this holds in every trace.
 
         An iteration, or a side of a branch, is a function of its own: a variable that it sets and does not return is local to it.
         """
@@ -121,11 +121,11 @@ class Staging:
                     yield name, len(found) == 1
 
     def names(self, site: ControlSite) -> list[str]:
-        """The variables that a branch merges, or that a loop carries."""
+        """The variables that a branch merges or a loop carries."""
         return sorted(carried(site, self._live) if site.is_loop else merged_by(site, self._live))
 
     def read_first(self, site: ControlSite) -> frozenset[str]:
-        """The names whose value from before an iteration the iteration reads, or the test of the loop."""
+        """The names whose value from before an iteration is read by the iteration or by the loop's test."""
         exposed: set[str] = set()
         bound: dict[NodeId, frozenset[str]] = {}
         number = self.flow.sites.index(site)
@@ -145,7 +145,9 @@ class Staging:
         return frozenset(exposed)
 
     def definitions(self, name: str, place: NodeId, *, first: bool = False) -> frozenset[Definition] | None:
-        """The definitions of a name that reach a node, with `first` in the first iteration of Python's loops; None if no trace does."""
+        """The definitions of a name that reach a node (with `first`, in the first iteration of Python's loops); None if
+        no trace reaches it.
+        """
         found = self._reaching(once=first).get(place)
         return None if found is None else found.get(name, _NOWHERE)
 
@@ -157,13 +159,13 @@ class Staging:
         return [each for place in self.flow.by_op.get(read, ()) for each in self.definitions(fact.name, place) or ()]
 
     def alternatives(self, name: str, place: NodeId, *, first: bool = False) -> list[Value]:
-        """Possible values of a name at a node, over all traces; a container by its kind."""
+        """The possible values of a name at a node, over all traces; a container only by its kind."""
         found = self.definitions(name, place, first=first) or ()
         ordered = sorted(found, key=lambda each: (each.place, each.kind.value))
         return list(dict.fromkeys(part for each in ordered for part in members(self.value(name, each))))
 
     def parts(self, name: str, place: NodeId) -> list[Value]:
-        """As `alternatives`, with each side of a branch of the graph on its own."""
+        """Like `alternatives`, with the sides of a branch of the graph kept apart."""
         found: set[Definition] = set()
         waiting = set(self.definitions(name, place) or ())
         while waiting:
@@ -185,13 +187,15 @@ class Staging:
         return known
 
     def under_staged(self, node: FlowNode) -> bool:
-        """Whether only the run decides that a node runs."""
+        """Whether it is decided only at run time that a node runs."""
         return any(
             number in self.staged and not (self.flow.sites[number].is_loop and arm) for number, arm in node.sites
         )
 
     def is_surely_read(self, name: str, place: NodeId) -> bool:
-        """Whether a variable is read on each way on from a node, before it is set again: without a value eager code fails there, too."""
+        """Whether a variable is read on every path from a node before it is set again: if it has no value, eager code
+        fails there, too.
+        """
         waiting, seen = [place], {place}
         while waiting:
             node = self.flow.nodes[waiting.pop()]
@@ -204,7 +208,9 @@ class Staging:
         return True
 
     def may_be_left_out(self, number: OpId) -> bool:
-        """Whether only the run decides whether an operation runs: it is in a branch of the graph, or after a `return` in one."""
+        """Whether it is decided only at run time that an operation runs: it is in a branch of the graph, or after a
+        `return` in one.
+        """
         around = [region.op for region in self._view.enclosing(number)]
         beside = max(
             (op for op in self.flow.by_op if op <= number and around == [each.op for each in self._view.enclosing(op)]),
@@ -215,7 +221,7 @@ class Staging:
         )
 
     def loops_left(self) -> Iterator[tuple[ControlSite, str]]:
-        """The loops of Python whose flag a tensor sets, with that flag."""
+        """The Python loops that a tensor condition may leave, each with the flag that it sets."""
         for number, site in enumerate(self.flow.sites):
             if site.is_loop and number not in self.staged:
                 for flag in site.flags:
@@ -223,7 +229,7 @@ class Staging:
                         yield site, flag
 
     def setters(self, loop: ControlSite, flag: str) -> Iterator[ControlSite]:
-        """The branches of the graph inside a loop that set a flag, first those that do it themselves."""
+        """The branches of the graph inside a loop that set a flag; first those that set it directly."""
         number = self.flow.sites.index(loop)
         for inner in self.sites():
             if not inner.is_loop and flag in inner.bound and (number, 0) in self.flow.nodes[inner.before].sites:
@@ -302,7 +308,7 @@ class Staging:
                 return join_all(as_symbolic(part) for part in parts if part not in (UNBOUND, NONE))
 
     def _displayed(self, number: OpId) -> Value:
-        """The result of an operation; of a display its content, which nothing else can have changed at that point."""
+        """The result of an operation; for a display its content, which nothing else can have changed at that point."""
         view = self._view
         match view.made(number):
             case Display(kind=Container.DICT, is_comprehension=False, items=items):
@@ -322,7 +328,7 @@ class Staging:
         return join_all(self._opened(part) for part in members(value))
 
     def _opened(self, value: Value) -> Value:
-        """A list or dict as such, its content unknown."""
+        """A list or dict with unknown content."""
         if isinstance(value, Reference):
             match self._view.facts.objects[value.object].kind:
                 case ObjectKind.LIST:
@@ -335,12 +341,12 @@ class Staging:
 
 
 def has_stages(view: ContextView) -> bool:
-    """Whether some branch or loop is part of the graph. Asked first: the flow of a long function is dear."""
+    """Whether some branch or loop is part of the graph. Tested first, because the flow of a long function is expensive."""
     return any(fact.kind in _STAGED for fact in view.branches.values())
 
 
 def is_made_within(view: ContextView, number: OpId, region: Region) -> bool:
-    """Whether an object, whatever its origin, was created in the same run of a region: nothing before the region has it."""
+    """Whether an object was certainly created in the same run of a region, so that nothing before the region refers to it."""
     made = [
         view.facts.objects[member.object] if isinstance(member, Reference) else None
         for member in members(view.value(number))
@@ -350,7 +356,7 @@ def is_made_within(view: ContextView, number: OpId, region: Region) -> bool:
         return False
     if made and len(own) == len(made):
         return True
-    # the argument of a call: the variable has it from a call inside of the region, on every way to here
+    # the argument of a call: the variable is bound by a call inside the region, on every path to here
     staging = staging_of(view)
     stored = [
         staging.flow.nodes[each.place].op if each.kind is DefinitionKind.STORED else None
@@ -365,7 +371,7 @@ def _brings_a_call(view: ContextView, write: OpId) -> bool:
 
 
 def staging_of(view: ContextView) -> Staging:
-    """The facts of a view. Computed on first use."""
+    """The staging of a view. Computed on first use."""
     known = view.staging
     if not isinstance(known, Staging):
         known = view.staging = Staging(view)

@@ -1,7 +1,7 @@
-"""Python that AutoGraph does not convert: it warns, and runs the function as it is.
+"""Python constructs that AutoGraph does not convert: it warns, and runs the function unconverted.
 
-Computes: the first such construct of a function. Needs: a `ContextView`. Gives: `unconverted_construct`. Source: AutoGraph's
-`unsupported_features_checker`, and the constructs that its parser does not know.
+Computes: the first such construct of a function. Needs: a `ContextView`. Gives: `unconverted_construct`. Source:
+AutoGraph's `unsupported_features_checker`, and the constructs that its parser does not know.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from terra_refactor.ir.function import FunctionKind
 
 
 def unconverted_construct(view: ContextView) -> str | None:
-    """The construct that AutoGraph cannot convert, so that it leaves the function as it is; None if there is none."""
+    """The construct that AutoGraph cannot convert, so that the function stays unconverted; None if there is none."""
     code = view.code
     found = [
         *((region.op, "`match`") for region in code.of_kind(Region) if region.is_case),

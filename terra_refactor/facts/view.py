@@ -1,6 +1,6 @@
-"""One function in one context, as rules see it: the facts of its code with the values that the analysis found.
+"""One function in one context, as rules see it: the facts of its code with the values from the analysis.
 
-Computes: look-ups, and the origin of a result. Needs: the program and its facts. Gives: `ContextView`. Following a result back to its
+Computes: lookups, and the origin of a result. Needs: the program and its facts. Gives: `ContextView`. Following a result back to its
 inputs terminates, since no operation is visited twice.
 """
 
@@ -100,7 +100,7 @@ class ContextView:
         self.code: CodeFacts = codes.of(context.function)
         self.function: Function = self.code.function
         self.staging: object = None
-        """Kept for `facts.staging`."""
+        """The `Staging` of the view, for `facts.staging`."""
         self._tables = codes.tables(self.code, context)
         self.calls: dict[OpId, CallFact] = self._tables.calls
         self.branches: dict[OpId, BranchFact] = self._tables.branches
@@ -111,12 +111,12 @@ class ContextView:
 
     @property
     def function_facts(self) -> FunctionFacts:
-        """The facts of the function over all its contexts."""
+        """The facts of the function over all contexts."""
         return self.facts.functions[self.context.function]
 
     @property
     def callers(self) -> tuple[CallerFact, ...]:
-        """The places that call the function, in any context."""
+        """The call sites of the function, in any context."""
         return self.function_facts.callers
 
     # --- facts ------------------------------------------------------------------------------------------------------------------------
@@ -133,13 +133,13 @@ class ContextView:
         return self.code.facts[number]
 
     def value(self, number: OpId) -> Value:
-        """A result; `BOTTOM` where it is not reached."""
+        """A result; `BOTTOM` if it is not reached."""
         self._look()
         value = self.context.values[number]
         return BOTTOM if value is None else value
 
     def reached(self, *kinds: type[FactType]) -> Iterator[FactType]:
-        """The facts of some kinds that this context reaches."""
+        """The facts of some kinds that are reached in this context."""
         values = self.context.values
         for fact in self.code.of_kind(*kinds):
             if isinstance(fact, Write | Return):
@@ -149,7 +149,7 @@ class ContextView:
                 yield fact
 
     def returns(self) -> Iterator[tuple[OpId, OpId]]:
-        """The `return`s of a value that this context reaches, each with the value."""
+        """The `return`s with a value that are reached in this context, each with the value."""
         for fact in self.reached(Return):
             if fact.value is not None:
                 yield fact.op, fact.value
@@ -159,30 +159,30 @@ class ContextView:
         return self._tables.library_calls
 
     def calls_with(self, trait: Trait) -> Iterator[tuple[Call, str]]:
-        """The calls of library functions that have a trait, with the name of each."""
+        """The calls of library functions with a trait, and the name of each function."""
         return ((call, name) for call, name in self.library_calls() if has_trait(name, trait))
 
     def written(self, number: OpId) -> str:
-        """The source spelling of a result."""
+        """The source text of a result."""
         return self.code.written(number)
 
     def enclosing(self, number: OpId) -> Iterator[Region]:
-        """The regions that hold an operation, innermost first."""
+        """The regions that contain an operation, innermost first."""
         for region in self.code.around(number):
             self._look()
             yield region
 
     def innermost_loop(self, number: OpId) -> Region | None:
-        """The loop that repeats an operation, within this function; None if none does."""
+        """The innermost loop around an operation within this function; None if there is none."""
         return next(self.code.loops_around(number), None)
 
     def kind_of(self, region: Region) -> BranchKind | None:
-        """The condition of a branch or loop; None where it is not reached."""
+        """The kind of condition of a branch or loop; None if it is not reached."""
         fact = self.branches.get(region.op)
         return None if fact is None else fact.kind
 
     def staged_around(self, number: OpId) -> Iterator[Region]:
-        """The branches and loops around an operation that AutoGraph makes parts of the graph, innermost first."""
+        """The branches and loops around an operation that AutoGraph stages, innermost first."""
         for region in self.enclosing(number):
             kind = self.kind_of(region)
             if (kind is BranchKind.TENSOR and region.kind in DECISIONS | {RegionKind.FOR}) or (
@@ -191,7 +191,7 @@ class ContextView:
                 yield region
 
     def under_tensor_condition(self, number: OpId) -> bool:
-        """Whether the operation runs only if a tensor's value says so (within this function)."""
+        """Whether, within this function, a tensor's value decides whether the operation runs."""
         return any(region.kind not in (RegionKind.FOR, RegionKind.CONNECTIVE) for region in self.staged_around(number))
 
     def is_within(self, number: OpId, *traits: Trait) -> bool:
@@ -220,7 +220,7 @@ class ContextView:
         return () if fact is None else fact.library
 
     def called_from(self, contexts: Iterable[ContextId]) -> Iterator[ContextFacts]:
-        """Some contexts, and all that they call."""
+        """The given contexts and all that they call, directly or indirectly."""
         pending = list(dict.fromkeys(contexts))
         seen = set(pending)
         while pending:
@@ -264,7 +264,7 @@ class ContextView:
         return self.made(self.behind_name(number))
 
     def behind(self, number: OpId, follow: Callable[[Fact], Iterable[OpId]]) -> Iterator[Fact]:
-        """Sources of a result: through local variables, and through the parts of each fact that `follow` gives."""
+        """Sources of a result: through local variables, and through the parts of each fact that `follow` returns."""
         pending, seen = [number], {number}
         while pending:
             fact = self.made(pending.pop())
@@ -350,7 +350,7 @@ class ContextView:
         return next(given, None)
 
     def _is_as_given(self, read: NameRead) -> bool:
-        """Whether nothing sets a parameter before it is read there."""
+        """Whether a parameter still has its argument as value at that read."""
         is_seen_by_others = read.scope is not Scope.LOCAL
         return not (self.code.writes.get(read.name) if is_seen_by_others else self.code.given_to(read))
 
@@ -361,7 +361,7 @@ class ContextView:
         return next((parameter.values for parameter in given if parameter.name == name), ())
 
     def argument_behind(self, number: OpId) -> str | None:
-        """The parameter that an ndarray is, or is computed from: a traced function gets a tensor in its place."""
+        """The parameter that an ndarray is, or is computed from; a traced function gets a tensor in its place."""
         if not self.all_of(number, _is_array):
             return None
         name = self.parameter_behind(number)
@@ -374,7 +374,9 @@ class ContextView:
     # --- arguments --------------------------------------------------------------------------------------------------------------------
 
     def library_argument(self, call: Call, name: str, *parameters: str) -> OpId | None:
-        """The argument that a call of a library function passes for the first of these parameters that it has; None if nothing."""
+        """The argument that a call of a library function passes for the first of these parameters that the function has; None if there is
+        none.
+        """
         entity = registry.lookup(name)
         if entity is None or not call.is_plain:
             return None
@@ -388,7 +390,7 @@ class ContextView:
         )
 
     def library_arguments(self, call: Call, name: str) -> Iterator[tuple[str, OpId]]:
-        """The arguments of a call of a library function up to one that is spread, with the names of their parameters if they are known."""
+        """The arguments of a library call before the first one that is spread, with the names of their parameters if known."""
         entity = registry.lookup(name)
         declared = () if entity is None else entity.parameters or ()
         names = [parameter.name for parameter in declared if parameter.passing in _BY_PLACE]
@@ -398,11 +400,11 @@ class ContextView:
             yield argument.keyword or (names[position] if position < len(names) else ""), argument.value
 
     def given_for(self, call: Call, code: Function, name: str) -> OpId | None:
-        """The argument that a call passes for a parameter of a function of the program; None for its default, or if unknown."""
+        """The argument that a call passes for a parameter of a function of the program; None if it is left to its default, or unknown."""
         return call.given_for(code, name, is_bound=self.is_bound(call, code))
 
     def is_bound(self, call: Call, code: Function) -> bool:
-        """Whether a call passes a method its object in addition to the written arguments."""
+        """Whether a call implicitly passes a method its object."""
         called = members(self.value(call.function))
         if code.kind is not FunctionKind.METHOD:
             return False
@@ -421,7 +423,7 @@ class ContextView:
             yield view, call if isinstance(call, Call) else None
 
     def traced_callees(self, number: OpId) -> tuple[FunctionFacts, ...]:
-        """The functions that a call enters as traced functions; () unless all that it may call are such."""
+        """The functions that a call enters as traced functions; () unless all its possible callees are traced."""
         fact = self.calls.get(number)
         if fact is None or fact.library or fact.unknown is not None:
             return ()
@@ -440,16 +442,16 @@ class ContextView:
         return any(map(test, members(self.value(number))))
 
     def all_are(self, number: OpId, *kinds: type[Value], empty: bool = False) -> bool:
-        """Whether each alternative of a result is of some kinds of values; `empty`: also where it is not reached."""
+        """Whether each alternative of a result is a value of some kinds; with `empty` also if it is not reached."""
         alternatives = members(self.value(number))
         return (empty or bool(alternatives)) and all(isinstance(member, kinds) for member in alternatives)
 
     def object_kind(self, value: Value) -> ObjectKind | None:
-        """The kind of object of a value; None if it is none."""
+        """The kind of the object of a value; None if it is not an object."""
         return self.facts.objects[value.object].kind if isinstance(value, Reference) else None
 
     def class_of(self, value: Value) -> str | None:
-        """The name of the class of an object; None of anything else."""
+        """The name of an object's class; None for other values."""
         found = self.facts.objects[value.object] if isinstance(value, Reference) else None
         return found.name if found is not None and found.kind is ObjectKind.INSTANCE else None
 
@@ -458,7 +460,7 @@ class ContextView:
         return self.all_of(number, lambda member: self.object_kind(member) in kinds)
 
     def becomes_tensor(self, number: OpId) -> tuple[bool, str | None]:
-        """Whether a trace has a symbolic tensor here, and the parameter if that is so only where it is an argument of the graph itself."""
+        """Whether a trace has a symbolic tensor here; and the parameter, if this holds only where it is an argument of the graph itself."""
         if self.is_symbolic(number):
             return True, None
         parameter = self.argument_behind(number)
@@ -485,15 +487,15 @@ class ContextView:
         )
 
     def is_taping(self, region: Region) -> bool:
-        """Whether a `with` opens a tape."""
+        """Whether a `with` opens a gradient tape."""
         return region.kind is RegionKind.WITH and region.subject is not None and self.is_tape(region.subject)
 
     def is_taped(self, number: OpId) -> bool:
-        """Whether a tape that this function opens records an operation."""
+        """Whether a gradient tape opened in this function records an operation."""
         return any(map(self.is_taping, self.enclosing(number)))
 
     def is_comparison(self, number: OpId) -> bool:
-        """Whether it is a comparison, written as an operator."""
+        """Whether it is a comparison operator."""
         fact = self.made(number)
         return isinstance(fact, Operation) and fact.is_comparison
 
@@ -507,24 +509,24 @@ class ContextView:
             return False
         fact = self.made(number)
         if isinstance(fact, NameRead) and self.code.has_parameter(fact.name):
-            # a Python number that the caller took from a tensor: whether the caller is a graph too is not known here
+            # a Python number that the caller took from a tensor: it is unknown here whether the caller runs in a graph, too
             if not all(is_tensorflow_tensor(member) for member in alternatives):
                 return False
         return not self.is_captured(number)
 
     def is_variable(self, number: OpId) -> bool:
-        """Whether the result is a variable on some path: reading it in a trace gives a symbolic tensor, wherever it was made."""
+        """Whether the result is a variable on some path: reading it in a trace gives a symbolic tensor, wherever it was created."""
         return self.any_of(number, is_variable)
 
     def may_be_symbolic(self, number: OpId) -> bool:
-        """Whether the result may be such a tensor."""
+        """Whether the result may be a symbolic tensor."""
         return not self.is_captured(number) and self.any_of(
             number,
             lambda member: _becomes_symbolic(member) or (isinstance(member, UnknownValue) and member.may_be_tensor),
         )
 
     def holds_symbolic(self, number: OpId) -> bool:
-        """Whether the result is, or is a display or tuple that has, a symbolic tensor."""
+        """Whether the result is a symbolic tensor, or a display or tuple that contains one."""
         made = self.origin(number)
         if isinstance(made, Display) and not made.is_comprehension:
             return any(self.holds_symbolic(item.value) for item in made.items)
@@ -534,12 +536,12 @@ class ContextView:
         return self.is_symbolic(number)
 
     def is_captured(self, number: OpId) -> bool:
-        """Whether the result was made before the call: it is read from an attribute, a global or an enclosing function."""
+        """Whether the result existed before the call: it is read from an attribute, a global or an enclosing function."""
         match self.made(number):
             case NameRead(outlives_call=outlives):
                 return outlives
             case AttributeRead(owner=owner):
-                # `x.T` of a tensor is computed; `self.table` is stored
+                # `x.T` of a tensor is computed, whereas `self.table` is stored
                 return not self.all_of(owner, is_tensorflow_tensor) and not isinstance(self.value(owner), Bottom)
             case ItemRead(owner=owner):
                 return self.is_captured(owner)
@@ -552,7 +554,7 @@ def _is_array(value: Value) -> bool:
 
 
 def _is_structure(value: Value) -> bool:
-    """Whether a value is an array, or a display, in which a traced function gets tensors for arrays: no iterator."""
+    """Whether a value is an array or a display, in which a traced function gets tensors for arrays; false for iterators."""
     return all(isinstance(member, TensorValue | TupleValue | Reference) for member in members(value))
 
 
@@ -562,7 +564,7 @@ def is_variable(value: Value) -> bool:
 
 
 def is_tensorflow_tensor(value: Value) -> bool:
-    """A tensor or variable of TensorFlow: no ndarray."""
+    """Whether a value is a tensor or variable of TensorFlow, not an ndarray."""
     return isinstance(value, TensorValue) and value.kind not in _NOT_SYMBOLIC
 
 

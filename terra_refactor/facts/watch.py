@@ -1,7 +1,7 @@
 """Dependency tracking for cached queries.
 
-Computes: which looks meet something else than before. Needs: a program, its facts and those from before. Gives: `Watch`, which notes
-looks, and `changed_looks`.
+Computes: the looks whose results have changed. Needs: a program, its facts and the earlier ones. Gives: `Watch`,
+which records looks, and `changed_looks`.
 """
 
 from __future__ import annotations
@@ -22,12 +22,14 @@ from terra_refactor.ir.program import Program
 from terra_refactor.tf_model.spec import Trait
 
 Look: TypeAlias = "tuple[str, object]"
-"""Kind of dependency: `context` (without its effects), `effects` (of a context), `function` (one of its facts), `outline` (of a
-function: the part that its callers see), `code`, `module`, `path` (of a module), `object`, `classes` and `functions` (of a name),
-`readers` and
-`writers` (of an attribute), `read` (whether an attribute has readers), `library` (its functions that are called anywhere), `called`
-(whether such with a trait are), `leads` (whether a context leads to a library function, or to one with a trait), `calling` (the functions
-that call a function), `place` (the function of a context) or `value` (of an operation), and which; None for all of them."""
+"""Kind of dependency: `context` (without its effects), `effects` (of a context), `function` (one of its facts),
+`outline` (of a function: the part visible to its callers), `code`, `module`, `path` (of a module), `object`,
+`classes` and `functions` (of a name), `readers` and `writers` (of an attribute), `read` (whether an attribute has
+readers), `library` (the library functions called anywhere), `called` (whether any with a trait is called), `leads`
+(whether a context leads to a library function, or to one with a trait), `calling` (the functions that call a
+function), `place` (the function of a context) or `value` (of an operation). The second element says which; None for
+all.
+"""
 
 SELECTIVE: Final = (
     "called",
@@ -50,18 +52,20 @@ _Value = TypeVar("_Value")
 
 @dataclass(slots=True)
 class Looks:
-    """Recent looks at the program, in order. It holds no reference to a program, so an invalidated one is freed at once, without a
-    search for cycles."""
+    """Recent looks at the program, in order.
+
+    It holds no reference to a program, so an invalidated one is freed at once, without garbage collection.
+    """
 
     looks: dict[Look, object] = field(default_factory=dict)
 
     def add(self, look: Look) -> None:
-        """Notes a look."""
+        """Records a look."""
         self.looks[look] = None
 
 
 class Watch:
-    """A program and its facts, as checks see them, with a record of their looks."""
+    """A program and its facts, as seen by checks, recording each look."""
 
     def __init__(self, codes: Codes, facts: ProgramFacts) -> None:
         notes = self.notes = Looks()
@@ -124,7 +128,7 @@ class _Function(FunctionFacts):
 
 
 _IDENTITY: Final = "function"
-"""The fact that a function with this name exists."""
+"""Dependency on the existence of a function with this name."""
 _OF_A_FUNCTION: Final = tuple(each.name for each in fields(FunctionFacts))
 
 
@@ -169,7 +173,9 @@ class _Contexts(Contexts):
 
 
 class _Context(ContextFacts):
-    """A context whose effects are noted when they are read: they change with each callee, which a callee's other dependants do not see."""
+    """A context that records reads of its effects separately: they change with each callee, which dependants of other
+    facts of the context do not see.
+    """
 
     __slots__ = ("_inner", "_notes")
     _inner: ContextFacts
@@ -291,7 +297,7 @@ class _Codes(Codes):
 def changed_looks(
     before: Codes, facts_before: ProgramFacts, now: Codes, facts_now: ProgramFacts, looks: Iterable[Look]
 ) -> frozenset[Look] | None:
-    """The looks that see something else in one state of a program than in an earlier one; None if they cannot be compared.
+    """The looks whose results differ between two states of a program; None if the states cannot be compared.
 
     For the kinds in `SELECTIVE` only the given looks are compared.
     """
@@ -389,7 +395,7 @@ def _calling(facts: ProgramFacts, function: FunctionId) -> tuple[FunctionId, ...
 
 
 def _may_differ(changed: AbstractSet[Look], before: ProgramFacts, function: FunctionId) -> bool:
-    """Whether some value in a function may have changed."""
+    """Whether a value in a function may have changed."""
     known = before.functions.get(function)
     if known is None or ("function", (function, "contexts")) in changed or ("code", function) in changed:
         return True
@@ -397,5 +403,5 @@ def _may_differ(changed: AbstractSet[Look], before: ProgramFacts, function: Func
 
 
 def _same_place(before: ProgramFacts, now: ProgramFacts, number: ContextId) -> bool:
-    """Whether a context is one of the same function."""
+    """Whether a context belongs to the same function in both."""
     return number in now.contexts and before.function_of(number) == now.function_of(number)

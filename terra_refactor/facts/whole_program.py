@@ -1,7 +1,7 @@
-"""Whole-program questions of rules, answered without a walk over all contexts for each place that asks.
+"""Whole-program queries of rules, answered without a walk over all contexts for each query.
 
-Computes: whether a library function is called anywhere; who leads to some contexts. Needs: the facts. Gives: `calls_anywhere`,
-`with_all_callers`.
+Computes: whether a library function is called anywhere; the direct and indirect callers of some contexts. Needs: the
+facts. Gives: `calls_anywhere`, `with_all_callers`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from terra_refactor.ir.ids import FunctionId
 
 
 def with_all_callers(facts: ProgramFacts, contexts: Iterable[ContextId]) -> set[ContextId]:
-    """Some contexts, and all that call these, directly or through others."""
+    """Some contexts, and all their direct and indirect callers."""
     found = set(contexts)
     pending = list(found)
     callers: dict[ContextId, list[ContextId]] = {}
@@ -22,7 +22,7 @@ def with_all_callers(facts: ProgramFacts, contexts: Iterable[ContextId]) -> set[
         called = pending.pop()
         function = facts.function_of(called)
         if function not in seen:
-            # each place that calls the function is looked at once, whichever of its contexts it reaches
+            # each call site of the function is visited once, whichever of its contexts it reaches
             seen.add(function)
             for place in dict.fromkeys(facts.functions[function].callers):
                 for call in facts.contexts[place.context].calls:

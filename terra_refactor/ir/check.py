@@ -82,7 +82,7 @@ def check_function(function: Function) -> tuple[str, ...]:
 
 
 def _check_family(module: ModuleIR) -> Iterator[str]:
-    """Parents and children: the definer of each function, its kind, and its variables."""
+    """Checks parents and children: the definer of each function, its kind, and its variables."""
     by_id = {function.id: function for function in module.functions}
     makers: Counter[object] = Counter()
     captured: dict[object, set[str]] = {}
@@ -201,14 +201,14 @@ def _check_op(op: Op, function: Function) -> Iterator[str]:
 
 
 class _BlockScan:
-    """Walks the nested blocks with the visible results of each."""
+    """Walks nested blocks, with the results that are visible in each."""
 
     def __init__(self, problems: list[str]) -> None:
         self.problems = problems
         self.has_yield = False
         self.definitions: set[OpId] = set()
         self.collectors: set[OpId] = set()
-        """The `CollectElement`s at positions where a comprehension needs one."""
+        """The `CollectElement`s at the ends of comprehensions."""
 
     def block(self, block: Block, visible: set[OpId], *, takes_item: bool = False, in_loop: bool = False) -> set[OpId]:
         """Checks a block at whose start the results `visible` can be read; returns those that can be read at its end."""

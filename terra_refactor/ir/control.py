@@ -22,7 +22,7 @@ from terra_refactor.ir.walk import operands, walk
 from terra_refactor.syntax.deep_stack import call_with_deep_stack
 
 RETURNED: Final = "%returned"
-"""The flag that `return` sets."""
+"""The flag that a `return` sets."""
 RESULT: Final = "%result"
 """The variable that holds the returned value."""
 NodeId: TypeAlias = int
@@ -37,7 +37,7 @@ class NodeKind(Enum):
     BIND = "bind"
     """A name gets a value: `op` is a `StoreName`, a `Return`, or sets a flag."""
     MAY_BIND = "may bind"
-    """As `BIND`, inside an expression that may not run."""
+    """Like `BIND`, inside an expression that may not run."""
     UNBIND = "unbind"
     PLAIN = "plain"
 
@@ -50,9 +50,9 @@ class FlowNode:
     op: OpId | None = None
     reads: tuple[str, ...] = ()
     name: str = ""
-    """The names that are bound or unbound."""
+    """The name that is bound or unbound, if any."""
     flag: bool | None = None
-    """The value that a flag is set to."""
+    """The new value of a flag."""
     sites: tuple[tuple[int, int], ...] = ()
     next: list[NodeId] = field(default_factory=list)
     previous: list[NodeId] = field(default_factory=list)
@@ -60,15 +60,17 @@ class FlowNode:
 
 @dataclass(slots=True)
 class ControlSite:
-    """A branch or a loop. Of a branch `arms` start the two sides and `ends` end them; of a loop they are the body and the way past it."""
+    """A branch or a loop. For a branch, `arms` are the first nodes of its two sides and `ends` the last ones; for a
+    loop, those of the body and of the path past it.
+    """
 
     op: OpId
-    """The `If`, `For` or `While`; of a branch on a flag the statement that may have set it."""
+    """The `If`, `For` or `While`; for a branch on a flag, the statement that may have set it."""
     is_loop: bool
     flags: tuple[str, ...]
-    """A branch that runs its first arm unless this flag is set; of a loop the flags that it tests."""
+    """A branch: the flag that must be unset for its first arm to run. A loop: the flags that it tests."""
     before: NodeId
-    """Where it is decided; a loop is entered from here."""
+    """The node where the branch is decided, or from which the loop is entered."""
     arms: tuple[NodeId, NodeId] = (0, 0)
     ends: tuple[NodeId, NodeId] = (0, 0)
     after: NodeId = 0
@@ -98,7 +100,10 @@ class Flow:
 
 
 def flow_of(function: Function, nested: Iterable[Function] = ()) -> Flow:
-    """The control flow of a function. `nested` are the functions written in it: names that only its lambdas read are live there."""
+    """The control flow of a function.
+
+    `nested` are the functions defined in it: names that only its lambdas read are live there.
+    """
     # the code after each early `return` is nested in its other side
     return call_with_deep_stack(lambda: _Builder(function, nested).build())
 
@@ -116,7 +121,7 @@ class _Builder:
         self.path: tuple[tuple[int, int], ...] = ()
         self.ops = {op.id: op for op in walk(function.body)}
         self.leaving: list[set[str]] = []
-        """The flags that each open block may have set so far."""
+        """The flags that each open block may have set."""
         self.loops: list[OpId] = []
         self.here: NodeId | None = None
 
@@ -159,7 +164,7 @@ class _Builder:
         return len(self.nodes) - 1
 
     def _add(self, kind: NodeKind, op: OpId | None = None, reads: Iterable[str] = (), name: str = "") -> NodeId:
-        """A node after the current one."""
+        """Adds a node after the current one."""
         number = self._node(kind, op, reads, name)
         self._to(number)
         self.here = number
@@ -177,7 +182,9 @@ class _Builder:
     # --- statements
 
     def _rewritten(self, block: ops.Block) -> tuple[ops.Block, bool]:
-        """A block in which the code after a branch that returns on one side is on its other side; and whether the block always returns."""
+        """A block in which the code after a branch with a `return` on one side is moved to the other side; and whether
+        the block always returns.
+        """
         returns = False
         done: list[ops.Op] = []
         for position, op in enumerate(block):
@@ -207,7 +214,7 @@ class _Builder:
         return tuple(done), returns
 
     def _block(self, block: Sequence[ops.Op]) -> set[str]:
-        """Lowers a block; gives the flags that it may have set."""
+        """Lowers a block; returns the flags that it may have set."""
         self.leaving.append(set())
         for position, op in enumerate(block):
             before = set(self.leaving[-1])
@@ -339,7 +346,7 @@ class _Builder:
         site.again = self._add(NodeKind.PLAIN)
         self.nodes[site.again].next.append(head)
         self.path = (*outer, (number, 1))
-        # past the loop: without a run of its body, and after some
+        # leaving the loop: without a run of its body, and after some
         past = self._node(NodeKind.PLAIN)
         self.nodes[before].next.append(past)
         self.path = outer

@@ -1,9 +1,9 @@
-"""Data flow over the control flow of a function: one solver, and the analyses that AutoGraph makes with it.
+"""Data flow over the control flow of a function: a solver, and the analyses for which AutoGraph uses one.
 
-Computes: for each node of a `Flow` the fixpoint of a transfer function. Needs: the flow; for `reaching` also which ways a trace may take.
-Gives: `solve`; `live_names` (which names may still be read, as AutoGraph's liveness says); `reaching` (which definitions a name may have,
-`UNBOUND_HERE` among them); `carried` and `merged_by` (which names go through a loop or branch of the graph). Ignores: which conditions
-hold together; each name is on its own.
+Computes: for each node of a `Flow` the fixpoint of a transfer function. Needs: the flow; for `reaching` also which
+paths a trace may take. Gives: `solve`; `live_names` (names that may be read later, by AutoGraph's liveness);
+`reaching` (the definitions that may reach a use, `UNBOUND_HERE` among them); `carried` and `merged_by` (names that
+are variables of a loop or branch of the graph). Ignores: correlated conditions; each name is analysed independently.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ def solve(
     """
     before: dict[NodeId, _State] = {}
     behind: dict[NodeId, _State] = {}
-    # nodes are numbered in execution order, except for the back edges of loops: where paths meet, all of them are known first
+    # nodes are numbered in execution order, except for the back edges of loops, so the predecessors of a merge point
+    # are usually computed before it
     step = -1 if backward else 1
     waiting = [step * number for number in range(len(flow.nodes))] if backward else [flow.entry]
     if backward:
@@ -94,7 +95,7 @@ class DefinitionKind(Enum):
     PARAMETER = "parameter"
     STORED = "stored"
     MERGED = "merged"
-    """A branch or loop of the graph gives it: a tensor, if it can be one."""
+    """The result of a branch or loop of the graph: a tensor, if it can be one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,9 +126,10 @@ def reaching(
 ) -> dict[NodeId, Definitions]:
     """The definitions that reach each node that a trace reaches.
 
-    `feasible(site, arm, definitions)` says whether a trace may go that way; `merged` which names each branch or loop of the graph defines
-    again; `fresh` the names that are variables of one iteration only, by the head of the loop. A name that is unbound or None before a
-    loop (`is_null`) still is in the iteration that AutoGraph stages first. With `once` Python's loops run their first iteration only.
+    `feasible(site, arm, definitions)` says whether a trace may take that arm; `merged` gives the names that each
+    branch or loop of the graph redefines; `fresh` the names that are local to one iteration, by the head of the loop.
+    A name that is unbound or None before a loop (`is_null`) still is in the iteration that AutoGraph stages first.
+    With `once` Python's loops run their first iteration only.
     """
     cut = {site.again for number, site in enumerate(flow.sites) if once and site.is_loop and number not in merged}
     behind = {flow.sites[number].after: number for number in merged}
@@ -187,7 +189,7 @@ def _joined(first: Definitions, second: Definitions) -> Definitions:
 
 
 def carried(site: ControlSite, live: tuple[NameSet, ...]) -> NameSet:
-    """The names that a loop has as variables of the graph's loop: bound in it, and read in a later iteration or after it."""
+    """The loop variables of the graph's loop: names bound in it that are read in a later iteration or after it."""
     return site.bound & (live[site.after] | live[site.head])
 
 

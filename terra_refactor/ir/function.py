@@ -1,4 +1,4 @@
-"""A function of the IR: parameters, body, variables, and the places in the source that its operations come from.
+"""A function of the IR: parameters, body, variables, and the source positions of its operations.
 
 Computes: nothing. Gives: `Function`, frozen and picklable. The module body and each class body are functions, too.
 """
@@ -37,7 +37,9 @@ class ParameterKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One parameter. Whether it has a default or an annotation; their values are operands of the `MakeFunction` that makes it."""
+    """One parameter, and whether it has a default or an annotation; their values are operands of the `MakeFunction`
+    that creates the function.
+    """
 
     name: str
     kind: ParameterKind
@@ -46,19 +48,19 @@ class Parameter:
     span: Span
 
     def down(self, lines: int) -> Parameter:
-        """The parameter after `lines` lines were inserted above it."""
+        """The parameter with its position moved down by `lines` lines."""
         return Parameter(self.name, self.kind, self.has_default, self.has_annotation, self.span.down(lines))
 
 
 @dataclass(frozen=True, slots=True)
 class Decorator:
-    """A decorator as written: its text without the `@`, and its place (the whole line of code from `@`)."""
+    """A decorator as written: its text without the `@`, and its position (the whole line of code from `@`)."""
 
     text: str
     span: Span
 
     def down(self, lines: int) -> Decorator:
-        """The decorator after `lines` lines were inserted above it."""
+        """The decorator with its position moved down by `lines` lines."""
         return Decorator(self.text, self.span.down(lines))
 
 
@@ -105,8 +107,8 @@ class Function:
         return self.kind is FunctionKind.METHOD and bool(self.parameters) and not is_static
 
     def down(self, lines: int) -> Function:
-        """The function after `lines` lines were inserted above it: most of a file moves so when a line is put in."""
-        return Function(  # a quarter of the time of `replace`
+        """The function with its positions moved down by `lines` lines; an inserted line moves most of a file."""
+        return Function(  # four times as fast as `replace`
             self.id,
             self.name,
             self.qualname,
@@ -127,7 +129,7 @@ class Function:
         )
 
     def looks_the_same_as(self, other: Function) -> bool:
-        """Whether both are the same to their callers and definers, regardless of their positions."""
+        """Whether both look the same to callers and to the code that defines them; positions are ignored."""
         return self is other or (
             self.name == other.name
             and self.qualname == other.qualname
@@ -147,7 +149,7 @@ class Function:
         )
 
     def does_the_same_as(self, other: Function) -> bool:
-        """Whether the two also have the same operations."""
+        """Whether both also have the same operations."""
         return self is other or (self.looks_the_same_as(other) and (self.body is other.body or self.body == other.body))
 
     def span_of(self, op: OpId) -> Span:

@@ -1,7 +1,8 @@
 """Identities of the parts of the IR.
 
-Computes: nothing. Gives: the keys by which facts are stored. They are our own, small, ordered and picklable, never CST nodes, so that
-facts can go to a worker process or an on-disk cache and survive an edit of another function.
+Computes: nothing. Gives: the keys by which facts are stored. They are small, ordered and picklable, never CST nodes,
+so that facts can be sent to a worker process or stored in the cache, and remain valid after an edit of another
+function.
 """
 
 from __future__ import annotations
@@ -23,16 +24,18 @@ class FunctionId:
     module: str
     """Name of the module in its repository, for example `pkg.train`."""
     index: int
-    """Number of the function within its module, made from its qualified name: an edit of another function leaves it as it is, and so does
-    one that adds or removes a function. 0 is the module's own body. The order of numbers is
-    not that of the source."""
+    """Number of the function within its module, derived from its qualified name: editing, adding or removing another
+    function does not change it. 0 is the module's own body. The numbers are not in source order.
+    """
 
     def __str__(self) -> str:
         return f"{self.module}#{self.index}"
 
 
 def numbers_of(qualnames: Iterable[str]) -> tuple[int, ...]:
-    """The numbers of functions that have these qualified names, in source order. Those of one name are distinguished by their order."""
+    """The numbers of functions with these qualified names, which are given in source order. Functions of the same name
+    are numbered by their order.
+    """
     given, earlier = {0}, Counter[str]()
     numbers: list[int] = []
     for qualname in qualnames:

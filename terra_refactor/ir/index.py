@@ -1,4 +1,4 @@
-"""The operations of one function by number, by kind, by enclosing operation, and by the name that they set.
+"""The operations of one function by number, by kind, by enclosing operation, and by the name that they bind.
 
 Computes: tables. Needs: a lowered function. Gives: `CodeIndex`, which all rooms that query code share.
 """
@@ -19,13 +19,13 @@ OpType = TypeVar("OpType", bound=Op)
 
 @dataclass(frozen=True, slots=True)
 class CodeIndex:
-    """A function's operations by number, by kind, and by the operation that holds each. Made once for each function."""
+    """A function's operations by number, by kind, and by enclosing operation. Created once for each function."""
 
     ops: tuple[Op | None, ...]
     parents: tuple[OpId | None, ...]
     kinds: Mapping[type[Op], tuple[Op, ...]]
     stores: Mapping[str, tuple[StoreName, ...]]
-    """The operations that set each name, in order."""
+    """The operations that bind each name, in order."""
 
     @staticmethod
     def of(function: Function) -> CodeIndex:

@@ -28,7 +28,7 @@ from terra_refactor.ir.ids import FunctionId, OpId
 
 
 class Scope(Enum):
-    """Where a name lives, as decided by Python's scoping rules."""
+    """The scope of a variable, by Python's scoping rules."""
 
     LOCAL = "local"
     CELL = "cell"
@@ -258,7 +258,7 @@ class Compare(Op):
 
 @dataclass(frozen=True, slots=True)
 class ShortCircuit(Op):
-    """`left and right` or `left or right` (`operator`); `right` is evaluated in `block` and is that block's `value`."""
+    """`left and right` or `left or right` (`operator`); `right` is evaluated in `block`, and is the `value` of the block."""
 
     operator: str
     left: OpId
@@ -279,7 +279,7 @@ class IfExpression(Op):
 
 @dataclass(frozen=True, slots=True)
 class Lazy(Op):
-    """An expression that is evaluated later, if its value is requested, or never.
+    """An expression that is evaluated later, when its value is requested, or never.
 
     An annotation in a function or under `from __future__ import annotations`, the value of a `type` statement, the bound or default of a
     type parameter. The result represents the value of `block`; no effect of `block` happens here.
@@ -332,7 +332,7 @@ class MakeFunction(Op):
 
 @dataclass(frozen=True, slots=True)
 class MakeClass(Op):
-    """A `class` statement: runs the body function and makes the class object, which fills the body's cell `__class__` if it has one."""
+    """A `class` statement: runs the body and creates the class object; it also fills the body's cell `__class__` if there is one."""
 
     name: str
     body: FunctionId
@@ -505,7 +505,7 @@ class Handler:
 class Try(Op):
     """`try`. A handler's body starts with `NextItem` (the exception) and, for `as name`, its store, and ends by deleting the name.
 
-    Python unbinds the name however the body ends, and does not mind if it is unbound already; the IR shows it only at the normal end.
+    Python unbinds the name however the body ends, even if it is already unbound; the IR represents only the normal end.
     """
 
     body: Block

@@ -1,8 +1,9 @@
 """Prints the IR readably and stably.
 
-Computes: nothing. Needs: a function or a module. Gives: its text, the form of the golden tests. One operation a line: `%3 = value` where
-there is a result to read, `%3 : action` where there is none; the operations of a nested block are indented below. A variable carries
-its scope after `@`, a local one none. Ignores: positions, unless the caller adds them by `annotate`.
+Computes: nothing. Needs: a function or a module. Gives: its text, the form of the golden tests. One operation per
+line: `%3 = value` if it has a result, `%3 : action` if not; the operations of a nested block are indented below. A
+variable is followed by `@` and its scope, unless it is local. Ignores: positions, unless the caller adds them by
+`annotate`.
 """
 
 from __future__ import annotations
@@ -93,7 +94,7 @@ def format_module(module: ModuleIR, annotate: Callable[[Function], Annotate] | N
 def format_function(
     function: Function, annotate: Annotate | None = None, places: Mapping[FunctionId, str] = _NO_PLACES
 ) -> str:
-    """A function: a line for each decorator, its head, its variables, its body; ends in a newline.
+    """A function as text: a line for each decorator, its header, its variables, its body; ends in a newline.
 
     `places` are readable names for functions, instead of numbers.
     """

@@ -16,7 +16,7 @@ from terra_refactor.record.record_file import FunctionSeen
 
 @dataclass(frozen=True, slots=True)
 class ModuleIR:
-    """One source file, lowered. Picklable, so that worker processes and the cache can hand it over."""
+    """One lowered source file. Picklable, so that worker processes and the cache can exchange it."""
 
     name: str
     """Name of the module in its repository; unique within a program."""
@@ -27,7 +27,7 @@ class ModuleIR:
     functions: tuple[Function, ...]
     """In source order; the first is the module's body."""
     digest: str
-    """Digest of the source text, so that a fact can name its text."""
+    """Digest of the source text, which identifies the text that a fact is about."""
     line_count: int
     by_index: Mapping[int, Function] = field(init=False, repr=False, compare=False)
 
@@ -41,7 +41,7 @@ class ModuleIR:
 
 
 class ImportResolver(Protocol):
-    """Answers which module of the repository an import names (`syntax.modules.ModuleIndex` does)."""
+    """Resolves imports to modules of the repository (`syntax.modules.ModuleIndex` does)."""
 
     def resolve(self, importing_module: str, name: str, level: int) -> str | None:
         """The module's name, or None if the import leads outside the repository."""
@@ -55,11 +55,13 @@ class Program:
     modules: Mapping[str, ModuleIR]
     imports: ImportResolver
     stubs: Mapping[str, str] = field(default_factory=dict)
-    """The texts of the `.pyi` files that lie among them, by module name."""
+    """The texts of the `.pyi` files among them, by module name."""
     recorded: Mapping[FunctionId, FunctionSeen] = field(default_factory=dict)
     """Recorded facts about functions, at their current places."""
     data: Mapping[str, bytes] = field(default_factory=dict)
-    """Contents of the data files that lie among them and that their texts name, by path as in reports; of arrays only the beginning."""
+    """Contents of the data files among them that the program's text names, by path as in reports; of arrays only the
+    beginning.
+    """
     usual: bool = False
     """Whether this is the default run: without options, with the present files and environment."""
 

@@ -1,7 +1,7 @@
 """Operands and blocks of each operation, and walks over blocks.
 
-Computes: nothing beyond reading off the fields. Gives: `operands`, `blocks`, `walk`. Complete for the closed set of operations, as the
-type checker sees by `assert_never`.
+Computes: nothing beyond reading the fields. Gives: `operands`, `blocks`, `walk`. Complete for the closed set of
+operations, which the type checker verifies by `assert_never`.
 """
 
 from __future__ import annotations
@@ -172,7 +172,7 @@ def blocks(op: Op) -> tuple[Block, ...]:
 
 
 def block_results(op: Op) -> tuple[tuple[Block, OpId], ...]:
-    """The blocks of `op` whose result it uses, each with the temporary that holds it, which may also be of an outer block."""
+    """The blocks of `op` whose result it uses, each with the temporary that holds it, which may be defined in an outer block."""
     match op:
         case ShortCircuit(block=block, value=value) | Lazy(block=block, value=value):
             return ((block, value),)
@@ -201,4 +201,4 @@ def walk(block: Block) -> Iterator[Op]:
 
 
 HAS_BLOCKS = frozenset({ShortCircuit, Lazy, IfExpression, If, While, For, Comprehension, With, Try})
-"""The operations that hold others."""
+"""The operation classes that hold blocks."""

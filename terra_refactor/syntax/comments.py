@@ -1,7 +1,7 @@
 """Suppression comments.
 
-Computes: the rules suppressed on each line. Needs: a text; it need not parse. Gives: `Suppressions`. Ignores: whether a rule of that
-name exists, and whether a suppression is useful (see `workspace/suppression.py`).
+Computes: the rules suppressed on each line. Needs: a text, which need not parse. Gives: `Suppressions`. Ignores:
+whether a rule of that name exists, and whether a suppression is useful (see `workspace/suppression.py`).
 
     x = print(y)  # terra: ignore[TR101] shown once on purpose
     # terra: ignore                        (a line of its own: the next line that is not a comment)
@@ -42,13 +42,15 @@ class Suppression:
     """One comment that suppresses rules.
 
     Attributes:
-        kind: how far it reaches.
-        codes: the rules or families, in upper case and sorted; empty for all rules. A rule's name in kebab-case is unchanged.
-        first_line: the first line it reaches, counted from 1.
-        last_line: the last line it reaches.
+        kind: its scope.
+        codes: the rules or families, in upper case and sorted; empty for all rules. A rule's name in kebab-case is
+            unchanged.
+        first_line: the first line of its scope, counted from 1.
+        last_line: the last line of its scope.
         span: the comment itself.
         reason: the author's reason; may be empty.
-        closed_by: the comment that ends a block; None where it goes on to the end, or is none.
+        closed_by: the comment that ends a block; None if the block extends to the end of the file, or if it is not a
+            block.
     """
 
     kind: SuppressionKind
@@ -60,7 +62,7 @@ class Suppression:
     closed_by: Span | None = None
 
     def covers(self, rule_id: str, rule_name: str = "") -> bool:
-        """Whether the rule is one of those that are switched off."""
+        """Whether this comment suppresses the rule."""
         return not self.codes or any(
             rule_id.startswith(code) or (rule_name and rule_name == code) for code in self.codes
         )
@@ -68,7 +70,7 @@ class Suppression:
 
 @dataclass(frozen=True, slots=True)
 class MalformedSuppression:
-    """A comment that wants to be a suppression and is none: an empty list, a code that is none, an `on` without an `off`."""
+    """A comment that looks like a suppression but is malformed: an empty list, an invalid code, an `on` without an `off`."""
 
     span: Span
     message: str
@@ -84,7 +86,9 @@ class Suppressions:
     def find(
         self, rule_id: str, first_line: int, last_line: int | None = None, rule_name: str = ""
     ) -> Suppression | None:
-        """The first suppression that covers this rule on one of these lines, the nearest kind (line, block, file) before the others."""
+        """The first suppression that covers this rule on one of these lines; the narrowest kind (line, block, file) is
+        preferred.
+        """
         last = first_line if last_line is None else last_line
         for kind in (SuppressionKind.LINE, SuppressionKind.BLOCK, SuppressionKind.FILE):
             for entry in self.entries:
@@ -95,7 +99,7 @@ class Suppressions:
 
 
 def read_suppressions(text: str) -> Suppressions:
-    """The suppressions of a text. Only comments are read, not strings that look like them."""
+    """The suppressions of a text. Only comments are read; strings that look like them are ignored."""
     if "terra:" not in text.lower():
         return Suppressions(())
     lines = LineIndex(text)

@@ -1,9 +1,8 @@
-"""Room for recursion over deeply nested source.
+"""Recursion over deeply nested source, on a larger stack.
 
-Computes: the result of a function, called again on a large stack when the ordinary one is too small.
-Needs: a function without effects before its end, since it may be called twice. Gives: `call_with_deep_stack`, `deeply`,
-`has_deep_stack`, `working_thread`.
-Ignores: endless recursion, which ends in RecursionError anyway.
+Computes: the result of a function, called again on a large stack when the ordinary one is too small. Needs: a
+function without side effects before it returns, since it may be called twice. Gives: `call_with_deep_stack`,
+`deeply`, `has_deep_stack`, `working_thread`. Ignores: endless recursion, which ends in RecursionError anyway.
 """
 
 from __future__ import annotations
@@ -18,14 +17,17 @@ _T = TypeVar("_T")
 _P = ParamSpec("_P")
 
 _STACK_BYTES = 512 * 1024 * 1024
-"""Reserved, not used: pages are only taken when touched. The deepest source that `parse.py` lets through needs about a tenth."""
+"""Address space, not memory: pages are only taken when touched.
+
+The deepest source that `parse.py` accepts needs about a tenth.
+"""
 
 _RECURSION_LIMIT = 60_000
-"""Frames: 3,000 levels of syntax tree take about 15 frames each in the deepest of our visitors."""
+"""In frames: our deepest visitors need about 15 frames for each of 3,000 levels of the syntax tree."""
 
 _lock = threading.RLock()
 _deeper: dict[int, int] = {}
-"""By thread: the thread with the large stack that it waits for."""
+"""By thread: the large-stack thread that it waits for."""
 _here = threading.local()
 """Whether the present thread has the large stack."""
 
@@ -46,7 +48,7 @@ def call_with_deep_stack(function: Callable[[], _T], *, at_once: bool = False) -
 
 
 def deeply(function: Callable[_P, _T]) -> Callable[_P, _T]:
-    """A function that may recurse as deeply as the given source; it has no effects before its end."""
+    """Decorator for a function that may recurse as deeply as the source nests; it must have no side effects before it returns."""
 
     @functools.wraps(function)
     def call(*args: _P.args, **kwargs: _P.kwargs) -> _T:
@@ -56,12 +58,12 @@ def deeply(function: Callable[_P, _T]) -> Callable[_P, _T]:
 
 
 def has_deep_stack() -> bool:
-    """Whether this thread has the large stack, so that a RecursionError is the end, and not a reason to try again."""
+    """Whether this thread has the large stack, so that a RecursionError is final and a retry is pointless."""
     return getattr(_here, "is_deep", False)
 
 
 def working_thread(thread: int) -> int:
-    """The thread that does the work of this one: itself, or the one with the large stack that it waits for."""
+    """The thread that does the work of this one: the large-stack thread that it waits for, or itself."""
     return _deeper.get(thread, thread)
 
 

@@ -1,8 +1,8 @@
 """Changes to a text.
 
-Computes: the text after a set of edits, and the unified diff between two texts.
-Needs: offsets into the text (`positions.SpanTable.offsets`). Gives: `Edit`, `apply_edits`, `unified_diff`.
-Ignores: files; writing them is the business of `refactor/apply.py`.
+Computes: the text after a set of edits, and the unified diff between two texts. Needs: offsets into the text
+(`positions.SpanTable.offsets`). Gives: `Edit`, `apply_edits`, `unified_diff`. Ignores: files, which
+`refactor/apply.py` writes.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Edit:
             raise ValueError(f"an edit from {self.start} to {self.end} is none")
 
     def overlaps(self, other: Edit) -> bool:
-        """Whether both claim a character, or whether one inserts inside the other's text, or both insert at one place."""
+        """Whether the edits share a character, one inserts inside the other's range, or both insert at the same offset."""
         if self.start == self.end or other.start == other.end:
             if self.start == self.end and other.start == other.end:
                 return self.start == other.start
@@ -49,7 +49,7 @@ class Edit:
 
 
 def check_edits(edits: Iterable[Edit]) -> tuple[Edit, ...]:
-    """The edits in the order of the text, each once.
+    """The edits sorted by position, without duplicates.
 
     Raises:
         OverlappingEditsError: two different edits overlap.
@@ -101,7 +101,7 @@ def split_lines(text: str) -> list[str]:
     """The lines of a text with their endings. Unlike `str.splitlines`, only `\\n`, `\\r\\n` and `\\r` end a line."""
     if "\r" in text:
         return _LINE.findall(text)
-    lines = [f"{line}\n" for line in text.split("\n")]  # ten times as fast
+    lines = [f"{line}\n" for line in text.split("\n")]  # ten times as fast as the general case
     last = lines.pop()[:-1]
     return [*lines, last] if last else lines
 

@@ -1,8 +1,8 @@
 """Properties of a text before it is parsed: where logical lines begin, and how deeply it nests.
 
-Computes: logical line starts (for notebooks) and an upper bound of the depth of the syntax tree (to bound the parser's recursion).
-Needs: text. Gives: `LogicalLines`, `measure_nesting`, `measure_patterns`.
-Ignores: grammar. A text that does not parse gets an answer too, which is then of no use.
+Computes: logical line starts (for notebooks) and an upper bound of the depth of the syntax tree (to bound the
+parser's recursion). Needs: text. Gives: `LogicalLines`, `measure_nesting`, `measure_patterns`. Ignores: grammar. The
+answer for a text that does not parse is meaningless.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ class _ParserWork:
 
 
 class LogicalLines:
-    """Tells, line by line, whether the next line begins a new logical line. Lines are fed without their line ending."""
+    """Tracks, line by line, whether the next line begins a new logical line. Lines are fed without their line ending."""
 
     __slots__ = ("_brackets", "_continued", "_quote")
 
@@ -119,7 +119,7 @@ class LogicalLines:
         return not self._brackets and self._quote is None and not self._continued
 
     def feed(self, line: str) -> None:
-        """Take in one physical line."""
+        """Processes one physical line."""
         at = 0
         self._continued = False
         while at < len(line):
@@ -219,8 +219,8 @@ def measure_nesting(text: str) -> Nesting:
 def measure_patterns(text: str) -> tuple[int, int]:
     """Maximum number of times that LibCST parses the innermost of the nested patterns of `case`; and the line of the worst.
 
-    Its grammar tries alternatives there without memoising, so each bracket doubles the work, and a mapping's does so twice. Expressions
-    are memoised, and take time about the square of their depth.
+    Its grammar tries alternatives there without memoising, so each bracket doubles the work, and a mapping quadruples
+    it. Expressions are memoised, and take time about the square of their depth.
     """
     total = worst = worst_at = 0
     for case in _CASE.finditer(text):

@@ -14,7 +14,7 @@ _LINE_END = re.compile(r"\r\n?|\n")
 
 
 def line_count(text: str) -> int:
-    """The number of lines of a file with that text; the last one may lack a newline."""
+    """Number of lines of a file with that text; a missing final newline is allowed."""
     return text.count("\n") + (not text.endswith("\n"))
 
 

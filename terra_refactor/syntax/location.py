@@ -1,7 +1,7 @@
 """Places in a source text.
 
-Computes: nothing. Gives: `Span`, the one form in which every later room, the report and the editor name a place; `Spans`.
-Ignores: which file it is (the owner of the span says so) and UTF-16 (the language server converts).
+Computes: nothing. Gives: `Span`, the representation of a source range in every later room, the report and the editor;
+`Spans`. Ignores: the file, which the owner of the span knows, and UTF-16, to which the language server converts.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import overload
 
 @dataclass(frozen=True, slots=True, order=True)
 class Span:
-    """A stretch of text between two places of one module.
+    """A range of text of one module.
 
     Ordered by start, then by end, so that sorted spans read from the top of the file.
 
@@ -31,7 +31,7 @@ class Span:
     end_column: int
 
     def contains(self, line: int, column: int) -> bool:
-        """Whether the character at this place lies inside; the place just after the last character does not."""
+        """Whether the character at this position lies inside; the end is exclusive."""
         return (self.line, self.column) <= (line, column) < (self.end_line, self.end_column)
 
     def encloses(self, other: Span) -> bool:
@@ -42,7 +42,7 @@ class Span:
         )
 
     def down(self, lines: int) -> Span:
-        """The span after `lines` lines were inserted above it."""
+        """The span moved down by `lines` lines."""
         return Span(self.line + lines, self.column, self.end_line + lines, self.end_column)
 
     def __str__(self) -> str:
@@ -52,7 +52,7 @@ class Span:
 class Spans(Sequence[Span]):
     """Spans as plain numbers, which take an eighth of the memory of objects; each object is created on request.
 
-    All can move down at once.
+    All can be moved down together.
     """
 
     __slots__ = ("_lines", "_numbers")
@@ -70,7 +70,7 @@ class Spans(Sequence[Span]):
         return moved
 
     def placed(self, place: Callable[[int, int], tuple[int, int]], first: int) -> Spans:
-        """The spans with each line and column replaced by the result of `place`; those that end above line `first` are unchanged."""
+        """The spans with each line and column mapped by `place`; those that end above line `first` are unchanged."""
         numbers, lines = self._numbers[:], self._lines
         for at in range(0, len(numbers), 4):
             start, end = numbers[at] + lines, numbers[at + 2] + lines

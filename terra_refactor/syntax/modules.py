@@ -4,15 +4,17 @@ Computes: the import roots of a repository, the dotted name of every file, and t
 Needs: the list of files; of scripts that change `sys.path`, their trees; of `pyproject.toml`, its package folders.
 Gives: `ModuleIndex`. Ignores: packages installed outside of the repository (an import without a file is external, None).
 
-A root is a folder from which imports are looked up. Roots come, in this order of preference, from 1. `package-dir` of the build
-configuration, and `src/` folders; 2. the folder of the topmost package (the topmost folder with `__init__.py`) of a file; 3. the
-folder of a script, which Python puts first on `sys.path` when it runs it, for that script's own imports (and conftest.py alike); 4.
-folders that scripts add to `sys.path` by a constant or `__file__`-relative expression, for that script's own imports and, last, for
-all. Folders without `__init__.py` are namespace packages below the repository's root. A package that is installed goes before a
-namespace package of its name, wherever that lies: a folder `tensorflow` with scripts is not what `import tensorflow` means.
+A root is a folder from which imports are looked up. Roots come, in this order of preference, from 1. `package-dir` of
+the build configuration, and `src/` folders; 2. the folder of the topmost package (the topmost folder with
+`__init__.py`) of a file; 3. the folder of a script, which Python puts first on `sys.path` when it runs it, for that
+script's own imports (and conftest.py alike); 4. folders that scripts add to `sys.path` by a constant or
+`__file__`-relative expression, for that script's own imports and, last, for all. Folders without `__init__.py` are
+namespace packages below the repository's root. An installed package takes precedence over a namespace package of the
+same name: `import tensorflow` does not mean a folder `tensorflow` that holds scripts.
 
-A path that is relative to the current folder does not tell what its folders are called (`x.py` may lie in a package, `../x.py` above
-one). So all of this is asked of absolute paths, and nothing of it depends on where a run was started.
+A path relative to the current folder does not contain the names of all enclosing folders (`x.py` may lie in a
+package, `../x.py` above one). So the index uses absolute paths, and does not depend on the folder in which a run was
+started.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
 _NOTEBOOK = ".ipynb"
-"""No import finds one: a notebook that is named as a library is shows that library."""
+"""Imports never resolve to a notebook: a notebook with a library's name is usually a demonstration of that library."""
 _SUFFIXES = (".py", ".pyi", _NOTEBOOK)
 _ROOT_MARKS = ("setup.py", "setup.cfg", "pyproject.toml")
 
@@ -34,11 +36,11 @@ class ModuleFile:
     Attributes:
         path: the path as in reports.
         name: the dotted module name; `pkg` for `pkg/__init__.py`.
-        folder: the absolute path of the folder that it lies in.
-        root: the folder from which the name counts, absolute.
+        folder: the absolute path of its folder.
+        root: the absolute path of the folder to which the name is relative.
         is_package: whether it is an `__init__.py`.
-        import_root: the absolute path of the folder that Python would search first for this file's imports: where its topmost regular
-            package lies, or the file's own folder if it is in none, as for a script.
+        import_root: the absolute path of the folder that Python would search first for this file's imports: where its
+            topmost regular package lies, or the file's own folder if it is in none, as for a script.
     """
 
     path: str
@@ -50,7 +52,7 @@ class ModuleFile:
 
     @property
     def package(self) -> str:
-        """Python's `__package__`: the name that relative imports count from."""
+        """Python's `__package__`: the package to which relative imports are relative."""
         return self.name if self.is_package else self.name.rpartition(".")[0]
 
 
@@ -67,17 +69,17 @@ class ModuleIndex:
     roots: tuple[str, ...]
     _by_place: Mapping[str, str] = field(repr=False)  # absolute path without suffix or `/__init__` -> path
     _folders: frozenset[str] = field(repr=False)
-    _steps: frozenset[str] = field(repr=False)  # every folder's and file's own name, without suffix
+    _steps: frozenset[str] = field(repr=False)  # the name of every folder and file, without suffix
     _by_name: Mapping[str, tuple[str, ...]] = field(repr=False)
     _children: Mapping[str, tuple[str, ...]] = field(repr=False)
     _extra_roots: Mapping[str, tuple[str, ...]] = field(repr=False)
-    _installed: frozenset[str] = field(repr=False)  # those of the steps that are names of installed packages
+    _installed: frozenset[str] = field(repr=False)  # those of `steps` that are names of installed packages
 
     def module_of(self, path: str) -> ModuleFile:
-        """The module that a file is.
+        """The module of a file.
 
         Raises:
-            KeyError: the file is not of this index.
+            KeyError: the file is not in this index.
         """
         return self.files[path]
 
@@ -86,14 +88,15 @@ class ModuleIndex:
         return self._by_name.get(name, ())
 
     def submodules(self, name: str) -> tuple[str, ...]:
-        """The names of the modules directly inside a package, sorted; empty if it has none or is none."""
+        """The names of the modules directly inside a package, sorted; empty if it has none or is not a package."""
         return self._children.get(name, ())
 
     def resolve(self, importer: str, name: str, level: int = 0) -> str | None:
         """The absolute name of the module of this repository that an import means, or None if it is external.
 
-        `importer` is the path of the importing file, `name` the dotted name as written (`""` in `from . import x`), `level` the
-        number of leading dots. A namespace package has a name and no file. An import that leaves its topmost package is None.
+        `importer` is the path of the importing file, `name` the dotted name as written (`""` in `from . import x`),
+        `level` the number of leading dots. A namespace package has a name and no file. An import beyond the topmost
+        package gives None.
         """
         found = self._locate(importer, name, level)
         if found is None:
@@ -108,7 +111,7 @@ class ModuleIndex:
         return self._by_place.get(found[1]) if found is not None else None
 
     def _locate(self, importer: str, name: str, level: int) -> tuple[str, str] | None:
-        """The absolute name and the place (folder or file without suffix) of an import."""
+        """The absolute name and the location (folder, or file without suffix) of an import."""
         if name and name.partition(".")[0] not in self._steps:
             return None  # most imports are of installed packages
         module = self.files[importer]
@@ -155,11 +158,11 @@ def build_module_index(
 ) -> ModuleIndex:
     """Index a list of files.
 
-    `package_dirs`: folders that a build configuration names as roots of packages. `path_additions`: for a script, the folders it adds
-    to `sys.path` (see `path_edits.read_path_additions`). `markers`: paths of files such as `setup.py` or `pyproject.toml`, whose
-    folders are roots of projects. `bases`: the given folders; the roots of files outside of all projects. All paths are as in
-    reports, and `absolute` gives the one spelling of each, with `/`; the answer does not depend on their order. `is_installed`
-    tests whether a top-level name is an installed package.
+    `package_dirs`: folders that a build configuration names as roots of packages. `path_additions`: for a script, the
+    folders it adds to `sys.path` (see `path_edits.read_path_additions`). `markers`: paths of files such as `setup.py`
+    or `pyproject.toml`, whose folders are roots of projects. `bases`: the given folders; the roots of files outside
+    of all projects. All paths are as in reports; `absolute` normalises each, with `/`. The result does not depend on
+    their order. `is_installed` tests whether a top-level name is an installed package.
     """
     place_of = {path: absolute(path) for path in paths if path.endswith(_SUFFIXES)}
     ordered = sorted(place_of, key=lambda path: _preference(place_of[path]))
@@ -235,8 +238,9 @@ def build_module_index(
 def _places(
     folder: PurePosixPath, packages: set[str], known_roots: tuple[str, ...], fallbacks: tuple[str, ...]
 ) -> tuple[str, str, tuple[str, ...]]:
-    """Of the files in a folder: where their topmost regular package lies, the root that they count from, and the parts between root and
-    folder."""
+    """For the files of a folder: the folder of their topmost regular package, the root of their names, and the parts of
+    the path between root and folder.
+    """
     top = folder
     while str(top) in packages and top != top.parent:
         top = top.parent
@@ -248,7 +252,7 @@ def _places(
 
 
 def _is_of_run(folder: PurePosixPath, around: tuple[str, ...]) -> bool:
-    """Whether a folder lies in one of those that a run is about; no word about them: it does."""
+    """Whether a folder lies in one of the given folders; always true if none are given."""
     return not around or any(_lies_in(folder, PurePosixPath(outer)) for outer in around)
 
 
@@ -260,7 +264,7 @@ def _module_file(path: str, folder: str, top: str, root: str, inner: tuple[str, 
 
 
 def _outermost(folder: PurePosixPath) -> PurePosixPath:
-    """The current folder, or the folder itself when it does not lie below it."""
+    """The current folder, or `folder` itself if it does not lie below the current one."""
     outside = folder.is_absolute() or ".." in folder.parts
     return folder if outside else PurePosixPath(".")
 
@@ -276,7 +280,7 @@ def _nearest_root(folder: PurePosixPath, known_roots: tuple[str, ...]) -> PurePo
 
 
 def _preference(path: str) -> tuple[str, int, str]:
-    """Sorts the files of one place: `.py` before `.pyi` before notebooks, a package before a module of its name."""
+    """Sort key for the files of one module name: `.py` before `.pyi` before notebooks, a package before a module of its name."""
     stem = _stem(path)
     place = _parent(path) if stem == "__init__" else _without_suffix(path)
     suffix = path[path.rfind(".") :]
@@ -312,7 +316,7 @@ def _join(folder: str, dotted: str) -> str:
 
 
 def _lies_in(folder: PurePosixPath, other: PurePosixPath) -> bool:
-    """Whether a folder is the other or lies below it. `..` at the front leads out of the current folder."""
+    """Whether a folder is the other or lies below it. A leading `..` leaves the current folder."""
     return folder.is_relative_to(other) and ".." not in folder.relative_to(other).parts
 
 

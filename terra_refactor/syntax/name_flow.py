@@ -1,10 +1,10 @@
-"""Data flow of names through the statements of one scope: reads, bindings and liveness. Computes, on Python's own syntax tree: the names
-that some statements may read before they bind them, those that they bind on some or on every path, the names of a scope that are live
-after a statement, and those bound before one on every path.
+"""Data flow of names through the statements of one scope: reads, bindings and liveness.
 
-Needs: `ast` nodes.
-Gives: `Usage`, `usage_of`, `ScopeFlow`. Ignores: values; attributes and elements, which are reads of the name before them. Answers
-are conservative: a name that may be read counts as read, one that may stay unbound as unbound.
+Computes, on Python's own syntax tree: the names that some statements may read before they bind them, those that they
+bind on some or on every path, the names of a scope that are live after a statement, and those bound before one on
+every path. Needs: `ast` nodes. Gives: `Usage`, `usage_of`, `ScopeFlow`. Ignores: values; attributes and elements,
+which are reads of the name before them. Answers are conservative: a name that may be read counts as read, one that
+may stay unbound as unbound.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ class Usage:
     Attributes:
         needs: names that may be read before they are bound, each with the first node that reads it.
         binds: names that may be bound, each with the first node that binds it.
-        sure: names that are bound on every path that goes through to the end.
-        ends: no path goes through to the end.
+        sure: names that are bound on every path that reaches the end.
+        ends: whether no path reaches the end.
     """
 
     needs: dict[str, ast.AST] = field(default_factory=dict)
@@ -56,7 +56,7 @@ def _forked(usage: Usage) -> Usage:
 
 
 def _joined(usage: Usage, ways: Sequence[Usage]) -> None:
-    """A name is certainly bound after several paths if it is after each path that continues."""
+    """Merges the paths that reach one point: a name is certainly bound if every path that continues binds it."""
     through = [way.sure for way in ways if not way.ends]
     if through:
         usage.sure = set.intersection(*through)
@@ -148,7 +148,8 @@ def _statement(statement: ast.stmt, usage: Usage) -> None:
                 ways.append(way)
             before = _forked(usage)
             _joined(usage, ways)
-            # whatever happened before is not sure to those who clean up
+            # The `finally` block may run after any prefix of the body, so nothing that the body binds is certain
+            # there.
             cleaning = _forked(before)
             _run(last, cleaning)
             usage.sure |= cleaning.sure
@@ -201,7 +202,7 @@ def _statement(statement: ast.stmt, usage: Usage) -> None:
 
 
 _NAMES: Final[WeakKeyDictionary[ast.AST, tuple[tuple[ast.Name, ...], tuple[ast.Name, ...]]]] = WeakKeyDictionary()
-"""The result of `_names_of`: each query about a scope needs the same nodes, which do not change."""
+"""Cache of `_names_of`: each query about a scope needs the same nodes, which do not change."""
 
 
 def _names_of(node: ast.AST) -> tuple[tuple[ast.Name, ...], tuple[ast.Name, ...]]:
@@ -310,7 +311,7 @@ def inner_blocks(statement: ast.stmt) -> tuple[Statements, ...]:
 
 
 class ScopeFlow:
-    """The flow of names through a whole scope: a module or a function."""
+    """Liveness and bindings of names in one whole scope: a module or a function."""
 
     def __init__(self, scope: AstScope) -> None:
         self.scope = scope
@@ -322,9 +323,9 @@ class ScopeFlow:
             else frozenset(argument.arg for argument in _arguments(scope.args))
         )
         self.names: frozenset[str] = frozenset(usage.binds) - declared | self.parameters
-        """The names that belong to the scope."""
+        """The names that are local to the scope."""
         self.everywhere: frozenset[str] = self._read_by_functions()
-        """Those that functions inside of it read, whenever they are called."""
+        """The names that nested functions read, which may be called at any time."""
 
     def _read_by_functions(self) -> frozenset[str]:
         found: set[str] = set()
@@ -379,7 +380,7 @@ class _Exits:
 
 
 class _Liveness:
-    """Backwards through the blocks of a scope."""
+    """Backward analysis of the blocks of a scope."""
 
     def __init__(self, block: Statements, end: int) -> None:
         self.block = block
@@ -415,7 +416,7 @@ class _Liveness:
                 return live
             case ast.Try(body=body, handlers=handlers, orelse=otherwise, finalbody=last):
                 after = self.before(last, live, exits)
-                # every jump passes through the final block
+                # A `finally` block runs on every jump out of the statement.
                 jumps = _Exits(
                     exits.returned | after, exits.broken | after, exits.continued | after, exits.raised | after
                 )
@@ -465,7 +466,7 @@ def _names_bound(target: ast.AST) -> set[str]:
 
 
 class _Bound:
-    """Forwards through the blocks of a scope, with the names that are certainly bound; None if no path reaches the place."""
+    """Forward analysis of the blocks of a scope: the names that are certainly bound; None if no path reaches the point."""
 
     def __init__(self, block: Statements, start: int) -> None:
         self.block = block
@@ -487,7 +488,7 @@ class _Bound:
                 return _both(self.after(body, bound), self.after(otherwise, bound))
             case ast.For(target=target, body=body, orelse=otherwise):
                 self.after(body, bound | _names_bound(target))
-                # it may not run at all, or be left early; the other block binds nothing for those who break
+                # The body may not run at all, or be left by `break`, which skips the `else` block.
                 self.after(otherwise, bound)
                 return bound - _deleted(statement)
             case ast.While(body=body, orelse=otherwise):

@@ -1,4 +1,4 @@
-"""Notebooks: one module made of the code cells, and the way back into the JSON document.
+"""Notebooks: one module made of the code cells, and the mapping back to the JSON document.
 
 Computes: the module text of a notebook (nbformat 4 or 3) and the place of every cell in it.
 Needs: the text of the `.ipynb` document. Gives: `Notebook`, which maps lines both ways and writes an edited module text back so that
@@ -36,7 +36,7 @@ _WHITESPACE = re.compile(r"[ \t\r\n]*")
 _WRITTEN_CHARACTER = re.compile(
     r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\.|.", re.DOTALL
 )
-"""One character of a JSON string as it is written: a pair of surrogates, an escape, or itself."""
+"""One character of a JSON string in the document: a surrogate pair, an escape, or a plain character."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,9 +106,9 @@ class Notebook:
         raise KeyError(cell_index)
 
     def document_place(self, line: int, column: int) -> tuple[int, int]:
-        """The line and column of the document, both counted from 1, at which a place of the module text is written.
+        """The line and column of the document, both counted from 1, of a place of the module text.
 
-        A place that no cell holds (a separator) is the beginning of the next cell, or the end of the last.
+        A place outside all cells (a separator) maps to the beginning of the next cell, or the end of the last.
         """
         at = min(
             bisect.bisect_left([cell.line + cell.line_count for cell in self.cells], line + 1), len(self.cells) - 1
@@ -123,7 +123,7 @@ class Notebook:
         return self.document.count("\n", 0, offset) + 1, offset - self.document.rfind("\n", 0, offset)
 
     def _document_offset(self, place: _SourceField, offset: int) -> int:
-        """Where the document writes the character of a cell's source; `offset` counts characters of the source."""
+        """The offset in the document of a character of a cell's source; `offset` counts characters of the source."""
         starts = list(_elements(self.document, place.start)) if place.is_list else [place.start]
         for start in starts:
             text, end = _DECODER.raw_decode(self.document, start)
@@ -163,7 +163,7 @@ class Notebook:
         return tuple(self._restored(piece.removesuffix("\n"), path) for piece in pieces)
 
     def with_module_text(self, text: str, path: str) -> str:
-        """The JSON document after the module text became `text`; only sources that changed are touched.
+        """The JSON document after the module text became `text`; only changed cells are rewritten.
 
         Raises:
             SourceError: a separator or a kept line was lost in the edit.
@@ -221,7 +221,11 @@ def read_notebook(document: str, path: str) -> Notebook:
 
 
 def _checked_cells(data: Any, path: str) -> list[Any]:
-    """The cells of a notebook, if it is one in Python."""
+    """The cells of a notebook.
+
+    Raises:
+        SourceError: it is not a notebook in Python.
+    """
     if not isinstance(data, dict) or "nbformat" not in data:
         raise SourceError(path, "is not a notebook: it has no nbformat")
     if data["nbformat"] not in (3, 4):
@@ -252,7 +256,7 @@ def _old_cells(data: Any) -> list[Any] | None:
 
 
 def _is_python(cell: Any) -> bool:
-    """Whether it is a code cell; one of nbformat 3 has a language of its own."""
+    """Whether it is a Python code cell; in nbformat 3 each cell has its own language."""
     return cell.get("cell_type") == "code" and cell.get("language") in (None, "", "python")
 
 
@@ -288,7 +292,7 @@ def _find_line(text: str, line: str, start: int) -> int | None:
 
 
 def _with_placeholders(source: str, sign: str, kept: list[str]) -> str:
-    """The cell's source with every line that Python does not understand replaced; the replaced lines go to `kept`."""
+    """The cell's source with each line of IPython syntax replaced; the replaced lines are appended to `kept`."""
     lines = source.split("\n")
 
     def keep(at: int, replacement: str) -> None:
@@ -321,7 +325,7 @@ def _with_placeholders(source: str, sign: str, kept: list[str]) -> str:
 
 
 def _placeholder(line: str) -> str | None:
-    """The replacement of a statement's first line that only IPython understands; None if Python understands it."""
+    """The placeholder for the first line of a statement in IPython syntax; None if it is Python."""
     help_line = _HELP.match(line)
     if help_line is not None:
         return f"{help_line['indent']}pass  "
@@ -343,7 +347,7 @@ def _source_fields(document: str, cells: Iterable[int], source_key: str) -> Iter
 
 
 def _cells(document: str, at: int = 0) -> Iterator[int]:
-    """Offset of every cell of the object that begins at `at`: of the last `cells`, which is the valid one."""
+    """The offset of every cell of the object that begins at `at`; of several `cells` keys, the last one counts."""
     found = [start for key, start in _members(document, _skip(document, at)) if key == "cells"]
     if found:
         yield from _elements(document, found[-1])
@@ -362,7 +366,7 @@ def _skip(text: str, at: int) -> int:
 
 
 def _members(text: str, at: int) -> Iterator[tuple[str, int]]:
-    """Key and offset of the value of every member of the object that begins at `at`."""
+    """Key and offset of the value of each member of the object that begins at `at`."""
     at = _skip(text, at + 1)
     while text[at] != "}":
         key, at = _DECODER.raw_decode(text, at)
@@ -374,7 +378,7 @@ def _members(text: str, at: int) -> Iterator[tuple[str, int]]:
 
 
 def _elements(text: str, at: int) -> Iterator[int]:
-    """Offset of every element of the array that begins at `at`."""
+    """Offset of each element of the array that begins at `at`."""
     at = _skip(text, at + 1)
     while text[at] != "]":
         yield at
@@ -384,7 +388,7 @@ def _elements(text: str, at: int) -> Iterator[int]:
 
 
 def _integer(digits: str) -> int | float:
-    """A number of the document; Python refuses to make an int of very many digits."""
+    """A number of the document; one with too many digits for Python's `int` is accepted."""
     return int(digits) if len(digits) < 20 else float(digits)
 
 
@@ -427,7 +431,7 @@ def _encoded_source(document: str, place: _SourceField, source: str) -> str:
 
 
 def _list_layout(document: str, start: int) -> tuple[str, str]:
-    """Indentation for a list that was empty: one step deeper than its own line, where the document is indented at all."""
+    """Indentation for a list that was empty: one step deeper than its own line, if the document is indented."""
     line_start = document.rfind("\n", 0, start) + 1
     if line_start == 0:
         return "", ""

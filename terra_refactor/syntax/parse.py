@@ -29,7 +29,7 @@ MAX_BRACKETS = 200
 """Brackets that may be open at one place; CPython's own limit."""
 
 MAX_NESTING = 3_000
-"""Levels of operators, or of `elif`, within one statement."""
+"""Levels of operators, or of `elif`, within one statement; CPython's own limit."""
 
 MAX_CHARACTERS = 4_000_000
 """Maximum length of one source text; a larger one is data."""
@@ -40,10 +40,10 @@ MAX_WORDS = 250_000
 UNUSUAL_CHARACTERS = 400_000
 UNUSUAL_WORK = 500_000
 UNUSUAL_PATTERN_TRIES = 1 << 16
-"""A text that is longer, or that costs the parser more, is unusual, and so is one that needs the large stack."""
+"""A text that costs the parser more than this is unusual, and so is one that needs the large stack."""
 
 MAX_WORK = 5_000_000
-"""The parser's budget for deep statements of a text: about five seconds. A chain of 1,400 calls does."""
+"""The parser's budget for deep statements of a text: about five seconds. A chain of 1,400 calls reaches it."""
 
 MAX_PATTERN_TRIES = 1 << 19
 """The parser's budget for nested patterns of a text; see `measure_patterns`. This many take the parser about a second."""
@@ -68,24 +68,26 @@ class ParsedModule:
     source: Source
     module: libcst.Module = field(repr=False)
     text: str = field(default="", repr=False)
-    """What the parser was given, of the length of the source's text; empty if that is `parser_text` of it."""
+    """The text that the parser was given, of the same length as the source's text; empty if that is `parser_text` of it."""
 
 
 class UnusualSourceError(SourceError):
-    """The parser, which is native code, may take long or deep ways with this text: it is to be given to a process of its own."""
+    """The parser, which is native code, may take very long or overflow the stack on this text: parse it in a process of
+    its own.
+    """
 
 
 def parse_module(source: Source, *, unusual: bool = True) -> ParsedModule:
-    """Parse a source; `unusual` if it may be one that the parser might hang or die of.
+    """Parses a source. `unusual`: whether a source on which the parser may hang or crash is allowed.
 
     Raises:
-        UnusualSourceError: it is one, and may not be.
+        UnusualSourceError: it is such a source, and `unusual` is false.
         SourceError: it does not parse, or is larger, or nested more deeply, than can be parsed.
     """
     if len(source.text) > MAX_CHARACTERS:
         message = f"is too large to be analysed: {len(source.text):,} characters (at most {MAX_CHARACTERS:,})"
         raise SourceError(source.path, message)
-    if len(source.text) > 2 * MAX_WORDS:  # a shorter one cannot have so many levels
+    if len(source.text) > 2 * MAX_WORDS:  # a shorter text cannot have so many levels
         words = sum(1 for _ in _WORD.finditer(source.text))
         if words > MAX_WORDS:
             message = f"is too large to be analysed: {words:,} words (at most {MAX_WORDS:,})"
@@ -131,15 +133,16 @@ def parse_module(source: Source, *, unusual: bool = True) -> ParsedModule:
 
 
 def parser_text(text: str) -> str:
-    """The text as it is given to the parser: the same length, with every lone carriage return, which ends a line, as a newline."""
+    """The text as the parser gets it: of the same length, with each lone carriage return (a line end) replaced by a newline."""
     return _LONE_RETURN.sub("\n", text) if "\r" in text else text
 
 
 def _without_tabs(text: str) -> str:
     """The text with a space for each tab that indents a line.
 
-    Python compares indentations by their columns; the parser wants a block's to begin with that of the block around it, so that it refuses
-    `<tab><8 spaces>` in a block of 8 spaces. Python also wants the order to be the same if a tab is one column wide, so nothing changes.
+    Python compares indentations by columns; the parser requires a block's indentation to begin with that of the
+    enclosing block, so it rejects `<tab><8 spaces>` in a block of 8 spaces. Python also requires the same order with
+    tabs one column wide, so the replacement changes nothing.
     """
     if "\t" not in text:
         return text
@@ -154,7 +157,7 @@ def _without_tabs(text: str) -> str:
 
 
 def _lines_inside_strings(text: str) -> frozenset[int]:
-    """The lines, from 1, that begin inside of a string; all of them if the text has no tokens."""
+    """The lines, from 1, that begin inside a string; all of them if the text cannot be tokenized."""
     found: set[int] = set()
     try:
         for token in tokenize.generate_tokens(io.StringIO(text, newline="").readline):
@@ -166,20 +169,22 @@ def _lines_inside_strings(text: str) -> frozenset[int]:
 
 
 def _syntax_error(source: Source, error: libcst.ParserSyntaxError) -> SourceError:
-    """The complaint in one sentence with its line: Python's own where it has one, since it is the better known, else the parser's."""
+    """The syntax error in one sentence with its line: Python's own message if there is one, since it is better known,
+    else the parser's.
+    """
     python = _complaint_of_python(source.text)
     if python is not None:
         line, message = python
         return SourceError(source.path, f"does not parse: {message}", line)
     found = _ERROR_PLACE.search(error.message)
-    if found is None:  # the tokenizer's complaints carry no place
+    if found is None:  # the tokenizer's messages have no position
         return SourceError(source.path, f"does not parse: {error.message.removeprefix('tokenizer error: ')}")
     last_line = source.text.count("\n") + 1
     return SourceError(source.path, f"does not parse: {found.group(3).strip()}", min(int(found.group(1)), last_line))
 
 
 def _complaint_of_python(text: str) -> tuple[int | None, str] | None:
-    """Where the running Python sees the syntax error, and its words, or None if it sees none. Nothing is executed."""
+    """Position and message of the syntax error according to the running Python; None if it finds none. Nothing is executed."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # an unknown escape sequence does not matter here
         try:

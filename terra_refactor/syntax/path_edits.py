@@ -5,7 +5,8 @@ Needs: a source. Gives: `read_path_additions`.
 Ignores: additions that depend on anything else (environment, arguments), and on which path through the script they are made; and files
 that the running Python does not parse.
 
-Python's own parser does: nothing is edited here, and a run that finds all else in the cache need not load LibCST.
+It uses Python's own parser: nothing is edited here, so a run with all other results in the cache need not load
+LibCST.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ def _added_expressions(node: ast.AST) -> Iterator[ast.expr]:
 
 
 def _listed(node: ast.expr) -> Iterator[ast.expr]:
-    """The elements of a list written out, also of a sum of lists."""
+    """The elements of a list display, or of a sum of list displays."""
     match node:
         case ast.List(elts=elements) | ast.Tuple(elts=elements):
             yield from elements
@@ -92,7 +93,7 @@ class _PathEvaluator:
         for node in nodes:
             match node:
                 case ast.Assign(targets=[ast.Name(id=name)], value=value):
-                    self._constants[name] = None if name in self._constants else value  # bound twice: not known
+                    self._constants[name] = None if name in self._constants else value  # bound twice: unknown
                 case _:
                     pass
 

@@ -4,8 +4,8 @@ Computes: for every node, its syntactic extent: without the whitespace and comme
 Needs: `ParsedModule`. Gives: `SpanTable`, keyed by node, so it lives only as long as the tree; facts that outlive it hold a `Span`.
 Ignores: nodes that are not part of the tree.
 
-LibCST knows positions only by writing the tree out again. One such pass records, per node, between which tokens it lies; offsets,
-lines and columns are computed when they are asked for. That is about six times as fast as LibCST's own provider.
+LibCST determines positions by generating the code again. One such pass records the first and last token of each node;
+offsets, lines and columns are computed on demand. This is about six times as fast as LibCST's own provider.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class SpanTable:
         """Start and end of a node in the source's text, in characters; the end is exclusive.
 
         Raises:
-            KeyError: the node is not of this tree.
+            KeyError: the node is not in this tree.
         """
         first, last = self._tokens[node]
         start, end = self._offset_of_token[first], self._offset_of_token[last]
@@ -63,7 +63,7 @@ class SpanTable:
         """Lines and columns of a node.
 
         Raises:
-            KeyError: the node is not of this tree.
+            KeyError: the node is not in this tree.
         """
         return self.lines.span(*self.offsets(node))
 
@@ -86,12 +86,12 @@ def measure_spans(parsed: ParsedModule) -> SpanTable:
         given = parsed.text or parser_text(text)
         text_offset = None if written == given else _align(written, given, parsed.source.path)
     offsets = list(accumulate(map(len, state.tokens), initial=0))
-    offsets.append(offsets[-1])  # the module's last newline may have been taken off after its nodes were seen
+    offsets.append(offsets[-1])  # the generator may remove the module's last newline after its nodes were recorded
     return SpanTable(state.extents, offsets, text_offset, LineIndex(text))
 
 
 class _Extent:
-    """Records between which tokens a node lies, less the whitespace it owns. One `with` of LibCST's code generation."""
+    """Records the token range of a node, without the whitespace it owns. One `with` of LibCST's code generation."""
 
     __slots__ = ("end_node", "first", "node", "start_node", "state")
 
@@ -114,7 +114,7 @@ class _Extent:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         if kind is not None:
-            return  # too deep for this stack: the nodes inside are not complete, and the whole pass is made again
+            return  # this stack is too small: the nodes inside are incomplete, and the whole pass is repeated
         extents = self.state.extents
         first = self.first if self.start_node is None else extents[self.start_node][0]
         last = len(self.state.tokens) if self.end_node is None else extents[self.end_node][1]
@@ -122,9 +122,9 @@ class _Extent:
 
 
 class _RecordingState(CodegenState):
-    """Code generation that remembers, for each node, the number of tokens written before it and up to its end."""
+    """Code generation that records, for each node, the number of tokens written before it and up to its end."""
 
-    # `add_token` is called for every token: a slot that holds `list.append` itself spares a Python call each time.
+    # `add_token` is called for every token: a slot that holds `list.append` itself avoids a Python call each time.
     __slots__ = ("_begun", "add_token", "extents")
 
     def __init__(self, module: libcst.Module) -> None:
@@ -160,9 +160,9 @@ def _generate(module: libcst.Module) -> _RecordingState:
 def _align(written: str, text: str, path: str) -> Sequence[int]:
     """For each offset of the written tree, the offset in the text.
 
-    LibCST drops some whitespace of unusual files (a form feed before the first line, a blank line of spaces among others), and comments
-    (indented ones at the end). All else is the same in both, so each character finds its place by going through both at once. Edits need
-    no more: they change the text between positions, and never touch text without a position.
+    LibCST drops some whitespace of unusual files (a form feed before the first line, a blank line of spaces among
+    others), and comments (indented ones at the end). Everything else is equal, so one pass over both texts aligns
+    each character. This is enough for edits, which only change text that has a position.
     """
     moved = array("L", bytes(array("L").itemsize * (len(written) + 1)))
     comments = dict(comments_of(text))
@@ -192,7 +192,7 @@ def _align(written: str, text: str, path: str) -> Sequence[int]:
 
 
 def _is_comment(written: str, here: int, comment: str) -> bool:
-    """Whether exactly that comment was written there."""
+    """Whether exactly this comment was written at that offset."""
     end = here + len(comment)
     return written.startswith(comment, here) and (end == len(written) or written[end] in "\r\n")
 

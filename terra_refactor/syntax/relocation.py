@@ -1,11 +1,11 @@
-"""Two texts of one module that differ in nothing but comments, docstrings and layout, and where each place of the one is in the other.
+"""Maps positions between two texts of one module that differ only in comments, docstrings and layout.
 
-Computes: whether Python reads both texts as the same statements, and the way from a place of the old text to that of the new one. Needs:
-both texts. Gives: `Relocation`, `relocation`.
+Computes: whether Python reads both texts as the same statements, and the position in the new text of each position of
+the old one. Needs: both texts. Gives: `Relocation`, `relocation`.
 
-Python's grammar is one over tokens, so texts with equal tokens are equal programs. The comparison ignores the text between tokens
-(comments, blanks, line ends inside of brackets, the width of an indentation), and a string that is a statement (a docstring), unless it
-is the last statement of its block.
+Python's grammar is one over tokens, so texts with equal tokens are equal programs. The comparison ignores the text
+between tokens (comments, blanks, line ends inside brackets, the width of an indentation), and a string that is a
+statement (a docstring), unless it is the last statement of its block.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _STATEMENT_ENDS: Final = frozenset({tokenize.NEWLINE, tokenize.INDENT, tokenize.
 
 
 class RelocationError(Exception):
-    """A place of the old text that is at no token, and so nowhere in particular in the new one."""
+    """A position of the old text is not at a token, so it has no counterpart in the new text."""
 
 
 class _Tokens:
@@ -52,7 +52,7 @@ class _Tokens:
             if each.type not in _STATEMENT_ENDS and each.type != tokenize.ENDMARKER:
                 continue
             if len(statement) == 1 and each.type in _BLOCK_ENDS:
-                # the block, and the function that it is the body of, ends with its last string
+                # This string ends the block, so it determines where the enclosing function ends.
                 self._add(held)
             held = []
             if _is_text(statement[:-1]):
@@ -73,7 +73,7 @@ class _Tokens:
 
 
 def _is_text(tokens: Sequence[tokenize.TokenInfo]) -> bool:
-    """Whether this is a string literal, or a bytes literal, in which nothing is evaluated."""
+    """Whether this is a plain string or bytes literal (not an f-string)."""
     if not tokens or any(each.type != tokenize.STRING for each in tokens):
         return False
     prefixes = [_prefix(each.string) for each in tokens]
@@ -81,7 +81,9 @@ def _is_text(tokens: Sequence[tokenize.TokenInfo]) -> bool:
 
 
 def _is_cut_short(each: tokenize.TokenInfo) -> bool:
-    """Whether this may be part of an f-string with its own quotes inside, which Python takes for several tokens before 3.12."""
+    """Whether this may be part of an f-string that contains its own quotes, which Python before 3.12 splits into
+    several tokens.
+    """
     text = each.string
     return each.type == tokenize.STRING and "f" in _prefix(text) and text.count("{") != text.count("}")
 
@@ -91,7 +93,7 @@ def _prefix(text: str) -> str:
 
 
 class Relocation:
-    """Where the places of an old text are in a new one with the same tokens."""
+    """Maps positions of an old text to a new one with the same tokens."""
 
     def __init__(self, old: _Tokens, new: _Tokens) -> None:
         self._old = old
@@ -100,7 +102,7 @@ class Relocation:
         self._last_lines = array("I", (line for line, _ in old.ends))
 
     def span(self, span: Span) -> Span:
-        """The span in the new text; an empty one at the first column means its line. Raises RelocationError if there is none."""
+        """The span in the new text; an empty span at the first column stands for its line."""
         if (span.column, span.end_line, span.end_column) == (1, span.line, 1):
             line = self.line(span.line)
             return Span(line, 1, line, 1)
@@ -109,9 +111,10 @@ class Relocation:
         return Span(*start, *end)
 
     def line(self, line: int) -> int:
-        """The line on which everything begins that began on a line, or else the only function that did.
+        """The new line of everything that began on a line, or, if that is ambiguous, of the only function that began
+        there.
 
-        Raises RelocationError where there is no such line.
+        Raises RelocationError if there is none.
         """
         first, last = bisect_left(self._first_lines, line), bisect_right(self._first_lines, line)
         lines = {place[0] for place in self._new.starts[first:last]}
@@ -121,11 +124,11 @@ class Relocation:
         return _only(lines, line)
 
     def end_line(self, line: int) -> int:
-        """The line on which everything ends that ended on a line. Raises RelocationError where that is not one line."""
+        """The new line on which everything ends that ended on a line. Raises RelocationError if there is more than one."""
         return _only({place[0] for place in self._ends_on(line)}, line)
 
     def statement_end(self, line: int) -> int:
-        """The line on which the statement ends that ended at the end of a line. Raises RelocationError where nothing ends."""
+        """The new line of the end of the statement that ended with a line. Raises RelocationError if no statement did."""
         return _only({place[0] for place in self._ends_on(line)[-1:]}, line)
 
     def _ends_on(self, line: int) -> list[Place]:
@@ -161,7 +164,8 @@ def _only(lines: set[int], line: int) -> int:
 def relocation(old: str, new: str) -> Relocation | None:
     """The mapping from the places of a text to those of another; None if the texts differ in more than comments, docstrings and layout.
 
-    None also if Python's own tokens are not available: for a text that does not parse, or line endings of old machines.
+    None also if Python's own tokens are not available: for a text that does not parse, or with carriage returns as
+    line endings.
     """
     if any("\r" in text.replace("\r\n", "") for text in (old, new)):
         return None

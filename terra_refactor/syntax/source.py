@@ -1,4 +1,4 @@
-"""The text of one module, as Python would decode it, and the way back to bytes.
+"""The text of one module, as Python decodes it, and its conversion back to bytes.
 
 Computes: text, encoding, line ending and digest of a file, of standard input, or of a notebook.
 Needs: bytes. Gives: `Source`, whose `encode` turns an edited text back into the bytes of the file; a text that was not edited
@@ -22,14 +22,14 @@ from terra_refactor.errors import SourceError
 from terra_refactor.syntax.notebook import Cell, Notebook, read_notebook
 
 STDIN_NAME = "<stdin>"
-"""How standard input is called in reports when no other name was given."""
+"""The name of standard input in reports if no other name was given."""
 
 MAX_SOURCE_BYTES = 256 * 1024 * 1024
-"""More than any file of source; a notebook may hold outputs."""
+"""Larger than any source file; a notebook may hold outputs."""
 _CHUNK = 1 << 20
 
 _STREAMS = ("/dev/fd/", "/dev/stdin", "/proc/self/fd/")
-"""The path that a shell passes for the output of a command (`<(...)`)."""
+"""Path prefixes that a shell passes for the output of a command (`<(...)`)."""
 _UNPRINTABLE = re.compile("[\0-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 _DIGEST_SIZE = 16
 _NEWLINE = re.compile(r"\r\n?|\n")
@@ -41,16 +41,18 @@ class Source:
 
     Attributes:
         path: name for reports, relative to the current folder, with `/`.
-        text: the decoded text, without a byte order mark and with its own line endings. For a notebook, the text of its cells.
+        text: the decoded text, without a byte order mark and with its own line endings. For a notebook, the text of
+            its cells.
         digest: BLAKE2b of the bytes that were read, in hexadecimal; the identity of this content.
         encoding: name of the codec; `utf-8-sig` when the file begins with a byte order mark.
         newline: the first line ending of the text, `"\\n"` when it has none; inserted lines use it.
         file: the absolute path on disk, or None when the text came from elsewhere.
         notebook: the notebook that the text was taken from, or None for a plain module.
-        reversible: whether encoding the text again gives the bytes that were read. False only for codecs with several spellings
-            of one character; such a file is analysed but never written.
-        real: where it lay when it was read, with no link left in the path; None if not looked up.
-        is_outside: whether a link led to it, out of the paths of the run; such a file is analysed but never written.
+        reversible: whether encoding the text again gives the bytes that were read. False only for codecs with several
+            spellings of one character; such a file is analysed but never written.
+        real: its path when it was read, with all links resolved; None if not looked up.
+        is_outside: whether a link inside the run's paths led to this file outside of them; such a file is analysed
+            but never written.
     """
 
     path: str
@@ -73,7 +75,8 @@ class Source:
         """The bytes of the file when its module text is replaced by `text`.
 
         Raises:
-            SourceError: the text does not fit the file's encoding, or the file could not be kept byte for byte elsewhere.
+            SourceError: the text does not fit the file's encoding, or the unchanged parts could not be reproduced
+                byte for byte.
         """
         if not self.reversible:
             raise SourceError(self.path, f"cannot be written back byte for byte in its encoding {self.encoding}")
@@ -106,7 +109,7 @@ def read_source(path: str | os.PathLike[str]) -> Source:
                 data += more
     except OSError as error:
         raise SourceError(shown, describe_os_error(name, error)) from error
-    except ValueError as error:  # a null character, or one that no name of a file can hold
+    except ValueError as error:  # a null character, or another that a file name cannot contain
         raise SourceError(shown, f"cannot be read: {error}") from error
     if len(data) > MAX_SOURCE_BYTES:
         raise SourceError(shown, f"is too large to be read: more than {MAX_SOURCE_BYTES:,} bytes")
@@ -119,32 +122,35 @@ def _open_at_once(name: str, flags: int) -> int:
 
 
 def source_from_bytes(data: bytes, name: str = STDIN_NAME) -> Source:
-    """A source that is not on disk: standard input, or an editor's buffer. `name` decides, by its ending, about notebooks."""
+    """A source that is not on disk: standard input, or an editor's buffer.
+
+    The suffix of `name` decides whether it is a notebook.
+    """
     shown = name if name == STDIN_NAME else display_path(name)
     return _source(data, shown, None)
 
 
 def source_from_text(text: str, name: str = STDIN_NAME) -> Source:
-    """A source whose text is at hand already (an editor's buffer); a declared encoding in it is not followed."""
+    """A source whose text is available already (an editor's buffer); an encoding declared in it is ignored."""
     shown = name if name == STDIN_NAME else display_path(name)
     data = text.encode("utf-8", "surrogatepass")
     return _finish(text, data, "utf-8", shown, None)
 
 
 def display_path(path: str | os.PathLike[str]) -> str:
-    """The path as reports show it: as `relative_path`, with characters that a report cannot contain escaped.
+    """The path as reports show it: `relative_path`, with characters that a report cannot contain escaped.
 
-    Names of files are bytes: those that are not UTF-8 have no text, and control characters would change the report around them. It is a
-    name for people, and the identity of a file in a run; `Source.file` is what opens it.
+    File names are bytes: one that is not UTF-8 cannot be printed, and control characters would break the report. The
+    result is for display, and identifies a file within a run; use `Source.file` to open it.
     """
     return _UNPRINTABLE.sub(lambda found: found.group().encode("unicode_escape").decode("ascii"), relative_path(path))
 
 
 def relative_path(path: str | os.PathLike[str]) -> str:
-    """The path relative to the current folder, with `/`; absolute where no relative one exists."""
+    """The path relative to the current folder, with `/`; absolute if there is no relative one."""
     given = os.fspath(path)
     if os.sep == "/" and not given.startswith(("/", "..")) and os.path.normpath(given) == given:
-        return given  # as for most, and the current folder is not needed
+        return given  # the usual case, and the current folder is not needed
     try:
         relative = os.path.relpath(path)
     except ValueError:  # another drive
@@ -153,7 +159,7 @@ def relative_path(path: str | os.PathLike[str]) -> str:
 
 
 def describe_os_error(path: str, error: OSError) -> str:
-    """One sentence for a person about why a path cannot be read."""
+    """One sentence for the user about why a path cannot be read."""
     match error:
         case FileNotFoundError() if os.path.islink(path):
             return f"a symbolic link to {os.readlink(path)}, which does not exist"
@@ -206,7 +212,7 @@ def _finish(document: str, data: bytes, encoding: str, shown: str, file: str | N
 
 
 def _decode(data: bytes, shown: str) -> tuple[str, str]:
-    """Decode as PEP 263 says: byte order mark, else declaration in the first two lines, else UTF-8."""
+    """Decodes by PEP 263: byte order mark, else the declaration in the first two lines, else UTF-8."""
     for mark, name in (
         (codecs.BOM_UTF32_LE, "UTF-32"),
         (codecs.BOM_UTF16_LE, "UTF-16"),
@@ -229,7 +235,7 @@ def _decode(data: bytes, shown: str) -> tuple[str, str]:
             raise SourceError(shown, message, 1) from error
         if "unknown encoding" in str(error):
             raise SourceError(shown, str(error), 1) from error
-        # Without a declaration the tokenizer reports bytes that are not UTF-8 without a line: decoding has it.
+        # Without a declaration the tokenizer reports invalid UTF-8 without a line; decoding finds the line.
         encoding = "utf-8"
     return _decode_as(data, encoding, shown)
 
@@ -248,5 +254,5 @@ def _decode_as(data: bytes, encoding: str, shown: str) -> tuple[str, str]:
         message = f"does not decode: byte 0x{byte:02x} is not valid {encoding}{hint}"
         raise SourceError(shown, message, line) from error
     except (LookupError, ValueError, UnicodeError, AssertionError) as error:
-        # A declared codec may be no text encoding at all (`hex`), or refuse in its own way.
+        # A declared codec may not be a text encoding (`hex`), or raise errors of its own.
         raise SourceError(shown, f"does not decode as {encoding}: {error}", 1) from error

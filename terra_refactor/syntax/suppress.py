@@ -20,7 +20,7 @@ _LIST = re.compile(r"\[(?P<codes>[^\]]*)\]")
 
 
 def suppressed_text(text: str, rule: str, span: Span, reason: str = "") -> str | None:
-    """The text in which the finding is switched off; None if no comment can do it. `reason` must be of one line."""
+    """The text with a comment that suppresses the finding; None if no comment can. `reason` must be a single line."""
     lines = split_lines(text)
     if not 1 <= span.line <= len(lines):
         return None

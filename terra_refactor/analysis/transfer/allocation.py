@@ -1,7 +1,7 @@
-"""New lists, sets and dicts as objects.
+"""Allocation of lists, sets and dicts as objects.
 
-Computes: objects for the containers that an operation creates, and for the lists and dicts in the result of a rule. Needs: the heap.
-Gives: `new_list`, `new_set`, `thaw`.
+Computes: objects for the containers that an operation creates, and for the lists and dicts in the result of a rule.
+Needs: the heap. Gives: `new_list`, `new_set`, `thaw`.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from terra_refactor.domain.value import (
 
 
 def new_list(site: Site, content: FrozenList, tag: object = None, name: str = "list") -> Value:
-    """A new list (or other sequence that can change, by its class's name) with that content, made by operation `op`."""
+    """A new list (or other mutable sequence, by the name of its class) with that content, created by operation `op`."""
     number = site.allocate(ObjectKind.LIST, name, tag)
     site.frame.state.set((number, ITEMS), content)
     return Reference(number)
 
 
 def new_set(site: Site, element: Value, name: str = "set") -> Value:
-    """A new set of such elements, made by operation `op`; `name` is that of its class."""
+    """A new set with such elements, created by operation `op`; `name` is the name of its class."""
     number = site.allocate(ObjectKind.SET, name)
     site.frame.state.set((number, ITEMS), FrozenList(None, element))
     return Reference(number)

@@ -1,9 +1,9 @@
-"""Arrays that are changed in place: `w[0] = x`, `w.fill(0)`, `np.copyto(w, x)`, `np.add(w, x, out=w)`.
+"""In-place changes of arrays: `w[0] = x`, `w.fill(0)`, `np.copyto(w, x)`, `np.add(w, x, out=w)`.
 
-Computes: the write, as one of the variable or the attribute that holds the array, because arrays have no identity of their own here: a
-function that reads the variable later gets the new content. A view (`w.ravel()`, `w[1:]`, a local variable bound to one) leads to its
-array. Needs: the operation that produced the array. Gives: `array_changed`, `array_given_form`, `changed_by_call`.
-Ignores: arrays that several variables, attributes or containers hold.
+Computes: the write, as a write of the variable or attribute that holds the array, because arrays have no identity of
+their own here: later reads of the variable give the new content. A view (`w.ravel()`, `w[1:]`, a local variable bound
+to one) is traced to its array. Needs: the operation that produced the array. Gives: `array_changed`,
+`array_given_form`, `changed_by_call`. Ignores: arrays that several variables, attributes or containers hold.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _GIVE_VIEWS: Final = frozenset(
         *(f"numpy.{name}" for name in ("asarray", "asanyarray", "atleast_1d", "atleast_2d", "expand_dims", "moveaxis")),
     )
 )
-"""Calls that return another view of the same elements, where they can."""
+"""Calls that return a view of the same elements if possible."""
 _MAKE_ARRAYS: Final = frozenset(
     f"numpy.{name}"
     for name in words(
@@ -121,7 +121,7 @@ def _holder_of(frame: Frame, owner: Reference, name: str) -> ObjectId:
 
 
 def _is_new(frame: Frame, made: Op | None) -> bool:
-    """Whether an operation certainly makes a new array: arithmetic, and NumPy's functions that never return a view."""
+    """Whether an operation certainly creates a new array: arithmetic, and NumPy's functions that never return a view."""
     if isinstance(made, ops.Binary):
         return not made.in_place
     names = frame.call_record(made.id).library if isinstance(made, ops.Call) else ()
@@ -129,7 +129,7 @@ def _is_new(frame: Frame, made: Op | None) -> bool:
 
 
 def _in_words(site: Site, holder: OpId) -> str:
-    """The in-place change that the present operation makes, as written."""
+    """The in-place change made by the present operation, as written."""
     match site.operation(site.op):
         case ops.StoreItem():
             return f"{site.written(holder)}[...] = ..."
@@ -140,12 +140,12 @@ def _in_words(site: Site, holder: OpId) -> str:
 
 
 def _is_argument(site: Site, read: ops.LoadName) -> bool:
-    """Whether a variable is a parameter that is never bound again."""
+    """Whether a variable is a parameter that is never rebound."""
     return read.scope is ops.Scope.LOCAL and read.name in site.frame.parameters and not _stores(site, read.name)
 
 
 def array_given_form(site: Site, holder: OpId, attribute: str, value: Value) -> None:
-    """`w.shape = (5, 1)`, `w.dtype = ...`: the holder of the array has one of another form from here on."""
+    """`w.shape = (5, 1)`, `w.dtype = ...`: from here on, the holder of the array holds one with another shape or dtype."""
     frame = site.frame
     given = frame.value(holder)
     alternatives = members(given)
@@ -168,7 +168,7 @@ def array_given_form(site: Site, holder: OpId, attribute: str, value: Value) -> 
 def _shown_by(site: Site, holder: OpId) -> OpId:
     """The operation that produced the array of a view; the operation itself if it produces no view.
 
-    Of several variables or attributes that lead to the array, the furthest.
+    If several variables or attributes lead to the array, the last one.
     """
     frame = site.frame
     place: OpId | None = None
@@ -206,7 +206,7 @@ def _shown_by(site: Site, holder: OpId) -> OpId:
 
 
 def _is_basic(index: Value) -> bool:
-    """Whether an index may give a view: it has no arrays or lists, as far as is known."""
+    """Whether an index may give a view: it contains no arrays or lists, as far as is known."""
     parts = index.elements if isinstance(index, TupleValue) else (index,)
     return all(isinstance(part, Constant | Scalar | SliceValue | UnknownValue) for part in parts)
 

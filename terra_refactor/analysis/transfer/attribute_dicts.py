@@ -1,8 +1,10 @@
-"""Attributes by computed names: `setattr`, and `object.__dict__`, `vars(object)` or `globals()`, attributes as a dict.
+"""Attributes by computed names: `setattr`, and the attributes as a dict (`object.__dict__`, `vars(object)`,
+`globals()`).
 
-Computes: their reads and writes of an instance or a module. Needs: attribute access. Gives: functions for the handlers of `setattr`, of
-items and of the methods of dicts. Ignores: the order and the length of such a dict, and that removed items are unbound.
-Approximates: a name that a module's body computes is assumed to be one that the module does not bind otherwise.
+Computes: reads and writes of such attributes of an instance or a module. Needs: attribute access. Gives: functions
+for the handlers of `setattr`, of items and of the methods of dicts. Ignores: the order and the length of such a dict,
+and that removed items are unbound. Approximates: a name that a module's body computes is assumed to be one that the
+module does not bind otherwise.
 """
 
 from __future__ import annotations
@@ -23,9 +25,10 @@ from terra_refactor.ir.ids import OpId
 
 
 def set_named(site: Site, target: Value, name: Value, value: Value, written: str, named_by: OpId | None = None) -> None:
-    """Sets the attribute that `name` says, which may be one of several, or any that begins as the operation `named_by` makes it begin.
+    """Sets the attribute `name`, which may be one of several names, or any name with the known prefix of the operation
+    `named_by`.
 
-    A value that may be unbound may leave it as it is.
+    If the value may be unbound, the attribute may keep its old value.
     """
     frame = site.frame
     names = members(name)
@@ -57,7 +60,7 @@ def _module_object(site: Site, owner: Value) -> ObjectId | None:
 
 
 def _write_any(site: Site, owner: ObjectId, beginning: str, value: Value) -> None:
-    """Writes an attribute of which only the prefix of the name is known; items of a loaded mapping are set under their own names."""
+    """Writes an attribute whose name is known only by a prefix; items of a loaded mapping are set under their own names."""
     engine, frame = site.engine, site.frame
     before = engine.fields_here(frame, owner)
     engine.write_any_name(frame, owner, beginning, value)
@@ -68,7 +71,7 @@ def _write_any(site: Site, owner: ObjectId, beginning: str, value: Value) -> Non
 
 
 def _beginning(site: Site, number: OpId) -> str:
-    """The known prefix of a string, from the operation that creates it; empty where that is not known."""
+    """The known prefix of a string, from the operation that creates it; empty if unknown."""
     known = site.frame.value(number)
     if isinstance(known, Constant):
         return known.value if isinstance(known.value, str) else ""
@@ -97,7 +100,7 @@ def item_of_attributes(site: Site, owner: Reference | ModuleValue, index: Value)
 
 
 def change_attributes(site: Site, owner: Reference | ModuleValue, arguments: CallArguments) -> Value:
-    """A method of the dict that changes it: whatever it is given by name is set, and otherwise any attribute may change."""
+    """A method of the dict that changes it: keyword arguments set those attributes; otherwise any attribute may change."""
     written = site.written(site.op)
     for argument in arguments.positional:
         item = each_item(argument)

@@ -1,7 +1,7 @@
-"""Attributes of everything: instances, classes, modules, tensors, library objects.
+"""Attributes of instances, classes, modules, tensors and library objects.
 
-Computes: `object.name` as a value, running properties and `__getattr__` of the program. Needs: class look-up. Gives: `HANDLERS`,
-`attribute_of`.
+Computes: the value of `object.name`; runs properties and `__getattr__` of the program. Needs: class lookup. Gives:
+`HANDLERS`, `attribute_of`.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ from terra_refactor.tf_model.numpy_api.files import LOADED, array_with
 from terra_refactor.tf_model.probability import KEPT_FIELDS
 
 _OF_TENSORS: Final = frozenset({"shape", "dtype", "ndim", "T"})
-"""Attributes that are evidence for a tensor if they are passed to its operations."""
+"""Attributes that are evidence for a tensor if their value is passed to tensor operations."""
 
 
 def load_attribute(site: Site, op: Op) -> Value:
@@ -95,7 +95,7 @@ def load_attribute(site: Site, op: Op) -> Value:
 
 
 def attribute_of(site: Site, value: Value, name: str) -> Value:
-    """`value.name` for one alternative of the value; `BOTTOM` if it certainly has none."""
+    """`value.name` for one alternative of the value; `BOTTOM` if it certainly does not exist."""
     engine, frame = site.engine, site.frame
     match value:
         case Reference():
@@ -195,7 +195,7 @@ def instance_attribute(owner: str, receiver: Value, name: str) -> Value:
 
 
 def _record_attribute(site: Site, value: TupleValue, name: str) -> Value:
-    """An attribute of a named tuple that is no field: a method of its class, or of named tuples."""
+    """An attribute of a named tuple that is not a field: a method of its class, or of named tuples."""
     if name == "_fields":
         return TupleValue(tuple(Constant(field) for field in value.fields))
     if name in ("_replace", "_asdict", "_make"):
@@ -211,7 +211,7 @@ def _record_attribute(site: Site, value: TupleValue, name: str) -> Value:
 
 
 def _of_function(engine: Code, value: FunctionValue, name: str) -> Target:
-    """The place of a function's own attribute, which outlives every call."""
+    """The place of an attribute of a function object, which outlives every call."""
     return Target(RootKind.GLOBAL, f"{engine.program.function(FunctionId(*value.function)).name}.{name}")
 
 
@@ -223,7 +223,7 @@ def _function_attribute(value: FunctionValue, name: str) -> Value:
     if name in ("__name__", "__qualname__", "__doc__", "__module__"):
         return UNKNOWN_STR
     if name == "__wrapped__" and value.hybrid is None and not value.wrappers:
-        return UNKNOWN  # that of `functools.wraps` is another function
+        return UNKNOWN  # with `functools.wraps` it belongs to another function
     if name in ("python_function", "__wrapped__"):
         return FunctionValue(value.function, value.closure, value.defaults, value.annotations, None, value.wrappers)
     if value.hybrid is not None and name in (
@@ -237,7 +237,7 @@ def _function_attribute(value: FunctionValue, name: str) -> Value:
 
 def _partial_attribute(value: PartialValue, name: str) -> Value:
     if name in ("setter", "getter", "deleter") and is_property(value):
-        # `@x.setter`: applied to a function it gives a property with that setter
+        # `@x.setter`: applied to a function, it gives a property with that setter
         return PartialValue(LibraryValue(f"builtins.property.{name}"), (value,), ())
     if name == "func":
         return value.function
@@ -302,7 +302,7 @@ def _object_attribute(site: Site, value: Reference, name: str) -> Value:
         if of_file is not None and own != of_file:
             of_file = filter_members(of_file, lambda member: member != UNBOUND)
             return set_from_loaded(site, of_file, name, rest) or join(set_here, rest)
-        # if the program sets it, the attribute of the library's class is not certain to be this one
+        # if the program sets it, the attribute may not be that of the library's class
         return join(set_here, UNKNOWN if _is_taken_to_exist(rest) else rest)
     weight = weight_attribute(site, value, name)
     if weight is not None:
@@ -313,7 +313,7 @@ def _object_attribute(site: Site, value: Reference, name: str) -> Value:
     found = _through_class(site, value, cls, name)
     if found is not None:
         return found
-    # attributes that the constructor sets and the catalogue does not list
+    # attributes set by the constructor that the catalogue does not list
     rule = registry.attribute_rule(cls.name, name) if isinstance(cls, LibraryValue) else None
     if rule is not None:
         return thaw(site, rule(value), "attribute")
@@ -335,7 +335,7 @@ def _is_only_any(frame: Frame, value: Reference, name: str, held: Value) -> bool
 
 
 def _is_code(frame: Frame, cls: Value | None, name: str) -> bool:
-    """Whether the class has a method or property of that name: a name that is not known is taken to be that of data."""
+    """Whether the class has a method or property of that name; an unknown name is assumed to be a data attribute."""
     for candidate in () if cls is None else members(cls):
         found = find_in_class(frame, candidate, name)
         if found is not None and isinstance(found[0], FunctionValue | PartialValue | LibraryValue):
@@ -371,7 +371,7 @@ def _through_class(site: Site, value: Reference, cls: Value | None, name: str) -
 
 
 def _note_class_read(site: Site, found: tuple[Value, Value], name: str) -> None:
-    """Notes the read of a class's own data: other code may set it on the class."""
+    """Records the read of a class's own data: other code may set it on the class."""
     attribute, owner = found
     if isinstance(owner, Reference) and not isinstance(attribute, FunctionValue | PartialValue | LibraryValue):
         site.frame.note_read(site.op, (owner.object, name))
@@ -402,7 +402,9 @@ def _bound_attribute(site: Site, value: Reference, cls: Value, attribute: Value)
 
 
 def _descriptor_method(site: Site, attribute: Value, name: str) -> Value | None:
-    """`__get__` or `__set__` of a class's attribute that is an instance of a class of the program; None if it has none."""
+    """The method `__get__` or `__set__` of a class attribute that is an instance of a class of the program; None if it
+    has none.
+    """
     if (
         not isinstance(attribute, Reference)
         or site.engine.objects.facts[attribute.object].kind is not ObjectKind.INSTANCE
@@ -418,7 +420,7 @@ def _class_attribute(site: Site, value: Reference, name: str) -> Value:
     found = find_in_class(site.frame, value, name)
     if found is None or isinstance(found[0], LibraryValue):
         if name == "register":
-            # of an abstract class: others may count as derived from it
+            # an abstract class: other classes may be registered as its subclasses
             site.frame.state.set((value.object, VIRTUAL), TRUE)
     if found is None:
         return UnknownValue(reason=f"no attribute {name}")
@@ -495,7 +497,7 @@ def set_attribute(site: Site, target: Value, name: str, value: Value) -> None:
             case LibraryValue():
                 external_effect(site, EffectKind.STATE_WRITE, f"{member.name}.{name} = ...")
             case FunctionValue() if _is_made_here(frame, member):
-                # objects created in this call die with it, or are its result
+                # objects created in this call are local to it, or are its result
                 continue
             case FunctionValue():
                 # attributes of functions have no place in the heap: reads of them are unknown
@@ -511,12 +513,13 @@ def set_attribute(site: Site, target: Value, name: str, value: Value) -> None:
                 place = Target(RootKind.GLOBAL, f"{held.name}.{name}")
                 frame.add_effect(Effect(EffectKind.STATE_WRITE, place, f".{name} = ...", site.place()))
             case _:
-                # a setter of a library object (a tensor, an optimizer's learning rate): its own business
+                # a setter of a library object (a tensor, an optimizer's learning rate), which has no Python side
+                # effect here
                 continue
 
 
 def _call_hook(site: Site, target: Reference, cls: Value | None, name: str, value: Value) -> bool:
-    """Runs the program's own `__setattr__` of an object; False if its class has none."""
+    """Runs the program's `__setattr__` of an object; returns False if its class has none."""
     is_hooked = False
     for candidate in () if cls is None else members(cls):
         hook = find_in_class(site.frame, candidate, "__setattr__")

@@ -1,7 +1,7 @@
 """Branches: `if`, conditional expressions, `and` and `or`.
 
-Computes: the states on both ways, and their merge. Needs: truth and refinement of conditions. Gives: handlers, and a `BranchFact` for every
-branch.
+Computes: the states of both paths, and their merge. Needs: truth and refinement of conditions. Gives: handlers, and a
+`BranchFact` for every branch.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def _two_ways(
     if answer.value is None:
         frame.uncertainty += 1
         frame.doubt += 1
-    # which way a tensor's value decides has nothing to do with shapes; code for another release may fail with this one
+    # a condition on a tensor's value does not test shapes; code for another release may fail with this one
     selects = answer.value is None and answer.kind is not BranchKind.TENSOR
     selects = selects and (answer.release or _is_about_parameters(site, answer, op.test))
     frame.conditions += selects

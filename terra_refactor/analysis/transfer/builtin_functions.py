@@ -1,7 +1,7 @@
-"""Built-in and standard-library functions that call back, look at the heap, or change it.
+"""Built-in and standard-library functions that call back into the program, or read or change the heap.
 
 Computes: `isinstance`, `zip`, `super`, `getattr`, ...; functions that create functions are in `makers`, methods of containers in
-`container_methods`. Needs: class look-up and containers. Gives: `BUILTINS`, by canonical name; a handler returns None to leave a call to
+`container_methods`. Needs: class lookup and containers. Gives: `BUILTINS`, by canonical name; a handler returns None to leave a call to
 the declarations of `tf_model`.
 """
 
@@ -136,13 +136,13 @@ def any_all(site: Site, arguments: CallArguments, receiver: Value | None) -> Val
 
 
 def asked_truth(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
-    """`operator.truth` and `operator.not_`, whose results are computed elsewhere."""
+    """Records the truth test by `operator.truth` and `operator.not_`; their results are computed elsewhere."""
     note_truth(site, *arguments.positional[:1])
     return None
 
 
 def asked_membership(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
-    """`operator.contains(values, value)`, which compares."""
+    """Records the comparisons by `operator.contains(values, value)`."""
     if len(arguments.positional) == 2:
         found = iterate(site, arguments.positional[0])
         if found.element != BOTTOM:
@@ -176,7 +176,7 @@ def get_attribute(site: Site, arguments: CallArguments, receiver: Value | None) 
 
 
 def _may_be_unset(frame: Frame, owner: Value, name: str) -> bool:
-    """Whether only some paths have set the attribute."""
+    """Whether the attribute is set only on some paths."""
     own = frame.state.get((owner.object, name)) if isinstance(owner, Reference) else None
     return own is not None and UNBOUND in members(own)
 
@@ -190,7 +190,7 @@ def set_attribute_named(site: Site, arguments: CallArguments, receiver: Value | 
 
 
 def _written_name(site: Site) -> OpId | None:
-    """The operand of `setattr(target, name, value)`, or of a `__setattr__`, that is the name; None where something else calls it."""
+    """The operand with the name in `setattr(target, name, value)` or `__setattr__`; None if something else calls it."""
     match site.operation(site.op):
         case ops.Call(function=function, arguments=(*_, name, value)):
             called = site.operation(function)
@@ -354,7 +354,7 @@ def enumerate_(site: Site, arguments: CallArguments, receiver: Value | None) -> 
         return None
     if isinstance(arguments.positional[0], DatasetValue):
         dataset = arguments.positional[0]
-        # AutoGraph makes `dataset.enumerate()` of it, whose numbers are tensors
+        # AutoGraph converts it to `dataset.enumerate()`, whose numbers are tensors
         number = UNKNOWN_INT if dataset.iterator else as_symbolic(UNKNOWN_INT)
         return replace(dataset, element=TupleValue((number, dataset.element)), last=None, lead=None)
     found = iterate(site, arguments.positional[0])
@@ -428,7 +428,7 @@ def _asked(site: Site) -> ops.Op | None:
 
 
 def _is_local_iterator(frame: Frame, source: ops.Op | None) -> bool:
-    """Whether `next` advances an iterator that this call has made."""
+    """Whether `next` advances an iterator that this call has created."""
     if isinstance(source, ops.LoadName):
         return source.scope is ops.Scope.LOCAL and source.name not in frame.parameters
     return isinstance(source, ops.Call | ops.Comprehension)
@@ -445,7 +445,7 @@ def next_(site: Site, arguments: CallArguments, receiver: Value | None) -> Value
             return site.call(method, CallArguments())
     source = _asked(site)
     if isinstance(value, SequenceValue) and isinstance(source, ops.LoadName | ops.LoadAttribute):
-        frame.advanced = True  # a named value can be queried again
+        frame.advanced = True  # a value bound to a name can be advanced again
     if is_kept_iterator(site, value):
         return iterate(site, value).element
     if not isinstance(value, DatasetValue) and not _is_local_iterator(frame, source):
@@ -456,7 +456,7 @@ def next_(site: Site, arguments: CallArguments, receiver: Value | None) -> Value
 
 
 def _is_fresh(frame: Frame, source: ops.Op | None) -> bool:
-    """Whether `next` is called on the result of `iter`: `next(iter(dataset))`."""
+    """Whether `next` is applied to the result of `iter`: `next(iter(dataset))`."""
     return isinstance(source, ops.Call) and frame.call_record(source.id).library.keys() == {"builtins.iter"}
 
 
@@ -465,7 +465,7 @@ def sum_(site: Site, arguments: CallArguments, receiver: Value | None) -> Value 
         return None
     found = iterate(site, arguments.positional[0])
     start = argument_at(arguments, 1, "start") or Constant(0)
-    # of unknown length: as one element, and as several
+    # unknown length: as one element, and as several
     elements = found.elements if found.elements is not None else (found.element, found.element)
     total = start
     several: Value = BOTTOM
@@ -535,7 +535,7 @@ def vars_(site: Site, arguments: CallArguments, receiver: Value | None) -> Value
 
 
 def _note_namespace(site: Site, written: str) -> None:
-    """Reads of a namespace are not followed: other code may set it between two calls."""
+    """Records the read of a namespace as an effect: reads through it are not followed, and other code may change it between two calls."""
     site.frame.add_effect(
         Effect(EffectKind.STATE_READ, Target(RootKind.GLOBAL, written), written, site.place(), assumed=True)
     )

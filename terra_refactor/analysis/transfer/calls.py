@@ -1,4 +1,4 @@
-"""Calls of anything: functions, methods, classes, instances, library entities, unknown values.
+"""Calls of functions, methods, classes, instances, library entities and unknown values.
 
 Computes: the callees of a `Call`, and its result. Needs: all other transfer modules. Gives: `HANDLERS`, `call_value`.
 """
@@ -60,9 +60,9 @@ from terra_refactor.tf_model.registry import canonical_name, has_trait
 from terra_refactor.tf_model.spec import Trait
 
 MAX_SPREAD: Final = 64
-"""Maximum number of equal arguments distinguished when `*` spreads them."""
+"""Maximum number of distinguished arguments from a `*` argument with equal elements."""
 _LEAVES_ARGUMENTS: Final = ("builtins.", "typing.", "itertools.tee")
-"""Name prefixes of functions that read no iterator, except those of `Trait.ITERATES`."""
+"""Name prefixes of functions that do not advance their iterator arguments, except those of `Trait.ITERATES`."""
 MAX_GRADIENTS: Final = 4
 """Maximum order of nested gradients."""
 
@@ -75,7 +75,7 @@ def call(site: Site, op: Op) -> Value | Terminated:
     _note_read_to_end(site, op)
     for argument in dict.fromkeys(site.frame.arrays_changed):
         if not array_changed(site, argument):
-            # it may be an array that outlives the call, reached by a way that is not followed
+            # it may be an array that outlives the call, held in a way that is not followed
             detail = f"an in-place change of {site.written(argument)}"
             target = unknown_target(site.frame.value(argument))
             site.frame.add_effect(Effect(EffectKind.STATE_WRITE, target, detail, site.place(), assumed=True))
@@ -89,7 +89,7 @@ def call(site: Site, op: Op) -> Value | Terminated:
 
 
 def _note_read_to_end(site: Site, op: ops.Call) -> None:
-    """Records that a function of a library reads the iterators that it is given."""
+    """Records that a library function consumes its iterator arguments."""
     given = [
         member
         for argument in op.arguments
@@ -117,7 +117,7 @@ def _set_shape(site: Site, op: ops.Call, arguments: CallArguments) -> None:
 
 
 def _looked_through(site: Site, op: ops.Call, decorated: Value) -> Value:
-    """The result of an unknown decorator: the decorated function or class, with a note of the decorator's name."""
+    """The result of an unknown decorator: the decorated function or class; the decorator's name is recorded."""
     frame = site.frame
     names = frame.call_record(op.id).library or frame.call_record(op.function).library
     name = next(iter(names), None) or site.written(op.function)
@@ -130,7 +130,7 @@ def _looked_through(site: Site, op: ops.Call, decorated: Value) -> Value:
 
 
 def evaluate_arguments(site: Site, op: ops.Call) -> CallArguments:
-    """The arguments of a call, with `*` and `**` spread as far as their contents are known."""
+    """The arguments of a call; `*` and `**` are spread as far as their contents are known."""
     positional: list[Value] = []
     keywords: dict[str, Value] = {}
     open_positional: Value | None = None
@@ -252,7 +252,9 @@ def _call_by_host(site: Site, callee: FunctionValue, arguments: CallArguments) -
 
 
 def _result_without_gradient(site: Site, value: Value) -> Value:
-    """The result that callers of a `tf.custom_gradient` function receive; a tape calls its gradient with the upstream gradients."""
+    """The result that callers of a `tf.custom_gradient` function receive; a tape calls its gradient with the upstream
+    gradients.
+    """
     frame = site.frame
     results: list[Value] = []
     for member in members(value):
@@ -261,7 +263,7 @@ def _result_without_gradient(site: Site, value: Value) -> Value:
             arriving = result.elements if isinstance(result, TupleValue) else (result,)
             given = CallArguments(tuple(TensorValue(TensorType()) for _ in arriving))
             if frame.gradients < MAX_GRADIENTS:
-                # a gradient may have a gradient of its own, and that may be the function itself
+                # a gradient may have a gradient, which may be the function itself
                 frame.gradients += 1
                 try:
                     site.call(gradient, given)
@@ -274,7 +276,7 @@ def _result_without_gradient(site: Site, value: Value) -> Value:
 
 
 def _numpy_scalar(callee: DTypeValue, arguments: CallArguments) -> Value:
-    """`np.float32(x)`: the value of `x` in that type; an array stays an array of its shape."""
+    """`np.float32(x)`: the value of `x` with that type; an array keeps its shape."""
     if not arguments.positional:
         return UNKNOWN
     results: list[Value] = []
@@ -311,9 +313,8 @@ def _call_object(site: Site, callee: Reference, arguments: CallArguments, graph:
 
 
 def call_unknown(site: Site, callee: UnknownValue, arguments: CallArguments) -> Value:
-    """A call of something that cannot be resolved: whatever it does is an effect of its own.
-
-    The effect is only an assumption away from none if everything that the callee is given is local: numbers, texts, tensors, new objects.
+    """A call of an unresolved value, which is an effect of its own kind. If everything passed to the callee is local
+    (numbers, strings, tensors, new objects), the effect is only an assumption.
     """
     frame = site.frame
     note_arguments(site, "", arguments, None)
@@ -323,14 +324,14 @@ def call_unknown(site: Site, callee: UnknownValue, arguments: CallArguments) -> 
         description = site.written(called.function)
         function = site.operation(called.function)
         if isinstance(function, ops.LoadAttribute) and function.name == "numpy" and not called.arguments:
-            # nothing else has such a method: it is an eager tensor
+            # only eager tensors have such a method
             frame.call_record(site.op).library["tensorflow.Tensor.numpy"] = None
             return TensorValue(TensorType(), TensorKind.NDARRAY)
         if isinstance(function, ops.LoadAttribute):
             local = local and is_local(frame, frame.value(function.object))
             target = unknown_target(frame.value(function.object))
             if function.name in _OF_LISTS and target.root is RootKind.PARAMETER:
-                # no tensor has such a method: it changes the list of the caller
+                # tensors have no such method: it changes the caller's list
                 frame.add_effect(
                     Effect(EffectKind.STATE_WRITE, target, f"{site.written(called.function)}(...)", site.place())
                 )
@@ -342,11 +343,11 @@ def call_unknown(site: Site, callee: UnknownValue, arguments: CallArguments) -> 
 
 
 _OF_LISTS: Final = frozenset({"append", "extend", "insert", "reverse", "sort"})
-"""Methods by which containers are changed, and that neither tensors nor arrays have, but for `sort`, which changes these."""
+"""Methods that change containers and that tensors and arrays do not have, except `sort`, which changes arrays."""
 
 
 def _result_of_loaded(site: Site, called: Op | None, arguments: CallArguments) -> Value | None:
-    """The result of a method of the content of a file; None for other methods."""
+    """The result of a method of loaded file content; None for other methods."""
     method = site.operation(called.function) if isinstance(called, ops.Call) else None
     if not isinstance(method, ops.LoadAttribute):
         return None

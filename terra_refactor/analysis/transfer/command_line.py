@@ -1,8 +1,9 @@
-"""Values from a program's command line: the options of `argparse`, the flags of `absl` and of TensorFlow 1.
+"""Options of a program's command line: the options of `argparse`, the flags of `absl` and of TensorFlow 1.
 
-Computes: the type of each option, from its declaration; the user determines its value. A required int, or one whose default is 2 or more,
-is a symbolic size of 2 or more (`dim.chosen`), the same wherever it is read. Needs: the heap. Gives: `COMMAND_LINE`, by canonical name,
-and `flag_value`. Ignores: subcommands, and options whose name or type is computed.
+Computes: the type of each option, from its declaration; its value is chosen by the user. A required int, or one whose
+default is 2 or more, is a symbolic size of 2 or more (`dim.chosen`), the same wherever it is read. Needs: the heap.
+Gives: `COMMAND_LINE`, by canonical name, and `flag_value`. Ignores: subcommands, and options whose name or type is
+computed.
 """
 
 from __future__ import annotations
@@ -87,7 +88,7 @@ def add_argument(site: Site, arguments: CallArguments, receiver: Value | None) -
 
 
 def _option(keywords: dict[str, Value], *, required: bool) -> Value:
-    """Possible values of an option."""
+    """The possible values of an option."""
     action = keywords.get("action")
     if action in (Constant("store_true"), Constant("store_false")) or isinstance(action, LibraryValue):
         return UNKNOWN_BOOL
@@ -96,7 +97,7 @@ def _option(keywords: dict[str, Value], *, required: bool) -> Value:
     default = keywords.get("default", NONE)
     converter = keywords.get("type")
     if isinstance(converter, LibraryValue) and converter.name in _TYPES:
-        # `type=bool` is true of every text
+        # `type=bool` is true for every non-empty string
         value = _TYPES[converter.name]
     elif converter is not None:
         return NOT_A_TENSOR
@@ -124,7 +125,7 @@ def _without_option(keywords: dict[str, Value], value: Value, *, required: bool)
 
 
 def _is_size(keywords: dict[str, Value], *, required: bool) -> bool:
-    """Whether an option with a number may be a size of 2 or more, by its default or since it has none."""
+    """Whether a numeric option may be a size of 2 or more: by its default, or because it has none."""
     if not _takes_any(keywords):
         return False
     default = keywords.get("default")
@@ -134,7 +135,7 @@ def _is_size(keywords: dict[str, Value], *, required: bool) -> bool:
 
 
 def _takes_any(keywords: dict[str, Value]) -> bool:
-    """Whether an option takes one number, and any of 2 or more."""
+    """Whether an option takes one number, which may be any of 2 or more."""
     choices = keywords.get("choices")
     return keywords.get("action") is None and (choices is None or _all_sizes(choices))
 
@@ -170,21 +171,21 @@ def parse(site: Site, arguments: CallArguments, receiver: Value | None) -> Value
     if (content in (FrozenList(()), TupleValue(())) or (site.engine.program.usual and unwritten)) and isinstance(
         usual, FrozenDict
     ):
-        # no option is given
+        # assumes that no option is given
         options = usual
     number = site.allocate(ObjectKind.INSTANCE, "Namespace")
     frame.state.set((number, CLASS), LibraryValue("argparse.Namespace"))
     given = any(value != NONE for value in (*arguments.positional, *(value for _, value in arguments.keywords)))
     for name, value in options.items:
         assert isinstance(name, Constant) and isinstance(name.value, str)
-        # a list of the program's own, of which there may be several, instead of the one command line
+        # a list of the program's own, of which there may be several, instead of the command line
         open_value = UNKNOWN_INT if given and isinstance(value, Scalar) and is_chosen(value.dim) else value
         frame.state.set((number, name.value), open_value)
     return Reference(number)
 
 
 def set_defaults(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
-    """`parser.set_defaults(name=value)`: the options have other defaults, which are not looked at."""
+    """`parser.set_defaults(name=value)`: changes the defaults of options to values that are not tracked."""
     options = site.frame.state.get((receiver.object, _OPTIONS)) if isinstance(receiver, Reference) else None
     if isinstance(receiver, Reference) and isinstance(options, FrozenDict):
         site.frame.state.set((receiver.object, _DEFAULTS), UNBOUND)
@@ -208,7 +209,7 @@ def parse_known(site: Site, arguments: CallArguments, receiver: Value | None) ->
 
 
 def define_flag(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
-    """`flags.DEFINE_integer(name, default, help)`: a flag of one type, or None where that is its default."""
+    """`flags.DEFINE_integer(name, default, help)`: a flag of that type, or None if that is its default."""
     engine, frame = site.engine, site.frame
     (called,) = frame.call_record(site.op).library if len(frame.call_record(site.op).library) == 1 else ("",)
     value = _FLAGS.get(called.rpartition("DEFINE_")[2], NOT_A_TENSOR)
@@ -230,7 +231,7 @@ def define_flag(site: Site, arguments: CallArguments, receiver: Value | None) ->
 
 
 def flag_value(engine: Recorder, owner: str, name: str) -> Value | None:
-    """`FLAGS.name`; None where that is no flag."""
+    """`FLAGS.name`; None if there is no such flag."""
     return engine.flag(name) if owner in _FLAG_VALUES else None
 
 

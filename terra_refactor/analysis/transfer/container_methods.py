@@ -53,7 +53,7 @@ BuiltinHandler: TypeAlias = "Callable[[Site, CallArguments, Value | None], Value
 
 
 def argument_at(arguments: CallArguments, position: int, name: str = "") -> Value | None:
-    """The argument in that place, or of that name; None if there is none."""
+    """The argument at that position or with that name; None if there is none."""
     if position < len(arguments.positional):
         return arguments.positional[position]
     return dict(arguments.keywords).get(name) if name else None
@@ -270,7 +270,7 @@ def _all_set(content: FrozenDict) -> bool:
 
 
 def copy_shallow(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
-    """`copy.copy(x)`: of an instance that this call has made another one that holds the same."""
+    """`copy.copy(x)`: for an instance created in this call, a new one with the same fields."""
     engine, frame = site.engine, site.frame
     value = argument_at(arguments, 0)
     if not isinstance(value, Reference) or value.object not in frame.allocated:
@@ -304,7 +304,8 @@ def copy_container(site: Site, arguments: CallArguments, receiver: Value | None)
             return copied
         cls = frame.state.get((value.object, CLASS))
         if cls is not None:
-            # a copy of an instance is new, but its contents are not distinguished from the original's, which others may change
+            # a copy of an instance is new, but its contents are not distinguished from those of the original, which
+            # other code may change
             if value.object not in frame.allocated:
                 target = Target(RootKind.GLOBAL, site.written(site.op))
                 detail = f"reads {target}"

@@ -1,7 +1,7 @@
-"""Tuples, lists, sets, slices and f-strings where they are written, and unpacking.
+"""Displays of tuples, lists and sets, slices, f-strings, and unpacking.
 
-Computes: contents of containers, element by element as long as they stay small. Needs: the heap. Gives: `HANDLERS` of these, of items
-and of dicts.
+Computes: contents of containers, element by element as long as they stay small. Needs: the heap. Gives: `HANDLERS`,
+including those of items and dicts.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def format_string(site: Site, op: Op) -> Value:
 
 
 def _formatted_path(site: Site, op: ops.FormatString) -> Value | None:
-    """`f"{folder}/name"` of a folder with data files."""
+    """`f"{folder}/name"` for a folder with data files."""
     match op.parts:
         case (ops.FormatField(conversion=None, spec=None) as first, str() as rest):
             return formatted_path(site.frame.value(first.value), rest)

@@ -1,11 +1,10 @@
 """Reads of containers as a whole.
 
-Computes: the state that is read when a container is passed to a consumer of all its items (a library function, an operator, formatting, a
-`**`) or returned to the caller, when a data class is converted to its fields, and when a layer or optimizer of Keras is used; and the
-contents of containers after a selection from too many. Needs: the heap. Gives: `note_contents`, `note_arguments`, `note_settings`,
-`note_returned`, `one_of_many`.
-Ignores: attributes of other objects of the program, which no library function reads; those that do (`copy.copy`, `vars`) record it
-themselves.
+Computes: the state that is read when a container is passed to a consumer of all its items (a library function, an
+operator, formatting, a `**`) or returned to the caller, when a dataclass is converted to its fields, and when a layer
+or optimizer of Keras is used; and the contents of containers after a selection from too many. Needs: the heap. Gives:
+`note_contents`, `note_arguments`, `note_settings`, `note_returned`, `one_of_many`. Ignores: attributes of other
+objects of the program, which no library function reads; those that do (`copy.copy`, `vars`) record it themselves.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ from terra_refactor.tf_model.name_table import words
 from terra_refactor.tf_model.python_effects import MUTATING_METHODS
 
 _MOST_CONTAINERS: Final = 64
-"""Maximum nesting depth of containers that are searched."""
+"""Maximum number of nested containers searched."""
 
 _ABOUT_OBJECTS: Final = words(
     "callable delattr getattr hasattr id isinstance issubclass object.__init__ object.__new__ object.__setattr__ setattr super type"
@@ -49,7 +48,7 @@ _NOT_LOOKED_INTO: Final = frozenset(
         "weakref.ref",
     )
 )
-"""Functions that test the kind of an object, or store it, regardless of its content."""
+"""Functions that test the kind of an object, or store it, without reading its content."""
 _READ_BY_LAYERS: Final = words("activation epsilon momentum rate stddev")
 _READ_BY_OPTIMIZERS: Final = words(
     "beta_1 beta_2 clipnorm clipvalue ema_momentum epsilon global_clipnorm momentum rho weight_decay"
@@ -58,13 +57,15 @@ _SETTINGS_READ: Final = {
     "__call__": _READ_BY_LAYERS,
     **dict.fromkeys(("apply", "apply_gradients", "minimize"), _READ_BY_OPTIMIZERS),
 }
-"""Settings of Keras layers and optimizers that these methods read, and that programs change between calls. Weights and a variable (the
-learning rate) keep the others."""
+"""Settings of Keras layers and optimizers that these methods read, and that programs change between calls.
+
+The other settings are stored in weights or a variable (the learning rate).
+"""
 _TAKE_APART: Final = frozenset(f"dataclasses.{name}" for name in ("asdict", "astuple", "replace"))
 
 
 def note_arguments(site: Site, name: str, arguments: CallArguments, receiver: Value | None) -> None:
-    """Records that a library function reads the containers that it is given, and the one that it is a method of."""
+    """Records that a library function reads the containers passed to it, and the one whose method it is."""
     owner, _, method = name.rpartition(".")
     if name in _TAKE_APART:
         for value in arguments.positional:
@@ -85,8 +86,8 @@ def note_arguments(site: Site, name: str, arguments: CallArguments, receiver: Va
 def one_of_many(frame: Frame, chosen: Value, choices: Iterable[Value]) -> Value:
     """The item `chosen` of a container, which may be any of `choices`.
 
-    If these are too many, later operations on the item are not tracked. As the code may fill or empty it, the contents of the
-    containers among `choices` are unknown from here on.
+    If there are too many, later operations on the item are not tracked. Since the code may fill or empty it, the
+    contents of the containers among `choices` become unknown.
     """
     if isinstance(chosen, UnknownValue):
         for number in sorted({number for choice in choices for number in references(choice)}):
@@ -107,12 +108,12 @@ def note_settings(site: Site, cls: str, method: str, receiver: Value) -> None:
 
 
 def note_returned(site: Site, value: Value) -> None:
-    """Records that the caller gets containers that existed before the call: a graph returns their contents at trace time."""
+    """Records that the caller receives containers that existed before the call: a graph returns their contents at trace time."""
     note_contents(site, value)
 
 
 def _note_fields(site: Site, value: Value) -> None:
-    """Records that all fields of data classes are read, with their contents."""
+    """Records a read of all fields of dataclasses, with their contents."""
     frame = site.frame
     pending, seen = sorted(references(value)), set[ObjectId]()
     while pending and len(seen) < _MOST_CONTAINERS:
@@ -132,7 +133,7 @@ def _note_fields(site: Site, value: Value) -> None:
 
 
 def note_contents(site: Site, value: Value) -> None:
-    """Records that everything in the containers that a value is, or has in it, is read."""
+    """Records a read of all containers in a value, with their contents."""
     frame = site.frame
     found = references(value)
     if not found:
@@ -151,5 +152,5 @@ def note_contents(site: Site, value: Value) -> None:
 
 
 def _can_change(cls: Value | None) -> bool:
-    """Whether it is a class of a library whose objects hold others, as `collections.Counter`."""
+    """Whether it is a mutable container class of a library, such as `collections.Counter`."""
     return isinstance(cls, LibraryValue) and cls.name in MUTATING_METHODS

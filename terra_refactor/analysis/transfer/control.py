@@ -1,4 +1,4 @@
-"""Control flow: `match` and generators; the handlers of branches, loops and ways out of blocks.
+"""Control flow: `match` and generators; the handlers of branches, loops and exits.
 
 Needs: `branches`, `loops`, `exceptions`. Gives: `HANDLERS`. Approximates: generators run to their end where they are called.
 """

@@ -1,11 +1,11 @@
 """Data files: paths that the program computes, and the present contents of the files.
 
-Computes: the file of `__file__`, `Path(...) / name`, `os.path.join(...)`; the reads of an open file, its text and its lines; the numbers
-that a reader gets (lengths of lists, fields of a line, shapes of arrays), as sizes with the present number as their default
-(`dim.loaded`). Needs: `Program.data`. Gives: `DATA_FILES`, by canonical name, and functions for other operations on paths and texts.
-Ignores: files that the program writes, those with several candidates, and files outside of the given paths. Another run may read another
-file. So a finding that depends on such a number is a warning that names it, and such a number decides no branch, except in the analysis
-of the default run (`Program.usual`), where short texts and all numbers are those of the files.
+Computes: the files that `__file__`, `Path(...) / name` and `os.path.join(...)` name; reads of open files, their texts and lines; numbers
+read from them (lengths of lists, fields of a line, shapes of arrays), as sizes with the present number as default (`dim.loaded`). Needs:
+`Program.data`. Gives: `DATA_FILES`, by canonical name, and functions for other operations on paths and texts. Ignores: files that the
+program writes, those with several candidates, and files outside of the given paths. Another run may read another file. So a finding that
+depends on such a number is a warning that names it, and no branch is decided by it, except in the analysis of the default run
+(`Program.usual`), which uses short texts and all numbers of the present files.
 """
 
 from __future__ import annotations
@@ -56,12 +56,12 @@ from terra_refactor.tf_model.name_table import words
 _STARTED: Final = "?"
 """Prefix of a path relative to the working directory of the program."""
 _WRITTEN: Final = "@written "
-"""Prefix of the fields, of a module, that say which files the program writes."""
+"""Prefix of a module's fields that record the files that the program writes."""
 _BY_NAME: Final = "by name "
-"""Before the separator of a table whose rows are dicts."""
+"""Precedes the separator of a table whose rows are dicts."""
 _MOST: Final = 10**9
 _MOST_TEXT: Final = 8_000
-"""Characters of a text that is known as a whole."""
+"""Maximum length of a text that is known as a whole."""
 _PATH: Final = "pathlib.Path"
 
 Handler = Callable[[Site, CallArguments, Value | None], Value | None]
@@ -79,7 +79,7 @@ def name_of_module_file(site: Site) -> Value:
 
 
 def _path(value: Value | None) -> str | None:
-    """The path that a value is, with `?` if it is relative to where the program is started."""
+    """The path of a value, with a leading `?` if it is relative to the program's working directory."""
     if isinstance(value, Constant) and isinstance(value.value, str) and not posixpath.isabs(value.value):
         return _STARTED + posixpath.normpath(value.value)
     mark = mark_of(value)
@@ -112,7 +112,7 @@ def file_at(site: Site, value: Value | None) -> str | None:
     if not path.startswith(_STARTED):
         found = path if path in program.data else None
     else:
-        # a program is usually started in its folder, or in one above
+        # a program is usually started in its own folder or a parent
         folder, candidates = posixpath.dirname(program.path_of(site.frame.function.id.module)), list[str]()
         while True:
             candidates.append(posixpath.normpath(posixpath.join(folder, path[1:])))
@@ -141,7 +141,7 @@ def _content(site: Site, file: str) -> bytes:
 
 
 def number_in_file(site: Site, file: str, what: str, number: int, shown: str) -> Dim:
-    """A number from a file: `what` identifies it, and `shown` describes it to a reader."""
+    """A number from a file: `what` identifies it, and `shown` is its name in messages."""
     if site.engine.program.usual:
         return number
     return loaded(f"{file}\t{what}", shown, 1, number, file) if 1 <= number <= _MOST else None

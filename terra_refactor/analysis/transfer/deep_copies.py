@@ -1,8 +1,8 @@
 """Deep copies of variables and tensors by `copy.deepcopy`.
 
-Computes: the copy, whose containers are its own; and whether the copied object holds variables or tensors of the call: their
-`__deepcopy__`, which works eagerly only, is recorded as called. Needs: the heap. Gives: `copy_deeply`. Source: `copy.deepcopy` of each
-kind in TensorFlow 2.21, eagerly and traced.
+Computes: the copy, with its own containers; if the copied object holds variables or tensors of the call, records a
+call of their `__deepcopy__`, which works only eagerly. Needs: the heap. Gives: `copy_deeply`. Source: `copy.deepcopy`
+of each kind in TensorFlow 2.21, eagerly and traced.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def _copied(site: Site, value: Value, tag: tuple[object, ...]) -> Value:
 
 
 def _has_weights(value: Value) -> bool:
-    """Whether a value is, or has in it, a variable, or an object of a library that has some."""
+    """Whether a value is or contains a variable, or a library object that has variables."""
     for member in members(value):
         match member:
             case TensorValue(kind=TensorKind.VARIABLE):

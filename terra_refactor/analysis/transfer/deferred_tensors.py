@@ -1,10 +1,10 @@
 """Objects that libraries convert to tensors: `tfp.util.DeferredTensor`, `tfp.util.TransformedVariable`, and subclasses.
 
-Computes: the fields that their constructors set, and the field `AS_TENSOR`, the tensor that the object is converted to. Needs: the heap.
-Gives: `DEFERRED_TENSORS`, by canonical name of the constructor as subclasses call it; `defer`, for an instance of the classes themselves;
-`note_array_conversion`.
+Computes: the fields that their constructors set, and the field `AS_TENSOR`, the tensor to which the object is
+converted. Needs: the heap. Gives: `DEFERRED_TENSORS`, by canonical name of the constructor as subclasses call it;
+`defer`, for an instance of the classes themselves; `note_array_conversion`.
 
-Ignores: the result of a transformation that is a function: it must have the shape and dtype given to the constructor.
+Ignores: the result of a transformation by a function: it must have the shape and dtype given to the constructor.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _MAX_DEPTH: Final = 4
 
 
 def defer(site: Site, instance: Reference, given: Mapping[str, Value]) -> None:
-    """Sets the fields of an instance whose constructor was given these arguments, by parameter name."""
+    """Sets the fields of an instance constructed with these arguments, given by parameter name."""
     frame = site.frame
     transformation = given.get("transform_fn", given.get("bijector", UNKNOWN))
     if "bijector" in given or "initial_value" in given:
@@ -119,7 +119,7 @@ def _is_bijector(frame: Frame, value: Value) -> bool:
 
 
 def _keeps_shape(frame: Frame, bijector: Value, depth: int = 0) -> bool:
-    """Whether the bijector certainly gives the shape that it gets."""
+    """Whether the bijector certainly preserves the shape."""
     alternatives = members(bijector)
     if not alternatives or depth > _MAX_DEPTH:
         return False
@@ -139,7 +139,7 @@ def _keeps_shape(frame: Frame, bijector: Value, depth: int = 0) -> bool:
 
 
 def _library_class(frame: Frame, value: Value) -> str | None:
-    """The name of the bijector's class in TensorFlow Probability; None for an instance of anything else."""
+    """The name of the bijector's class in TensorFlow Probability; None for other values."""
     cls = frame.state.get((value.object, CLASS)) if isinstance(value, Reference) else None
     if not isinstance(cls, LibraryValue) or not cls.name.startswith(_BIJECTORS):
         return None
@@ -157,7 +157,7 @@ def initialize(site: Site, arguments: CallArguments, receiver: Value | None) -> 
 
 
 def note_array_conversion(site: Site, arguments: CallArguments) -> None:
-    """A function of NumPy converts such an object by its own method, which works in eager code only."""
+    """Records that a NumPy function converts such an object by its own method, which works only in eager code."""
     frame = site.frame
     for value in (*arguments.positional, *(value for _, value in arguments.keywords)):
         for member in members(value):

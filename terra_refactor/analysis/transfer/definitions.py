@@ -1,7 +1,7 @@
 """Creation of functions, classes and instances.
 
-Computes: function objects with their closures, class objects by running their bodies, instances by running their constructors.
-Needs: class look-up, calls. Gives: `HANDLERS`, `instantiate`.
+Computes: function objects with their closures, class objects by running their bodies, instances by running their
+constructors. Needs: class lookup, calls. Gives: `HANDLERS`, `instantiate`.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ def make_class(site: Site, op: Op) -> Value:
 
 
 def _one_base(alternatives: tuple[Value, ...]) -> Value:
-    """A base that is one of several (`Model if keras3 else Layer`): a class of the program if there is one."""
+    """The base used if there are several (`Model if keras3 else Layer`): a class of the program if possible."""
     for alternative in alternatives:
         if isinstance(alternative, Reference):
             return alternative
@@ -172,7 +172,7 @@ def _construct(
     order: tuple[Value, ...],
     arguments: CallArguments,
 ) -> Value:
-    """The object that the constructors of a class make."""
+    """The object created by the constructors of a class."""
     frame = site.frame
     facts = site.engine.objects.facts[cls.object]
     if any(candidate.name.startswith("enum.") for candidate in libraries):

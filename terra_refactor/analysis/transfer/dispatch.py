@@ -1,7 +1,8 @@
-"""`functools.singledispatch` and `singledispatchmethod`: the implementation that runs is chosen by the class of an argument.
+"""`functools.singledispatch` and `singledispatchmethod`: the class of an argument selects the implementation.
 
-Computes: the registered implementations, and those that a call may run; all of them are followed. Needs: calls. Gives: `REGISTRATIONS`,
-by canonical name, `register_of` (the attribute), `dispatched`. Approximates: the choice of the most specific of several matching classes.
+Computes: the registered implementations, and those that a call may run; all of them are analysed. Needs: calls.
+Gives: `REGISTRATIONS`, by canonical name, `register_of` (the attribute), `dispatched`. Approximates: the choice of
+the most specific of several matching classes.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ _ARRAYS: Final = (TensorKind.NDARRAY, TensorKind.NUMPY_SCALAR)
 
 
 def is_dispatcher(value: FunctionValue) -> bool:
-    """Whether a function has implementations for classes."""
+    """Whether a function has implementations registered for classes."""
     return FUNCTION in value.wrappers or METHOD in value.wrappers
 
 
@@ -47,7 +48,7 @@ def register_of(value: FunctionValue) -> Value:
 
 
 def _register(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
-    """`@f.register`, where an annotation has the class; `@f.register(cls)` and `f.register(cls, function)`."""
+    """`@f.register`, with the class in an annotation; `@f.register(cls)` and `f.register(cls, function)`."""
     if not isinstance(receiver, FunctionValue) or not arguments.positional:
         return UNKNOWN
     first, *rest = arguments.positional
@@ -88,7 +89,7 @@ def _dispatching_method(site: Site, arguments: CallArguments, receiver: Value | 
 
 
 def dispatched(site: Site, callee: FunctionValue, arguments: CallArguments, *, graph: bool) -> Value | None:
-    """Calls all implementations that the class of the argument may choose; None if nothing is registered."""
+    """Calls all implementations that the class of the argument may select; None if nothing is registered."""
     registered = site.engine.registered_with(FunctionId(*callee.function))
     if not registered:
         return None
@@ -99,7 +100,7 @@ def dispatched(site: Site, callee: FunctionValue, arguments: CallArguments, *, g
     chosen = _chosen(site, members(subject), registered, base)
     in_graph = [_as_in_graph(member) for member in members(subject)]
     if in_graph != list(members(subject)) and _chosen(site, in_graph, registered, base) != chosen:
-        # the rules see that the class of an array is tested
+        # rules see that the class of an array is tested
         site.frame.call_record(site.op).library[FUNCTION] = None
     if any(isinstance(cls, LibraryValue) and is_class_of_a_mode(cls.name) for cls, _ in registered):
         site.frame.call_record(site.op).library[TYPE] = None

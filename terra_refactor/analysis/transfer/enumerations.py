@@ -1,10 +1,10 @@
 """Members of the program's enumerations.
 
-Computes: the members that a class body defines, and which of them `Mode(value)` and `Mode["NAME"]` are. Needs: the heap, class look-up.
-Gives: `define_members`, `members_in`, `member_of_value`, `is_named`, `member_attribute`.
+Computes: the members that a class body defines, and which of them `Mode(value)` and `Mode["NAME"]` are. Needs: the
+heap, class lookup. Gives: `define_members`, `members_in`, `member_of_value`, `is_named`, `member_attribute`.
 
-Approximates: members of enumerations that are numbers or texts (`IntEnum`, `Flag`, `class Color(str, Enum)`) are their values, and so are
-those of a class that compares its members itself.
+Approximates: members of enumerations of numbers or strings (`IntEnum`, `Flag`, `class Color(str, Enum)`) are
+represented by their values, and so are those of a class with its own comparison.
 """
 
 from __future__ import annotations
@@ -46,8 +46,9 @@ _OWN_COMPARISON: Final = ("__eq__", "__new__", "__getattribute__")
 
 
 def define_members(site: Site, cls: Reference, names: tuple[str, ...]) -> None:
-    """Creates members for the values that the body of a plain enumeration has bound to `names`, in order; does nothing for other
-    classes."""
+    """Creates the members of a plain enumeration from the values that its body binds to `names`, in order; does nothing
+    for other classes.
+    """
     frame = site.frame
     if not _is_plain(frame, cls):
         return
@@ -61,7 +62,7 @@ def define_members(site: Site, cls: Reference, names: tuple[str, ...]) -> None:
         content = UNKNOWN if references(value) else value
         member = known.get(value, Constant(EnumMember(cls.object, name, content)))
         if isinstance(value, Constant):
-            known[value] = member  # a second name of the same value is an alias
+            known[value] = member  # a second name for the same value is an alias
         defined[member] = None
         frame.state.set((cls.object, name), member)
     frame.state.set((cls.object, _MEMBERS), TupleValue(tuple(defined)))
@@ -83,7 +84,7 @@ def _is_plain(frame: Frame, cls: Reference) -> bool:
 
 
 def _is_of_member(site: Site, name: str, value: Value) -> bool:
-    """Whether a class body that binds this defines a member: no private name, function, descriptor or class."""
+    """Whether such a binding in a class body defines a member: not a private name, function, descriptor or class."""
     if name.startswith("_"):
         return False
     for each in members(value):
@@ -109,7 +110,7 @@ def members_in(frame: Frame, cls: Reference) -> tuple[Constant, ...] | None:
 
 
 def member_of_value(frame: Frame, cls: Reference, value: Value) -> Value | None:
-    """`cls(value)`, for any class: None if it is no enumeration whose members are known."""
+    """`cls(value)` for any class; None if it is not an enumeration with known members."""
     found = members_in(frame, cls)
     if found is None:
         return None
@@ -127,7 +128,7 @@ def is_named(member: Constant, name: Value) -> bool:
 
 
 def member_attribute(site: Site, member: EnumMember, receiver: Constant, name: str) -> Value:
-    """`member.name` as Python looks it up: of the member, then of its class."""
+    """`member.name` by Python's lookup: on the member, then on its class."""
     cls = Reference(member.cls)
     found = find_in_class(site.frame, cls, name)
     if found is not None and not isinstance(found[1], LibraryValue):
@@ -142,7 +143,7 @@ def member_attribute(site: Site, member: EnumMember, receiver: Constant, name: s
     if name == "__class__":
         return cls
     if find_in_class(site.frame, cls, "__init__") is None:
-        # only an assignment from outside gives the member such an attribute, and it may happen at any time
+        # only an assignment from outside can give the member such an attribute, at any time
         target = Target(RootKind.GLOBAL, f"{member.name}.{name}")
         site.frame.add_effect(Effect(EffectKind.STATE_READ, target, f"reads {target}", site.place(), assumed=True))
     return UnknownValue(reason=f"no attribute {name}")

@@ -1,11 +1,11 @@
-"""Exceptions, context managers, and code that must run on every exit from a block: `finally`, `__exit__`.
+"""Exceptions, context managers, and code that runs on every exit from a block: `finally`, `__exit__`.
 
-Computes: the states in which handlers and final blocks are entered, and the states after them. Needs: run blocks. Gives: `HANDLERS`,
-`leave`.
+Computes: the states in which handlers and final blocks are entered, and the states after them. Needs: the running of
+blocks. Gives: `HANDLERS`, `leave`.
 
-Approximates: a handler is entered in the state before the body, at its end, at one of its `raise`s, or where a call that never returns
-stopped it; variables that the body assigns may have any value that it assigns to them. If a body writes an attribute or container twice,
-handlers see the first value only if a `raise` follows it.
+Approximates: a handler is entered in the state before the body, at its end, at one of its `raise`s, or at a call that
+never returns; variables assigned in the body may have any of the assigned values. If a body writes an attribute or
+container twice, handlers see the first value only if a `raise` follows it.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from terra_refactor.tf_model.numpy_api.files import LOADED
 
 
 def leave(frame: Frame, op: Op, value: Value) -> Terminated:
-    """Leaves by `return`, `break` or `continue`: through the innermost final block if there is one in between."""
+    """Leaves by `return`, `break` or `continue`, through the innermost final block in between, if any."""
     frame.exits += 1
     final = frame.finals[-1] if frame.finals else None
     if final is not None and (isinstance(op, ops.Return) or final.loops == len(frame.loops)):
@@ -95,10 +95,10 @@ def _run_and_finish(
     finish: Callable[[], bool],
     swallows: Callable[[], bool] = lambda: False,
 ) -> Terminated | None:
-    """Runs something, and `finish` on every exit from it; `swallows` says whether that may have caught an exception.
+    """Calls `run`, and `finish` on every exit from it; `swallows` says whether that may have caught an exception.
 
-    `run` returns the state in which execution continues (a direct fork of the present one), and adds the states that an exception
-    leaves to its argument.
+    `run` returns the state in which execution continues (a direct fork of the present one), and appends to its
+    argument the states in which an exception leaves.
     """
     frame = site.frame
     outer = frame.state
@@ -149,7 +149,7 @@ def _run_and_finish(
 
 
 def merged(outer: State, states: list[State]) -> State:
-    """A direct fork of `outer` that is any of `states`, direct forks of it, too."""
+    """A direct fork of `outer` that is the join of `states`, which are direct forks of it, too."""
     if len(states) == 1:
         return states[0]
     base = State(outer, dict(outer.locals), None)
@@ -180,8 +180,10 @@ def try_statement(site: Site, op: Op) -> Terminated | None:
 
 
 def _try_and_catch(site: Site, op: ops.Try, escaping: list[State]) -> State | None:
-    """Runs body, `else` and handlers; returns the state in which execution continues. States that leave by an exception are added to
-    `escaping`."""
+    """Runs body, `else` and handlers; returns the state in which execution continues.
+
+    States in which an exception leaves are appended to `escaping`.
+    """
     frame = site.frame
     outer = frame.state
     body = outer.fork()
@@ -220,7 +222,7 @@ def _try_and_catch(site: Site, op: ops.Try, escaping: list[State]) -> State | No
 
 
 def _may_catch_failure(handler: ops.Handler) -> bool:
-    """Whether a handler may end the exception of an operation whose operands do not go together; one that raises again does not."""
+    """Whether a handler may catch the exception of an operation with incompatible operands, without raising again."""
     if any(isinstance(op, ops.Raise) for op in handler.body):
         return False
     if handler.type is None:
@@ -232,7 +234,7 @@ def _may_catch_failure(handler: ops.Handler) -> bool:
 
 
 def _run_guarded(site: Site, state: State, block: Block) -> tuple[bool, list[State]]:
-    """Runs a block in `state`: whether control reaches its end, and the states in which its `raise`s leave it."""
+    """Runs a block in `state`; returns whether control reaches its end, and the states of its `raise`s."""
     frame = site.frame
     outer = frame.state
     raised: list[State] = []
@@ -253,7 +255,7 @@ def _copy(state: State, outer: State) -> State:
 
 
 def _forget_order(frame: Frame, body: Block, state: State) -> None:
-    """An exception may occur between any two operations: a variable has some value that was assigned to it."""
+    """An exception may occur between any two operations, so each variable may have any of the values assigned to it."""
     for op in walk(body):
         if not isinstance(op, ops.StoreName) or op.value is None or frame.values[op.value] is None:
             continue
@@ -321,7 +323,7 @@ def with_statement(site: Site, op: Op) -> Terminated | None:
 
 
 def _managers(site: Site, manager: int) -> tuple[str, ...]:
-    """The last parts of the names of the library functions that returned a context manager."""
+    """The last components of the names of the library functions that returned a context manager."""
     record = site.frame.calls.get(manager)
     if record is None:
         return ()

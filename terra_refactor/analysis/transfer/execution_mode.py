@@ -1,8 +1,9 @@
-"""Tests and settings of eager execution by the code itself.
+"""Tests and settings of eager execution in the program's code.
 
-Computes: the results of tests in traced code, where TensorFlow builds a graph; and the setting of `tf.config.run_functions_eagerly`.
-Needs: the context. Gives: `EXECUTION_MODE`, by canonical name. Ignores: functions that mention `tf.init_scope`, which leaves the graph.
-In eager code the result is unknown, because a decorator may turn it into a graph.
+Computes: the results of such tests in traced code, where TensorFlow builds a graph; and the setting of
+`tf.config.run_functions_eagerly`. Needs: the context. Gives: `EXECUTION_MODE`, by canonical name. Ignores: functions
+that mention `tf.init_scope`, which leaves the graph. In eager code the result is unknown, because a decorator may
+trace it.
 """
 
 from __future__ import annotations

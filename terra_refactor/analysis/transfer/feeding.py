@@ -1,10 +1,10 @@
 """Feeds of TensorFlow 1: `sess.run(fetches, feed_dict)`, `tensor.eval(feed_dict)`, `operation.run(feed_dict)`.
 
-Computes: whether the values fit the fed tensors. Needs: dicts whose keys are tensors (`mappings`). Gives: `check_feeds`, which notes a
-failure where one certainly does not.
+Computes: whether the values fit the fed tensors. Needs: dicts whose keys are tensors (`mappings`). Gives:
+`check_feeds`, which records a failure if one certainly does not.
 
-Ignores: the class of the object: sessions reach a function in many ways (a supervisor, a test case, a parameter), and no other method
-takes a dict with tensors as keys. Also dtypes, because NumPy converts the values.
+Ignores: the class of the object, since sessions come from many sources (a supervisor, a test case, a parameter), and
+no other method takes a dict with tensors as keys; dtypes, because NumPy converts the values.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ from terra_refactor.tf_model.arguments import converted_type
 from terra_refactor.tf_model.shape_rules.feeding import check_feed
 
 _POSITIONS = {"run": (0, 1), "eval": (0,), "partial_run": (1, 2)}
-"""Where each method takes its feeds, if not by keyword: the first of these that is a dict under tensors."""
+"""Positions of the feeds among each method's arguments, if not passed by keyword: the first of these that is a dict
+with tensors as keys.
+"""
 
 
 def check_feeds(site: Site, arguments: CallArguments) -> None:
@@ -67,7 +69,7 @@ def _under_tensors(frame: Frame, value: Value) -> FrozenDict | None:
 
 
 def _name_of(engine: Engine, key: TensorValue) -> str:
-    """The placeholder in a message: the line where it is created."""
+    """The placeholder's name in a message: the line where it is created."""
     facts = engine.objects.facts[key.variable] if key.variable is not None else None
     if facts is None or facts.function is None or facts.op is None:
         return "a tensor"

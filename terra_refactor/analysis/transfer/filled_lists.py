@@ -1,8 +1,9 @@
 """Lists that a loop fills: `xs = []`, then `for ...: xs.append(...)`.
 
-Computes: the lists to which each iteration of a loop appends exactly one element. Needs: the IR of the loop and the state before it.
-Gives: `lists_filled`, from which the loop knows their lengths at its end. Ignores: lists with a second name, or that the loop uses more
-than once except to read an element; loops that an iteration may leave early; appends under a condition.
+Computes: the lists to which each iteration of a loop appends exactly one element. Needs: the IR of the loop and the
+state before it. Gives: `lists_filled`, from which the lengths after the loop follow. Ignores: aliased lists, and
+lists that the loop uses more than once except to read an element; loops that an iteration may leave early; appends
+under a condition.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ _LEAVING = (ops.Break, ops.Continue, ops.Return, ops.Raise, ops.Yield, ops.Yield
 
 
 def lists_filled(site: Site, loop: ops.For) -> dict[ObjectId, Dim]:
-    """The lists that get one element in each iteration, with their lengths before the loop."""
+    """The lists that get one element per iteration, with their lengths before the loop."""
     appended = [name for op in loop.body if isinstance(op, ops.Call) and (name := _appended_to(site, op)) is not None]
     if not appended:
         return {}
@@ -50,7 +51,7 @@ def lists_filled(site: Site, loop: ops.For) -> dict[ObjectId, Dim]:
 
 
 def _appended_to(site: Site, call: ops.Call) -> str | None:
-    """`name` where the call is `name.append(...)` or `name.insert(...)`."""
+    """`name` if the call is `name.append(...)` or `name.insert(...)`."""
     method = site.operation(call.function)
     if not isinstance(method, ops.LoadAttribute) or method.name not in ("append", "insert"):
         return None
@@ -59,7 +60,7 @@ def _appended_to(site: Site, call: ops.Call) -> str | None:
 
 
 def _only_name_of(site: Site, name: str) -> ObjectId | None:
-    """The list that a variable holds, if this call has made it and nothing else leads to it."""
+    """The list that a variable holds, if this call created it and it has no alias."""
     engine, frame = site.engine, site.frame
     state = frame.state
     module = engine.loader.object_of(frame.function.id.module)
@@ -82,13 +83,14 @@ def _only_name_of(site: Site, name: str) -> ObjectId | None:
             if key[0] != number and key != (module, name) and names_object(held, number):
                 return None
         if current.parent is None or (current.reads is not None and frame.function.kind is not FunctionKind.CLASS_BODY):
-            # outside of a call nothing refers to the objects that it created (a class body runs in the enclosing call)
+            # outside of a call nothing refers to the objects that it created (a class body runs in the enclosing
+            # call)
             return number
         current = current.parent
 
 
 def _is_used_by_functions(site: Site, name: str) -> bool:
-    """Whether a function of the module, which the loop may call, names the global variable."""
+    """Whether a function of the module, which the loop may call, mentions the global variable."""
     return any(
         isinstance(op, ops.LoadName | ops.StoreName) and op.name == name
         for function in site.engine.program.modules[site.frame.function.id.module].functions

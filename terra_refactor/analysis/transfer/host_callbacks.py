@@ -1,8 +1,9 @@
-"""`tf.numpy_function` and `tf.py_function` in eager code: they call the function immediately, and its result has known shapes.
+"""`tf.numpy_function` and `tf.py_function` in eager code: they call the function immediately, so the shapes of its
+result are known.
 
-Computes: the tensors converted from the results of the function. Needs: calls. Gives: `HOST_CALLBACKS`, by canonical name. In a graph
-only the dtypes are known, from the rules of `tf_model`. Ignores: functions with arguments or results that are not known to be tensors,
-arrays or numbers.
+Computes: the tensors converted from the function's results. Needs: calls. Gives: `HOST_CALLBACKS`, by canonical name.
+In a graph only the dtypes are known, from the rules of `tf_model`. Ignores: functions whose arguments or results are
+not known to be tensors, arrays or numbers.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ _ARRAYS: Final = (TensorKind.TENSOR, TensorKind.VARIABLE, TensorKind.NDARRAY, Te
 
 
 def _dense(value: Value, *, numpy: bool) -> TensorType | None:
-    """The type of the array that a value becomes; None where it may become none."""
+    """The type of the array to which a value is converted; None if it may not become one."""
     known = isinstance(value, Constant | Scalar) or (isinstance(value, TensorValue) and value.kind in _ARRAYS)
     made = read.converted_type(value, numpy=numpy) if known else None
     return None if made is None or made == TensorType() else made
@@ -49,13 +50,13 @@ def _called(site: Site, arguments: CallArguments, kind: TensorKind) -> Value | N
     made = [_dense(result, numpy=False) for result in results]
     if not made or len(made) != len(wanted) or None in made or any(isinstance(dtype, SpecValue) for dtype in wanted):
         return None
-    # NumPy's form does not look at the declared types
+    # the NumPy version ignores the declared types
     tensors = tuple(
         without_rank(TensorValue(TensorType(type_.dtype if numpy else read.dtype_argument(dtype), type_.shape)))
         for type_, dtype in zip(made, wanted, strict=True)
         if type_ is not None
     )
-    # NumPy's form unpacks a list of one
+    # the NumPy version unpacks a list of one element
     if single or (numpy and len(tensors) == 1):
         return tensors[0]
     return thaw(site, FrozenList(tensors), "result")

@@ -105,7 +105,7 @@ def _is_list(site: Site, value: Value) -> bool:
 
 
 def _imported(site: Site, index: OpId) -> ModuleValue | None:
-    """The module of the repository that `sys.modules[index]` is: `__name__` is the name of the module that the code is in."""
+    """The module of the repository for `sys.modules[index]`; `__name__` is the name of the module that contains the code."""
     written, value, loader = site.operation(index), site.frame.value(index), site.engine.loader
     if isinstance(written, ops.LoadName) and written.name == "__name__" and written.scope is ops.Scope.GLOBAL:
         return ModuleValue(site.frame.function.id.module)
@@ -115,7 +115,7 @@ def _imported(site: Site, index: OpId) -> ModuleValue | None:
 
 
 def item_of(site: Site, container: Value, index: Value) -> Value:
-    """`container[index]` for one alternative of each. Raises OperationError where it certainly fails."""
+    """`container[index]` for one alternative of each. Raises OperationError if it certainly fails."""
     frame = site.frame
     match container:
         case ShapeValue():
@@ -190,13 +190,12 @@ def _sequence_item(site: Site, elements: tuple[Value, ...], index: Value, *, as_
 
 
 def _contradict(frame: Frame) -> None:
-    """The item is not in a list or dict that code outside of the analysis may fill, so results that depend on its content are not
-    certain."""
+    """The item is missing from a list or dict that other code may fill, so results that depend on the content are uncertain."""
     frame.conditions += 1
 
 
 def _part_of_text(text: str, index: Value) -> str | None:
-    """A character or slice of a known text; None where it is not known which."""
+    """A character or slice of a known string; None if the index is unknown."""
     if isinstance(index, SliceValue):
         known = python_slice(index)
         return None if known is None else text[known]
@@ -248,10 +247,10 @@ def _object_item(site: Site, container: Reference, index: Value) -> Value:
 
 
 def _made_item(site: Site, container: Reference, index: Value, factory: Value) -> Value:
-    """An item of a `defaultdict` that may be missing: the factory makes it then, and the dict keeps it."""
+    """An item of a `defaultdict` that may be missing: then the factory creates it, and the dict stores it."""
     frame = site.frame
     made = site.call(factory, CallArguments(()))
-    # evaluated only now: objects that the factory created here before have another name since
+    # read only now: objects that the factory created here before have been renamed since
     content = frame.state.get((container.object, ITEMS))
     assert isinstance(content, FrozenDict)
     known = mappings.known_item(content, index)
@@ -283,7 +282,7 @@ def store_item(site: Site, op: Op) -> None:
             )
             frame.add_effect(effect)
         elif isinstance(member, TensorValue) and member.kind is TensorKind.NDARRAY:
-            # arrays have no identity here: whether anybody else sees this one is not known
+            # arrays have no identity here, so it is unknown whether other code refers to this one
             if not array_changed(site, op.object) and not _is_made_here(site, op.object):
                 detail = f"{site.written(op.object)}[...] = ... on an array"
                 effect = Effect(EffectKind.STATE_WRITE, unknown_target(member), detail, site.place(), assumed=True)
@@ -295,7 +294,9 @@ def store_item(site: Site, op: Op) -> None:
 
 
 def _is_made_here(site: Site, number: int) -> bool:
-    """Whether an array is a local variable other than a parameter (or the direct result of a call): changes stay local."""
+    """Whether an array is held only by a local variable that is not a parameter (or is the direct result of a call), so
+    that changes stay local.
+    """
     op = site.operation(number)
     if isinstance(op, ops.LoadName):
         return op.scope is ops.Scope.LOCAL and op.name not in site.frame.parameters

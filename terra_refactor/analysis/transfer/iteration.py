@@ -1,7 +1,7 @@
 """The elements of a value under iteration, and their number.
 
-Computes: the single elements if they are few, else the join of them and their number. Needs: the heap; runs `__iter__`, `__getitem__` and
-`__len__` of the program's classes. Gives: `Iteration`, `iterate`, `length_of`, `extend_list`.
+Computes: the elements if they are few, otherwise their join and their number. Needs: the heap; runs `__iter__`,
+`__getitem__` and `__len__` of the program's classes. Gives: `Iteration`, `iterate`, `length_of`, `extend_list`.
 """
 
 from __future__ import annotations
@@ -65,12 +65,12 @@ from terra_refactor.tf_model.ops.operators import index_rule
 from terra_refactor.tf_model.spec import OperationError
 
 MAX_ELEMENTS: Final = 64
-"""A container with more elements is known by the join of its elements."""
+"""Maximum number of distinguished elements; a container with more is represented by their join."""
 
 
 @dataclass(frozen=True, slots=True)
 class Iteration:
-    """The elements of a value under iteration: in order if they are known, and the join of them."""
+    """The elements of a value under iteration: in order if known, and their join."""
 
     elements: tuple[Value, ...] | None
     element: Value
@@ -78,7 +78,7 @@ class Iteration:
     count: Dim = None
     """The number of elements, if only the number is known."""
     last: Value | None = None
-    """One element that certainly occurs, and that `element` does not describe: the last batch of a dataset."""
+    """An element that certainly occurs and that `element` does not cover: the last batch of a dataset."""
 
     @property
     def length(self) -> Dim:
@@ -173,7 +173,7 @@ def _iterate_range(value: RangeValue) -> Iteration:
 
 
 def _known_range(value: RangeValue) -> range | None:
-    """The numbers of a range whose bounds are known, be they numbers or the contents of tensors."""
+    """The numbers of a range with known bounds, which may be the contents of tensors."""
     contents = [
         bound.content if isinstance(bound, TensorValue) else bound for bound in (value.start, value.stop, value.step)
     ]
@@ -254,7 +254,7 @@ def shape_item(container: ShapeValue, index: Value) -> Value:
 
 
 def python_slice(index: SliceValue) -> slice | None:
-    """The slice with constant bounds; None if a bound is not known."""
+    """The slice with constant bounds; None if a bound is unknown."""
     bounds: list[int | None] = []
     for bound in (index.lower, index.upper, index.step):
         if not isinstance(bound, Constant) or not (bound.value is None or type(bound.value) is int):
@@ -292,7 +292,7 @@ def length_of(site: Site, value: Value) -> Value:
 
 
 def _length_of_tensor(value: TensorValue) -> Value:
-    """`len(x)` is a tensor in a graph that does not know the size."""
+    """`len(x)` is a tensor in a graph if the size is not static."""
     shape, traced = value.type.shape, value.traced
     if not shape:
         return static_size_value(opened(None, traced.first | traced.rank, Why.CONTENT, is_tensor=True))

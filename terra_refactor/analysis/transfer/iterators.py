@@ -1,9 +1,10 @@
 """The functions of `itertools`.
 
-Computes: their elements, one by one where those of the arguments are known and few. Needs: iteration and calls.
-Gives: `ITERATOR_FUNCTIONS`, by canonical name.
+Computes: their elements, individually if those of the arguments are known and few. Needs: iteration and calls. Gives:
+`ITERATOR_FUNCTIONS`, by canonical name.
 
-Approximates: the elements that a function has consumed from an iterator; order and number for `groupby`, `combinations` and their kin.
+Approximates: the elements that a function has consumed from an iterator; order and number for `groupby`,
+`combinations` and similar functions.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from terra_refactor.domain.value import (
 )
 
 MAX_PRODUCT: Final = 64
-"""Maximum number of combinations that are distinguished."""
+"""Maximum number of distinguished combinations."""
 
 
 def _product(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:

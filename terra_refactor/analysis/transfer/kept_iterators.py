@@ -1,7 +1,8 @@
-"""Iterators that outlive the expression which makes them: each reader consumes elements, and the next one misses them.
+"""Iterators that outlive the expression that creates them: each reader consumes elements, which the next one misses.
 
-Computes: an object for an iterator that is kept in a name, an attribute or a container, or that is given to a function of the program; that
-reading advances it. Needs: the heap. Gives: `as_object`, `advance`, `is_kept_iterator`, `ITERATORS`.
+Computes: an object for an iterator that is stored in a name, an attribute or a container, or passed to a function of
+the program; the effect of a read, which advances it. Needs: the heap. Gives: `as_object`, `advance`,
+`is_kept_iterator`, `ITERATORS`.
 
 Approximates: an iterator that was read once may have any number of its elements left.
 """
@@ -49,15 +50,15 @@ ITERATORS: Final = frozenset(
         *("starmap", "zip", "zip_longest"),
     }
 )
-"""Kinds of `SequenceValue` that have an end once they are read."""
+"""Kinds of `SequenceValue` that are exhausted after being read."""
 _READERS: Final = (ops.For, ops.Comprehension, ops.With, ops.YieldFrom, ops.UnpackElement, ops.Compare)
-"""Operations that read an iterator, and keep nothing of it."""
+"""Operations that consume an iterator without keeping it."""
 
 
 def as_object(site: Site, value: Value) -> Value:
-    """The result of an operation: an iterator becomes an object, unless the operation that reads it is the only one to see it."""
+    """The result of an operation: an iterator becomes an object, unless its only use is the operation that consumes it."""
     alternatives = members(value)
-    # every element of one may be known: the operation distinguishes it from a tuple
+    # all elements of an iterator may be known: the operation distinguishes it from a tuple
     made_by = _maker(site) if any(isinstance(each, TupleValue) for each in alternatives) else None
     if made_by is None and not any(isinstance(each, SequenceValue) and each.kind in ITERATORS for each in alternatives):
         return value
@@ -92,7 +93,9 @@ def _kept(site: Site, value: Value, made_by: str | None) -> Value:
 
 
 def _maker(site: Site) -> str | None:
-    """The type of the iterator that the operation makes, by the library's function or the kind of comprehension; None for others."""
+    """The type of the iterator that the operation creates, by the library function or the kind of comprehension; None
+    for others.
+    """
     if isinstance(site.operation(site.op), ops.Comprehension):
         return "generator"
     names = site.frame.call_record(site.op).library
@@ -105,7 +108,7 @@ def is_kept_iterator(site: Site, value: Value) -> bool:
 
 
 def reading(site: Site) -> str:
-    """How the source writes the operation that reads an iterator."""
+    """The source text of the operation that consumes the iterator."""
     op = site.operation(site.op)
     return (
         f"for ... in {site.written(op.iterable)}"
@@ -115,7 +118,7 @@ def reading(site: Site) -> str:
 
 
 def advance(site: Site, iterator: Reference) -> None:
-    """Records that the operation reads the iterator: its next reader may find nothing."""
+    """Records that the operation advances the iterator: its next reader may find no element."""
     write_effect(site, iterator.object, ITEMS, reading(site), kind=EffectKind.ITERATE)
     content = site.frame.state.get((iterator.object, ITEMS))
     if isinstance(content, FrozenList) and content.elements != ():

@@ -1,9 +1,9 @@
 """Tensors in kept objects.
 
-Computes: whether an object, closure or partial function created in a call contains a tensor created in the call: when the call is traced,
-a reference to the object keeps a tensor that has no value later. Needs: the heap. Gives: `holds_new_tensor`, `has_new_tensor`,
-`has_tensor`.
-Ignores: a tensor itself, and displays of tensors, whose operations the rules see.
+Computes: whether an object, closure or partial function created in a call contains a tensor created in the call: when
+the call is traced, a reference to the object keeps a tensor that has no value later. Needs: the heap. Gives:
+`holds_new_tensor`, `has_new_tensor`, `has_tensor`. Ignores: a tensor itself, and displays of tensors, whose
+operations rules see directly.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _MOST_OBJECTS: Final = 64
 
 
 def holds_new_tensor(site: Site, value: Value) -> bool:
-    """Whether the value leads, through objects that this call has made, to a tensor that it has not read from elsewhere."""
+    """Whether the value leads, through objects created in this call, to a tensor created in this call."""
     frame = site.frame
     if not any(isinstance(member, Reference | FunctionValue | PartialValue | TupleValue) for member in members(value)):
         return False
@@ -54,18 +54,18 @@ def holds_new_tensor(site: Site, value: Value) -> bool:
 
 
 def has_new_tensor(frame: Frame, value: Value) -> bool:
-    """Whether the value is, or has in it, a tensor that the call has not read from elsewhere."""
+    """Whether the value is or contains a tensor created in this call."""
     found = _tensors(value)
     return bool(found) and not _read_from_elsewhere(frame).issuperset(map(id, found))
 
 
 def has_tensor(value: Value) -> bool:
-    """Whether the value is, or has in it, a tensor of TensorFlow."""
+    """Whether the value is or contains a TensorFlow tensor."""
     return bool(_tensors(value))
 
 
 def _read_from_elsewhere(frame: Frame) -> set[int]:
-    """The identities of the tensors that the call has found in the heap."""
+    """The identities of the tensors that the call has read from the heap."""
     return {id(tensor) for held in (frame.root.reads or {}).values() if held is not None for tensor in _tensors(held)}
 
 
@@ -80,7 +80,7 @@ def _parts(value: Value) -> tuple[Value, ...]:
 
 
 def _tensors(value: Value) -> list[TensorValue]:
-    """The tensors of TensorFlow that a value is, or has in it."""
+    """The TensorFlow tensors that a value is or contains."""
     found: list[TensorValue] = []
     for member in members(value):
         match member:

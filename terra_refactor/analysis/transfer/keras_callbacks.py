@@ -1,7 +1,8 @@
 """The callbacks that `model.fit` and similar methods call around their steps.
 
-Computes: the calls of the hooks of the program's own callbacks, with the trained model. Needs: class look-up. Gives: `callbacks_of`,
-`run_hooks`. Ignores: `LambdaCallback`, the hooks of the validation in `fit`, and the contents of `logs`.
+Computes: the calls of the hooks of the program's own callbacks, with the trained model. Needs: class lookup. Gives:
+`callbacks_of`, `run_hooks`. Ignores: `LambdaCallback`, the hooks of the validation in `fit`, and the contents of
+`logs`.
 
 Source: `keras.callbacks.Callback` and `keras.callbacks.CallbackList.set_model`, Keras 3.
 """
@@ -20,11 +21,11 @@ from terra_refactor.domain.value import NOT_A_TENSOR, UNKNOWN_INT, FrozenDict, R
 
 _PHASES: Final = {"fit": "train", "evaluate": "test", "predict": "predict"}
 _POSITIONS: Final = {"fit": 5, "evaluate": 5, "predict": 3}
-"""The place of `callbacks` among the arguments."""
+"""The position of `callbacks` among the arguments."""
 
 
 def callbacks_of(site: Site, method: str, arguments: CallArguments, model: Value) -> tuple[Reference, ...]:
-    """The callbacks that the method is given; each gets the model as its attribute."""
+    """The callbacks passed to the method; each gets the model as its attribute."""
     position = _POSITIONS.get(method)
     given = dict(arguments.keywords).get("callbacks")
     if given is None and position is not None and position < len(arguments.positional):
@@ -64,11 +65,13 @@ def run_hooks(site: Site, method: str, callbacks: tuple[Reference, ...], moment:
 
 
 _ROUNDS: Final = 2
-"""Maximum number of times that a hook is run again: by then a list that it fills has no known length, and the hook has seen such a list."""
+"""Maximum number of further runs of a hook: afterwards, a list that it fills has no known length, and the hook has seen
+such a list.
+"""
 
 
 def _call_again(site: Site, hook: Value, logs: Value) -> None:
-    """A hook that has run once may run again, when the lists to which it appends may be longer."""
+    """Runs a hook again, since the lists to which it appends may be longer."""
     frame = site.frame
     outer = frame.state
     for _ in range(_ROUNDS):

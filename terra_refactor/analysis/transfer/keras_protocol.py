@@ -1,6 +1,7 @@
-"""Keras's calls of program classes: `__call__` runs `build` once and then `call`. `fit` and its kin are in `keras_training`.
+"""Keras's calls of program classes: `__call__` runs `build` once and then `call`. For `fit` and similar methods see
+`keras_training`.
 
-Computes: the calls that Keras makes into the program. Needs: class look-up. Gives: `KERAS_PROTOCOL`, by method name.
+Computes: the calls that Keras makes into the program. Needs: class lookup. Gives: `KERAS_PROTOCOL`, by method name.
 
 Source: `keras.layers.Layer.__call__`, `keras.losses.Loss.__call__`, `keras.metrics.Metric.__call__`.
 """
@@ -65,7 +66,7 @@ def own_method(site: Site, receiver: Value, name: str) -> Value | None:
 
 
 def call_instance(site: Site, name: str, arguments: CallArguments, receiver: Value) -> Value | None:
-    """`layer(x)`: `build` with the shape of the input, the first time, then `call`."""
+    """`layer(x)`: on the first call `build` with the shape of the input, then `call`."""
     method = own_method(site, receiver, "call")
     if method is None:
         if name == "keras.Sequential.__call__" and arguments.positional:
@@ -74,7 +75,7 @@ def call_instance(site: Site, name: str, arguments: CallArguments, receiver: Val
     ensure_built(site, receiver, arguments)
     result = site.call(method, _as_call_gets_them(site, method, arguments, receiver))
     if any(_has_keras_tensors(freeze(site.frame, value)) for value in arguments.positional):
-        # `call` has run on the placeholders of a discarded graph; its result is part of the model
+        # `call` ran on the placeholders of a discarded graph; its result is part of the model
         return _map_leaves(site, result, _as_keras_tensor, "result")
     return result
 
@@ -102,7 +103,7 @@ def _converted(site: Site, value: Value, dtype: DType | None, position: int) -> 
 
 
 def _map_leaves(site: Site, value: Value, function: Callable[[Value], Value], *tag: object) -> Value:
-    """A function of the tensors of a structure; the same containers where nothing changes."""
+    """Applies a function to the tensors of a structure; returns the same containers if nothing changes."""
     if not isinstance(value, Reference):
         return function(value)
     content = freeze(site.frame, value)
@@ -142,7 +143,7 @@ _ARGUMENTS_OF_KERAS: Final = ("training", "mask")
 
 
 def parameter_names(engine: Code, method: Value) -> frozenset[str] | None:
-    """The parameters of a method of the program; None where it takes any (`**kwargs`) or is none."""
+    """The parameters of a method of the program; None if it takes any (`**kwargs`) or is not one."""
     function = method.function if isinstance(method, BoundMethod) else method
     if not isinstance(function, FunctionValue):
         return None
@@ -156,7 +157,9 @@ _BECOMES_TENSOR: Final = (TensorKind.NDARRAY, TensorKind.VARIABLE, TensorKind.TE
 
 
 def as_tensor(value: Value, dtype: DType | None) -> Value:
-    """The argument as a layer's `call` receives it: arrays and Keras's placeholders become tensors, floats get the layer's own type."""
+    """The argument as a layer's `call` receives it: arrays and Keras placeholders become tensors, floats get the
+    layer's dtype.
+    """
     if isinstance(value, TensorValue) and value.kind in _BECOMES_TENSOR:
         own = value.type.dtype
         if own in FLOATING and own != dtype:
@@ -171,7 +174,7 @@ def as_tensor(value: Value, dtype: DType | None) -> Value:
 
 
 def ensure_built(site: Site, receiver: Value, arguments: CallArguments) -> None:
-    """Runs the program's `build` of a layer on the shape of its first input, once on each path."""
+    """Runs the program's `build` of a layer with the shape of its first input, once on each path."""
     frame = site.frame
     build = own_method(site, receiver, "build")
     if build is None or not isinstance(receiver, Reference):
@@ -185,7 +188,7 @@ def ensure_built(site: Site, receiver: Value, arguments: CallArguments) -> None:
 
 
 def shape_of(value: Value) -> Value:
-    """The shape of an input as `build` gets it."""
+    """The shape of an input as `build` receives it."""
     shapes: list[Value] = []
     for member in members(value):
         match member:
@@ -199,7 +202,7 @@ def shape_of(value: Value) -> Value:
 
 
 def call_loss(site: Site, name: str, arguments: CallArguments, receiver: Value) -> Value | None:
-    """`loss(y_true, y_pred)` and `metric(y_true, y_pred)` of a class of the program."""
+    """`loss(y_true, y_pred)` and `metric(y_true, y_pred)` for a class of the program."""
     if registry.is_library_subclass(name.rpartition(".")[0], "keras.losses.Loss"):
         method = own_method(site, receiver, "call")
         if method is None:
@@ -219,7 +222,7 @@ def call_loss(site: Site, name: str, arguments: CallArguments, receiver: Value) 
 
 
 def _as_loss_gets_it(site: Site, value: Value) -> Value:
-    """An argument of `loss(...)` in its dtype, which is Keras's unless the loss was given another."""
+    """An argument of `loss(...)` in the loss's dtype, which is Keras's default unless another was given."""
 
     def converted(leaf: Value) -> Value:
         if not isinstance(leaf, TensorValue) or leaf.kind is TensorKind.RAGGED:

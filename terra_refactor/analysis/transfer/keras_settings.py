@@ -1,7 +1,8 @@
-"""Settings that Keras keeps for the whole program: the dtype policy, the default float type, epsilon, the format of images.
+"""Keras's global settings: the dtype policy, the default float type, epsilon, the image data format.
 
-Computes: reads and writes of one object that holds them, so that they are shared state as any other. Needs: the heap. Gives:
-`KERAS_SETTINGS`, by canonical name. Ignores: reads by the constructors of layers, which run once in a trace, too.
+Computes: reads and writes of one object that holds them, so that they are shared state like any other. Needs: the
+heap. Gives: `KERAS_SETTINGS`, by canonical name. Ignores: reads by the constructors of layers, which run once in a
+trace, too.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ Computes: whether the layers of a sequential model fit each other, whether its i
 fits its loss and labels. Needs: instances of library classes and their configuration. Gives: `add_to_sequential`, `build_sequential`,
 `call_sequential`, `check_labels`, `check_numbers`.
 
-Ignores: layers of the program's own: Keras runs them when a model is put together, but the arguments there are no evidence of use.
+Ignores: layers of the program: Keras runs them when a model is built, but the arguments there are no evidence of use.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ _FIXED_WIDTH: Final = frozenset(
         "BatchNormalization",
     )
 )
-"""Layers whose weights fit one size of the last axis (unless configured otherwise)."""
+"""Layers whose weights require one size of the last axis (unless configured otherwise)."""
 
 _SHORT_LOSSES: Final = {
     "mse": "mean_squared_error",
@@ -80,7 +80,7 @@ _SHORT_LOSSES: Final = {
 
 
 def add_to_sequential(site: Site, model: Reference, layer: Value) -> None:
-    """Runs one more layer of a sequential model on the output of the layers before it, as Keras does as soon as it knows the input."""
+    """Runs one more layer of a sequential model on the output of the previous ones, as Keras does once it knows the input."""
     frame = site.frame
     given = frame.state.get((model.object, _OUTPUT))
     if isinstance(layer, TensorValue):
@@ -98,7 +98,7 @@ def add_to_sequential(site: Site, model: Reference, layer: Value) -> None:
 
 
 def forget_output(frame: Frame, model: Reference) -> None:
-    """Forgets the outputs of the layers of a sequential model."""
+    """Discards the outputs of the layers of a sequential model."""
     frame.state.set((model.object, _OUTPUT), UNKNOWN)
 
 
@@ -113,8 +113,8 @@ def _declared_by(frame: Frame, layer: Value) -> TensorValue | None:
 
 
 def build_sequential(site: Site, model: Reference) -> None:
-    """Runs the layers that a sequential model is constructed with."""
-    # the place may have made a model before: this one begins without layers
+    """Runs the layers with which a sequential model is constructed."""
+    # the operation may have created a model before: this one begins without layers
     site.frame.state.set((model.object, _INPUTS), TupleValue(()))
     site.frame.state.set((model.object, _OUTPUT), _NOTHING_YET)
     layers = elements(configuration_of(site.frame, model).get("layers"))
@@ -125,7 +125,7 @@ def build_sequential(site: Site, model: Reference) -> None:
 def call_sequential(site: Site, name: str, receiver: Value, first: Value) -> Value | None:
     """Output of a sequential model that was built for a declared input; None otherwise.
 
-    The input gets the rank of the declared one, as in Keras. A failure is noted where it certainly does not fit.
+    The input gets the rank of the declared one, as in Keras. Records a failure if it certainly does not fit.
     """
     frame = site.frame
     layers = elements(configuration_of(frame, receiver).get("layers"))
@@ -171,7 +171,7 @@ def _check_width(frame: Frame, layer: Value, class_name: str, expected: TensorVa
 
 
 def check_labels(site: Site, loss: Value, labels: Value, predictions: Value) -> None:
-    """Records a failure if labels certainly do not fit the output of a model, by a loss of Keras with which it was compiled."""
+    """Records a failure if labels certainly do not match the output of a model, for a Keras loss with which it was compiled."""
     rule = _loss_rule(site, loss)
     if rule is None or not isinstance(predictions, TensorValue):
         return
@@ -179,7 +179,7 @@ def check_labels(site: Site, loss: Value, labels: Value, predictions: Value) -> 
 
 
 def check_numbers(site: Site, given: Sequence[Value]) -> None:
-    """Notes a failure where the arrays that a model is trained or tested on certainly are not of the same number of examples."""
+    """Records a failure if the arrays on which a model is trained or tested certainly differ in their number of examples."""
     shapes = [
         leaf.type.shape
         for value in given
@@ -202,7 +202,7 @@ def check_numbers(site: Site, given: Sequence[Value]) -> None:
 
 
 def _loss_rule(site: Site, loss: Value) -> Callable[[Value, Value], Value] | None:
-    """The rule of a loss of Keras, given by its short name, as a function or as an object; None for any other."""
+    """The rule of a Keras loss given by its short name, as a function or as an object; None for other values."""
     frame = site.frame
     configuration: dict[str, Value] = {}
     if isinstance(loss, Constant) and isinstance(loss.value, str):

@@ -1,4 +1,5 @@
-"""Functions that `model.fit` and similar methods call: `train_step`, or `call`, losses and metrics, on batches of the data, as a graph.
+"""Functions that `model.fit` and similar methods call as a graph on batches of the data: `train_step`, or `call`, losses
+and metrics.
 
 Computes: one batch of the data, the model's output for it, and the arguments of losses and metrics. Needs: `keras_protocol`. Gives:
 `KERAS_TRAINING`, by method name; a handler returns None to leave the result to the declarations of `tf_model`.
@@ -62,7 +63,7 @@ _OPTIMIZER: Final = "@optimizer"
 _LOSS: Final = "@loss"
 _METRICS: Final = "@metrics"
 _RUN_EAGERLY: Final = "run_eagerly"
-"""The attribute in which Keras keeps it; a program may set it after `compile`."""
+"""The attribute in which Keras stores this setting; a program may set it after `compile`."""
 _STEPS: Final = {
     "fit": ("train_step", TRUE),
     "train_on_batch": ("train_step", TRUE),
@@ -94,7 +95,7 @@ def remember_compiled(site: Site, name: str, arguments: CallArguments, receiver:
 
 
 def _steps_are_graphs(site: Site, receiver: Value) -> bool:
-    """Whether Keras certainly runs the steps as graphs: not after `compile(run_eagerly=True)`, nor if its value is unknown."""
+    """Whether Keras certainly traces the steps: not after `compile(run_eagerly=True)`, nor if its value is unknown."""
     frame = site.frame
     if site.engine.functions_run_eagerly(frame.state):
         return False
@@ -151,7 +152,7 @@ def _given_data(arguments: CallArguments) -> tuple[Value, ...]:
 
 
 def run_schedule(site: Site, name: str, arguments: CallArguments, receiver: Value) -> Value | None:
-    """A step of an optimizer calls the program's schedule, if it has one, for the rate of this step."""
+    """In a step of an optimizer, calls the program's learning-rate schedule, if there is one."""
     for member in members(receiver):
         rate = configuration_of(site.frame, member).get("learning_rate")
         method = None if rate is None else own_method(site, rate, "__call__")
@@ -188,7 +189,7 @@ def _run_step(site: Site, receiver: Value, step: str, training: Value, data: Val
 
 
 def _run_loss(site: Site, model: Reference, targets: Value, predicted: Value, *, graph: bool) -> None:
-    """Calls the losses and metrics of the program that the model was compiled with, of several outputs on one after the other."""
+    """Calls the losses and metrics of the program with which the model was compiled; for several outputs, on each of them."""
     labels = _of_outputs(site, targets)
     outputs = _of_outputs(site, predicted)
     if len(outputs) != len(labels):
@@ -205,7 +206,7 @@ def _run_loss(site: Site, model: Reference, targets: Value, predicted: Value, *,
 
 
 def _of_outputs(site: Site, value: Value) -> tuple[Value, ...]:
-    """The labels (or predictions) of each output of a model: a loss never gets a structure."""
+    """The labels (or predictions) of each output of a model: a loss never receives a structure."""
     is_list = isinstance(value, Reference) and site.engine.objects.facts[value.object].kind is ObjectKind.LIST
     if isinstance(value, TupleValue) or is_list:
         return iterate(site, value).elements or (UNKNOWN,)
@@ -214,7 +215,7 @@ def _of_outputs(site: Site, value: Value) -> tuple[Value, ...]:
 
 
 def _listed(site: Site, value: Value) -> tuple[Value, ...]:
-    """The losses or metrics of a list; of a dict none: which output each belongs to is not followed."""
+    """The losses or metrics of a list; none for a dict, whose assignment to outputs is not followed."""
     if isinstance(value, Reference):
         kind = site.engine.objects.facts[value.object].kind
         if kind is ObjectKind.LIST:
@@ -249,12 +250,12 @@ def _run_one(site: Site, function: Value, targets: Value, predicted: Value, *, i
 
 
 def float_type(engine: ProgramSettings) -> DType | None:
-    """Keras's default type of floats; None where it is not known."""
+    """Keras's default float type; None if unknown."""
     return engine.floats
 
 
 def _cast(engine: ProgramSettings, value: Value) -> Value:
-    """The types to which a loss converts its arguments."""
+    """The dtypes to which a loss converts its arguments."""
 
     def one(leaf: Value) -> Value:
         return TensorValue(TensorType(float_type(engine), leaf.type.shape)) if isinstance(leaf, TensorValue) else leaf
@@ -263,7 +264,7 @@ def _cast(engine: ProgramSettings, value: Value) -> Value:
 
 
 def _of_one_rank(targets: Value, predicted: Value) -> tuple[Value, Value]:
-    """A last axis of size 1 is added to or taken from the targets where the other has one."""
+    """Adds or removes a last axis of size 1 of the targets to match the predictions."""
     if isinstance(targets, TensorValue) and isinstance(predicted, TensorValue):
         left, right = targets.type.shape, predicted.type.shape
         if left is not None and right is not None and len(left) + 1 == len(right):
@@ -275,7 +276,10 @@ def _of_one_rank(targets: Value, predicted: Value) -> tuple[Value, Value]:
 
 
 def _batch_of(site: Site, given: Sequence[Value], size_value: Value | None, *, whole: bool) -> Value:
-    """One batch of the data, `(x, y)` or `x`. The last one is smaller where the batch size does not divide the number of examples."""
+    """One batch of the data, `(x, y)` or `x`.
+
+    The last one is smaller if the batch size does not divide the number of examples.
+    """
     frame = site.frame
     first = freeze(frame, given[0])
     if isinstance(first, DatasetValue):
@@ -301,7 +305,7 @@ def _batch_of(site: Site, given: Sequence[Value], size_value: Value | None, *, w
 
 
 def _as_tensors(site: Site, batch: Value) -> Value:
-    """A batch that the program made, as Keras hands it on."""
+    """A batch created by the program, as Keras passes it on."""
 
     def one(leaf: Value) -> Value:
         return TensorValue(leaf.type) if isinstance(leaf, TensorValue) else UNKNOWN
@@ -310,7 +314,7 @@ def _as_tensors(site: Site, batch: Value) -> Value:
 
 
 def _part_of(frame: Frame, given: Sequence[Value], fraction: float, *, last: bool) -> tuple[Value, ...]:
-    """The training part of arrays if the last fraction is for validation, or that fraction (`last`)."""
+    """The training part of arrays if the last fraction is for validation, or (`last`) that fraction."""
 
     def one(leaf: Value) -> Value:
         if not isinstance(leaf, TensorValue) or not leaf.type.shape:
@@ -326,7 +330,7 @@ def _part_of(frame: Frame, given: Sequence[Value], fraction: float, *, last: boo
 
 
 def _as_layers_get_it(leaf: Value) -> Value:
-    """Keras 2 makes an axis of size 1 for inputs of rank 1, Keras 3 does not: their shape is not known."""
+    """Keras 2 adds an axis of size 1 to inputs of rank 1, Keras 3 does not, so their shape is unknown."""
     if isinstance(leaf, TensorValue) and leaf.type.shape is not None and len(leaf.type.shape) == 1:
         return TensorValue(TensorType(leaf.type.dtype, None), leaf.kind)
     return leaf

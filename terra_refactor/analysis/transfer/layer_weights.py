@@ -3,7 +3,7 @@
 Computes: their types from the layer's constructor arguments and its last input. Needs: the tables `WEIGHTS` of `tf_model.keras`.
 Gives: `note_input`, for calls of a layer; `weight_attribute`, for reads of attributes; `trainable_weights`.
 
-Ignores: the shapes of weights of models, and of layers of the program's own classes that derive from Keras's.
+Ignores: the shapes of weights of models, and of layers of program classes derived from Keras's.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _BIAS: Final = "bias"
 def note_input(site: Site, receiver: Value, arguments: CallArguments) -> None:
     """Records the input of a layer, and calls the functions of the program that create or constrain its weights.
 
-    It does not read an earlier value, so a summary does not depend on whether one was known.
+    It does not read an earlier input, so summaries do not depend on it.
     """
     frame = site.frame
     if not isinstance(receiver, Reference) or not arguments.positional:
@@ -71,7 +71,7 @@ def note_input(site: Site, receiver: Value, arguments: CallArguments) -> None:
 
 
 def _build(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
-    """`layer.build(shape)` of a layer of Keras: it has its weights, as after a call with such a shape."""
+    """`layer.build(shape)` of a Keras layer: creates its weights, like a call with such a shape."""
     shape = shape_argument(freeze(site.frame, arguments.positional[0])) if len(arguments.positional) == 1 else None
     if shape is not None and isinstance(receiver, Reference):
         cls = site.frame.state.get((receiver.object, CLASS))
@@ -81,7 +81,7 @@ def _build(site: Site, arguments: CallArguments, receiver: Value | None) -> Valu
 
 
 def _set_weights(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
-    """`layer.set_weights([kernel, bias])` of a layer of Keras that has its weights: as many, and of their shapes."""
+    """`layer.set_weights([kernel, bias])` of a Keras layer that is built: requires the same number and shapes of weights."""
     if isinstance(receiver, Reference) and len(arguments.positional) == 1 and not arguments.keywords:
         layer, given = receiver, freeze(site.frame, arguments.positional[0])
         checked_rule(site, "Layer.set_weights", lambda: _checked_weights(site, layer, given))
@@ -114,7 +114,7 @@ WEIGHT_SETTERS: Final = {
 
 
 def weight_attribute(site: Site, layer: Reference, name: str) -> Value | None:
-    """A weight, or the list of all; None where the attribute is neither."""
+    """A weight, or the list of all weights; None for other attributes."""
     frame = site.frame
     cls = frame.state.get((layer.object, CLASS))
     rule = WEIGHTS.get(cls.name) if isinstance(cls, LibraryValue) else None
@@ -136,7 +136,8 @@ def weight_attribute(site: Site, layer: Reference, name: str) -> Value | None:
 def trainable_weights(engine: ProgramSettings, attribute: str) -> FrozenList | None:
     """`model.trainable_variables`, by its canonical name, with unknown number and content; None for any other attribute.
 
-    Keras keeps the weights of all layers in its default type, whatever their compute dtype, unless code requests another.
+    Keras creates the weights of all layers in its default float type, whatever their compute dtype, unless code
+    requests another.
     """
     if not attribute.startswith("keras.") or attribute.rpartition(".")[2] not in _TRAINABLE:
         return None
@@ -147,7 +148,7 @@ def trainable_weights(engine: ProgramSettings, attribute: str) -> FrozenList | N
 def layer_setting(frame: Frame, instance: Reference, name: str) -> Value | None:
     """`layer.units`: a constructor argument that a Keras layer stores unchanged; None for other attributes.
 
-    The recurrent cells of TensorFlow 1 store theirs as `cell._num_units`.
+    Recurrent cells of TensorFlow 1 store it as `cell._num_units`.
     """
     cls = frame.state.get((instance.object, CLASS))
     if not isinstance(cls, LibraryValue):
@@ -160,8 +161,9 @@ def layer_setting(frame: Frame, instance: Reference, name: str) -> Value | None:
 
 
 def setting_given_later(frame: Frame, instance: Reference, name: str) -> None:
-    """`layer.units = 3`: the constructor's argument is no longer the value of the attribute; whether the layer already has its weights
-    is not tracked."""
+    """`layer.units = 3`: the attribute no longer has the constructor argument's value; whether the layer is already
+    built is not tracked.
+    """
     key = (instance.object, CONFIGURATION + name)
     if frame.state.get(key) is not None:
         frame.state.set(key, UNKNOWN)
@@ -171,4 +173,4 @@ _KEPT: Final = words(
     "units filters rate axis epsilon momentum num_heads key_dim input_dim output_dim return_sequences return_state use_bias cell "
     "stateful layer go_backwards unroll groups"
 )
-"""Settings that a layer does not convert."""
+"""Settings that a layer stores without conversion."""

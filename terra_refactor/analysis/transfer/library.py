@@ -1,9 +1,10 @@
 """Calls of library functions, methods and classes.
 
-Computes: binding of arguments to a library function's parameters, its rule's result, its effects. Needs: the registry of `tf_model`; the
-built-in functions that touch the heap (`builtin_functions`). Gives: `call_library`.
+Computes: binding of arguments to a library function's parameters, its rule's result, its effects. Needs: the registry
+of `tf_model`; the built-in functions that use the heap (`builtin_functions`). Gives: `call_library`.
 
-A function without a rule gives an unknown tensor if the catalogue says that it returns tensors, else an unknown value; both are counted.
+The result of a function without a rule is an unknown tensor if the catalogue says that it returns tensors, otherwise
+an unknown value; both cases are counted.
 """
 
 from __future__ import annotations
@@ -119,7 +120,7 @@ _SPECIAL: Final = {
     **WEIGHT_SETTERS,
 }
 MAX_COMBINATIONS: Final = 8
-"""Maximum number of combinations of alternative arguments for which a rule is queried."""
+"""Maximum number of combinations of alternative arguments for which a rule is evaluated."""
 
 
 def call_library(
@@ -139,7 +140,7 @@ def call_library(
         if receiver is not None and leaf not in MUTATING_METHODS[owner]:
             for member in members(receiver):
                 if isinstance(member, Reference):
-                    # an object of a subclass, too
+                    # also an object of a subclass
                     frame.note_read(site.op, (member.object, ITEMS))
     note_arguments(site, name, arguments, receiver)
     if name in _FLOAT_SETTINGS:
@@ -198,13 +199,14 @@ def call_library(
 
 _SUMMARY_OBJECTS: Final = frozenset({"tensorflow.summary.create_file_writer", "tensorflow.summary.create_noop_writer"})
 _LAYER_LISTS: Final = frozenset({"add_loss", "add_update"})
-"""Without `add_metric`: in a traced function, its argument updates the metric's variables on each call."""
+"""Without `add_metric`: in a traced function, it updates the variables of the metric on each call."""
 
 
 def _set_floats(site: Site, arguments: CallArguments) -> None:
     """`set_floatx` and `set_global_policy`.
 
-    Their effect is known in a program of one module, before the first layer: Keras keeps the policy that its first layer finds.
+    Their effect is known in a program of one module, before the first layer: Keras keeps the policy in force when the
+    first layer is created.
     """
     engine, frame = site.engine, site.frame
     given = arguments.positional[0] if arguments.positional else UNKNOWN
@@ -223,7 +225,7 @@ def _set_floats(site: Site, arguments: CallArguments) -> None:
 
 
 def _losses_with(floats: DType | None, given: Value) -> FrozenList:
-    """Content of `layer.losses` after `layer.add_loss(given)`: numbers of Keras's dtype, as far as nothing else is seen."""
+    """Content of `layer.losses` after `layer.add_loss(given)`: numbers of Keras's dtype, as far as no other loss was seen."""
     others = [
         member
         for member in members(given)
@@ -246,15 +248,15 @@ def _note_effects(
             continue
         external_effect(site, kind, f"{name_as_written(name)}(...)")
     if name.startswith("tensorflow.summary.") and name not in _SUMMARY_OBJECTS:
-        # which writer is the default, and whether it records, is read when a graph is traced
+        # the default writer, and whether it records, is read while a graph is traced
         target = Target(RootKind.GLOBAL, "the default summary writer")
         frame.add_effect(Effect(EffectKind.STATE_READ, target, f"{name_as_written(name)}(...)", site.place()))
     if receiver is not None and name.rpartition(".")[2] in _LAYER_LISTS and name.startswith("keras."):
-        # a list of the layer that outlives the call: below a decorator of ours it would keep a symbolic tensor
+        # a list of the layer that outlives the call: with our decorator it would keep a symbolic tensor
         given = arguments.positional[0] if arguments.positional else UNKNOWN
         for number in engine.objects.ordered(references(receiver)):
             write_effect(site, number, ".losses", f"{name.rpartition('.')[2]}(...)")
-            # readers after the call see the losses that it added; a called layer drops its earlier ones
+            # code after the call sees the losses that it added; a called layer drops its earlier ones
             frame.state.set((number, "losses"), _losses_with(engine.floats, given))
     owner, _, method = name.rpartition(".")
     if receiver is not None and method in MUTATING_METHODS.get(owner, ()):
@@ -265,7 +267,7 @@ def _note_effects(
 
 
 def _is_weightless(entity: Entity, arguments: CallArguments) -> bool:
-    """Whether a layer is made with arguments that leave it without variables."""
+    """Whether a layer is constructed with arguments that leave it without variables."""
     needed = WEIGHTLESS_WITH.get(entity.name)
     if needed is None:
         return False
@@ -274,7 +276,7 @@ def _is_weightless(entity: Entity, arguments: CallArguments) -> bool:
 
 
 def _is_seeded_here(frame: Frame, generator: Value) -> bool:
-    """Whether a generator of random numbers was made in this call from a known seed: each call draws the same."""
+    """Whether a random generator was created in this call from a known seed, so that each call draws the same numbers."""
     found = members(generator)
     return bool(found) and all(
         isinstance(member, Reference)
@@ -291,7 +293,7 @@ def _is_seeded_here(frame: Frame, generator: Value) -> bool:
 
 
 def _change_argument(site: Site, name: str, arguments: CallArguments) -> None:
-    """Functions such as `heapq.heappush` change a container argument: their other arguments may be in it afterwards."""
+    """Functions such as `heapq.heappush` change a container argument, which may contain their other arguments afterwards."""
     frame = site.frame
     parameter = MUTATING_FUNCTIONS.get(name)
     if parameter is None:
@@ -312,7 +314,7 @@ def _change_argument(site: Site, name: str, arguments: CallArguments) -> None:
 
 
 def name_as_written(name: str) -> str:
-    """A canonical name as people write it: `tf.math.add`, `np.sum`, `print`."""
+    """The usual spelling of a canonical name: `tf.math.add`, `np.sum`, `print`."""
     for prefix, written in (("tensorflow.", "tf."), ("numpy.", "np."), ("builtins.", "")):
         if name.startswith(prefix):
             return written + name[len(prefix) :]
@@ -320,7 +322,7 @@ def name_as_written(name: str) -> str:
 
 
 _FACTORIES: Final = {"numpy.random.default_rng": "numpy.random.Generator"}
-"""Functions that give an object of a class, whatever their arguments."""
+"""Functions that return an object of a class, whatever their arguments."""
 
 _CONSTRUCTED_FROM: Final = {"keras.Model": ("inputs", "outputs", "name")}
 """Positional parameters of constructors whose signature is `*args, **kwargs`."""
@@ -329,14 +331,14 @@ _CONSTRUCTED_FROM: Final = {"keras.Model": ("inputs", "outputs", "name")}
 def _call_declared(
     site: Site, name: str, declared: Declaration, arguments: CallArguments, receiver: Value | None
 ) -> Value:
-    """A function with a model or a stub."""
+    """A call of a function with a model or a stub."""
     unlisted = UNKNOWN if declared.pure else _call_unlisted(site, name, arguments, receiver)
     known = annotated_value(site.engine, declared.returns)
     return unlisted if known is None else known
 
 
 def _call_unlisted(site: Site, name: str, arguments: CallArguments, receiver: Value | None) -> Value:
-    """A library function without a model."""
+    """A call of a library function without a model."""
     frame = site.frame
     frame.call_record(site.op).unknown = name
     target = EXTERNAL if receiver is None else unknown_target(receiver)
@@ -348,7 +350,7 @@ def _call_unlisted(site: Site, name: str, arguments: CallArguments, receiver: Va
 def _without_rule(site: Site, entity: Entity) -> Value:
     site.engine.note_missing_rule(site.frame, site.op, entity.name)
     if Trait.RETURNS_TENSOR in entity.traits or Trait.TENSOR_OPERATION in entity.traits:
-        # a tensor or a structure of tensors: which, only a rule says
+        # a tensor or a structure of tensors; only a rule can tell
         return UNKNOWN
     package = entity.name.partition(".")[0]
     return UnknownValue(may_be_tensor=package in _HANDING_ON or package in TENSOR_PACKAGES)
@@ -357,20 +359,20 @@ def _without_rule(site: Site, entity: Entity) -> Value:
 _HANDING_ON: Final = frozenset(
     {"itertools", "functools", "operator", "collections", "copy", "heapq", "concurrent", "queue", "contextlib"}
 )
-"""Python modules whose functions may pass on tensors that they receive."""
+"""Python modules whose functions may return tensors passed to them."""
 
 
 def _instance_of(site: Site, entity: Entity, arguments: CallArguments) -> Value:
     """An object of a library class: represented by its class and its constructor arguments."""
     frame = site.frame
-    # a call of one of several classes makes objects that have nothing in common
+    # a call of one of several classes creates objects that have nothing in common
     number = site.allocate(ObjectKind.INSTANCE, entity.name.rpartition(".")[2], entity.name)
     if entity.name.startswith("keras.layers."):
         site.engine.note_layer_made()
     frame.state.set((number, CLASS), LibraryValue(entity.name))
     bound, extra, keywords, incomplete = bind_library_arguments(entity, arguments)
     if incomplete:
-        # `**settings` may set parameters that are not given by name, so a default is not certain
+        # `**settings` may set parameters that are not passed by name, so a default is not certain
         bound |= {each.name: UNKNOWN for each in entity.parameters or () if may_be_given(each, bound)}
     for parameter, value in zip(_CONSTRUCTED_FROM.get(entity.name, ()), extra, strict=False):
         keywords.setdefault(parameter, value)
@@ -391,7 +393,7 @@ def _instance_of(site: Site, entity: Entity, arguments: CallArguments) -> Value:
 PLACEHOLDERS: Final = frozenset(
     {"tensorflow.compat.v1.placeholder", "tensorflow.compat.v1.placeholder_with_default", "keras.backend.placeholder"}
 )
-"""Functions whose results are distinguished by where they are made, as variables are: feeds name them."""
+"""Functions whose results are distinguished by where they are created, like variables, since feeds use them as keys."""
 
 
 def _with_rule(site: Site, entity: Entity, arguments: CallArguments, receiver: Value | None) -> Value:
@@ -416,7 +418,7 @@ def _with_rule(site: Site, entity: Entity, arguments: CallArguments, receiver: V
     configuration = {} if receiver is None else configuration_of(frame, receiver)
     configuration = with_floats(configuration, engine.floats)
 
-    # a graph has both branches; eager code calls the one that the condition is for
+    # a graph has both branches; eager code runs the one that the condition selects
     chooses = Trait.RUNS_BRANCHES in entity.traits and not frame.in_graph
 
     def invoke(function: Value, arguments: Sequence[Value], *, graph: bool = False) -> Value:
@@ -466,9 +468,9 @@ def _alternatives(value: Value) -> tuple[Value, ...]:
 
 
 def _with_one_tensor_each(value: Value) -> Value:
-    """A structure in which tensors of several types in one place are one tensor of the type that covers them.
+    """A structure in which alternative tensor types at one place are joined.
 
-    Rules look at the members of a structure as they are; alternatives of every member would be too many combinations.
+    Rules read the members of a structure directly; combinations of alternatives for every member would be too many.
     """
     match value:
         case FrozenList(elements=elements) if elements is not None:

@@ -1,10 +1,10 @@
 """Numbers of configuration files and of the environment: JSON, YAML, TOML, INI files, `os.environ`.
 
-Computes: a name for each loaded item, so that one item is one size wherever it is read. A loaded value may be anything; it is an int only
-if it is used as a size (`UnknownValue.number`), and then 1 or more. If the file is among the given paths, its present number is the
+Computes: a name for each loaded item, so that an item is the same size wherever it is read. A loaded value may be anything; it is an int
+only if it is used as a size (`UnknownValue.number`), and then at least 1. If the file is among the given paths, its present number is the
 default. Needs: the heap, which holds later writes into the loaded mapping; the code, to decide whether a file is loaded once. Gives:
-`LOADED_NUMBERS`, by canonical name, and functions for items, attributes and methods of loaded mappings.
-Ignores: writes by unknown functions.
+`LOADED_NUMBERS`, by canonical name, and functions for items, attributes and methods of loaded mappings. Ignores: writes by unknown
+functions.
 """
 
 from __future__ import annotations
@@ -53,27 +53,27 @@ from terra_refactor.ir.ids import OpId
 from terra_refactor.tf_model.name_table import words
 
 _STEP: Final = "\t"
-"""Between the module, the operation and the keys of a source, and before each key."""
+"""Separates the module, the operation and the keys of a source."""
 _NAME: Final = "\n"
 _DEFAULT: Final = "\r"
 """Separates a key from the default for a missing item."""
 _MOST_KEYS: Final = 6
-"""Maximum depth of items that are named: one of a tree that is searched in a loop has no name."""
+"""Maximum nesting of named items: an item of a tree that is searched in a loop has no name."""
 _ENVIRONMENT: Final = "os.environ"
 _CHANGED: Final = "@changed "
-"""Prefix of the fields, of the module that loads a file, that hold later writes into the loaded mapping."""
+"""Prefix of the fields, in the module that loads a file, that record later writes into the loaded mapping."""
 _ANY: Final = "*"
 _LENGTH: Final = "len()"
-"""The key of the number of items."""
+"""The key for the number of items."""
 _DEEP: Final = "**"
 _FILE: Final = "\v"
-"""Prefix of the loaded data file, in the second step of a source."""
+"""Prefix of the loaded data file in the second component of a source."""
 _SOURCE: Final = "@source"
 """Field of a `ConfigParser`: the name of the file that it has read, or its content."""
 _OF_INI: Final = (".ini", ".cfg", ".conf")
 _MOST: Final = 10**9
 _MOST_PARTS: Final = 400
-"""Maximum number of parts of a known text that is loaded."""
+"""Maximum number of parts of a known loaded text."""
 
 
 # --- which file ---------------------------------------------------------------------------------------------------------------------
@@ -89,7 +89,7 @@ def _source(site: Site, given: Value | None = None) -> str | None:
     if file is not None:
         # several calls that load one file load the same content
         return _STEP.join((place.module, f"{_FILE}{file}"))
-    # of several calls, each with its own constant (the path), each loads one
+    # several calls, each with its own constant path: each loads one file
     texts = [value.value for value in site.frame.parameters.values() if isinstance(value, Constant)]
     texts = [text for text in texts if isinstance(text, str)]
     return f"{name} {texts!r}" if texts and not _is_in_loop(site.engine, site.frame.function, site.op) else None
@@ -117,7 +117,7 @@ def _runs_once(site: Site) -> bool:
 
 
 def _callers(engine: Code, function: Function) -> list[tuple[Function, OpId]] | None:
-    """The operations that call a function by its name, or by that of its class; None where it is mentioned in another way."""
+    """The operations that call a function by its name, or by that of its class; None if it is referred to in another way."""
     name = function.name
     if name.startswith("__") and function.parent is not None:
         name = engine.code_of(function.parent).name
@@ -229,7 +229,7 @@ def length_of_loaded(site: Site, container: Value) -> Value | None:
 
 
 def _as_number(value: Value) -> Value:
-    """The int that a text spells."""
+    """The int that a string represents."""
     text = value.value if isinstance(value, Constant) else None
     return Constant(int(text)) if isinstance(text, str) and text.isdecimal() and len(text) < 10 else value
 
@@ -249,7 +249,7 @@ def _mapping_of(site: Site, item: Value) -> UnknownValue | None:
 
 
 def attribute_set_from_loaded(site: Site, held: Value, name: str) -> Value:
-    """The value of an attribute `name` that was set to the item of this name in a loaded mapping."""
+    """The value of an attribute `name` that was set to the item with this name in a loaded mapping."""
     if not any(_mapping_of(site, member) for member in members(held)):
         return held
     return join_all(
@@ -261,7 +261,7 @@ def attribute_set_from_loaded(site: Site, held: Value, name: str) -> Value:
 
 
 def set_from_loaded(site: Site, item: Value, name: str, held: Value) -> Value | None:
-    """An attribute that holds `held` after items of a loaded mapping were set under their own names; None if it is not known."""
+    """An attribute with value `held` after items of a loaded mapping were set under their own names; None if unknown."""
     mapping = _mapping_of(site, item)
     found = None if mapping is None else item_of_loaded(site, mapping, Constant(name))
     known = loaded_name(found.number) if isinstance(found, UnknownValue) else None
@@ -296,7 +296,7 @@ def attribute_of_loaded(site: Site, container: Value, name: str) -> Value | None
 
 
 def _place(site: Site, source: str, key: str) -> tuple[ObjectId, str]:
-    """The field that says whether an item has changed."""
+    """The field that records whether an item has changed."""
     steps = source.split(_STEP)
     module = steps[0] if steps[0] in site.engine.program.modules else next(iter(site.engine.program.modules))
     path = _STEP.join(step.partition(_DEFAULT)[0] for step in (*steps, key))
@@ -369,7 +369,7 @@ _PARSING: Final[dict[str, Callable[[str], object]]] = {
 
 
 def _parsed(method: str, text: Constant) -> Value:
-    """The value that a method of an INI section makes of a text."""
+    """The value to which a method of an INI section converts a string."""
     try:
         made = _PARSING[method](str(text.value))
     except (ValueError, LookupError):
@@ -390,7 +390,7 @@ def _load(site: Site, arguments: CallArguments, receiver: Value | None) -> Value
 
 
 def _as_it_stands(site: Site, given: Value | None) -> Value | None:
-    """The content of a file, only in the analysis of the default run."""
+    """The present content of a file; only in the analysis of the default run."""
     program = site.engine.program
     file = file_at(site, given) if program.usual else None
     tree = None if file is None else tree_of(file, program.data[file])
@@ -443,7 +443,7 @@ def _frozen(value: object, left: list[int]) -> Value | None:
 
 
 def environment_variable(site: Site, index: Value, default: Value | None = None) -> Value | None:
-    """`os.environ[index]`: a text that may spell a number; None if it is unknown."""
+    """`os.environ[index]`: a string that may represent a number; None if unknown."""
     key = _key_of(index)
     if key is None or _is_changed(site, _ENVIRONMENT, repr(key)):
         return None
@@ -471,7 +471,7 @@ def _get_environment(site: Site, arguments: CallArguments, receiver: Value | Non
 
 
 def _set_environment(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
-    """The operations that change a variable, or any if it is not known which."""
+    """The operations that change a variable, or any variable if it is unknown which."""
     note_environment_changed(site, arguments.positional[0] if arguments.positional else UNKNOWN)
     return None
 
@@ -522,7 +522,7 @@ def section_of_ini(site: Site, receiver: Reference, index: Value) -> Value | Non
 
 
 def note_ini_changed(site: Site, receiver: Reference) -> None:
-    """Something is written into a parser."""
+    """Records a write into a parser."""
     if site.frame.state.get((receiver.object, _SOURCE)) is not None:
         site.frame.state.set((receiver.object, _SOURCE), UNKNOWN)
 

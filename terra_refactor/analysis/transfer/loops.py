@@ -1,8 +1,8 @@
 """Loops and comprehensions.
 
-Computes: the state after a loop: those over a few known elements are unrolled, others run to a fixpoint with widening. Needs: iteration,
-truth and refinement of conditions. Gives: handlers, and a `BranchFact` for every loop. Approximates: a list that a loop changes while it
-iterates over it.
+Computes: the state after a loop: loops over a few known elements are unrolled, others run to a fixpoint with
+widening. Needs: iteration, truth and refinement of conditions. Gives: handlers, and a `BranchFact` for every loop.
+Approximates: a list that a loop changes while it iterates over it.
 """
 
 from __future__ import annotations
@@ -57,9 +57,9 @@ from terra_refactor.ir.ops import Block, Op
 from terra_refactor.ir.walk import walk
 
 MAX_UNROLLED: Final = 12
-"""Maximum number of known elements of a loop that is unrolled."""
+"""Maximum number of known elements for which a loop is unrolled."""
 MAX_UNROLLED_OBJECTS: Final = 32
-"""More for objects, such as the layers of a model: one of many cannot be distinguished."""
+"""The same for objects, such as the layers of a model, which could not be distinguished otherwise."""
 MAX_UNROLL_DEPTH: Final = 2
 MAX_ITERATIONS: Final = 8
 """Maximum number of iterations; variables that still change then become unknown."""
@@ -90,7 +90,7 @@ def for_loop(site: Site, op: Op) -> Terminated | None:
 
 
 def _in_graph(found: Iteration) -> Iteration:
-    """The values that a loop passes to its body: with a content that only the run determines if the loop is in the graph."""
+    """The values that a loop passes to its body: if the loop is in the graph, with contents known only at run time."""
     if found.kind not in (BranchKind.TENSOR, BranchKind.DATASET):
         return found
     elements = found.elements
@@ -116,7 +116,8 @@ def _run_loop(site: Site, op: Op, found: Iteration, body: Block, else_block: Blo
 
     def run_body() -> bool:
         if last is not None:
-            # the shorter last batch certainly occurs, for failures that are certain with it; its state is that of any element
+            # the shorter last batch certainly occurs, which matters for failures that are certain with it; its state
+            # is that of any element
             frame.values[body[0].id] = last
             engine.run_branch(frame, body)
         frame.values[body[0].id] = found.element
@@ -126,7 +127,9 @@ def _run_loop(site: Site, op: Op, found: Iteration, body: Block, else_block: Blo
 
 
 def _note_advanced(site: Site, loop: ops.For | ops.Comprehension) -> None:
-    """Records that a loop reads an iterator that an attribute or a global variable keeps for the next call, or not to its end."""
+    """Records that a loop advances an iterator that an attribute or global variable keeps for the next call, or that it
+    does not exhaust it.
+    """
     frame = site.frame
     source = site.operation(loop.iterable)
     kept = isinstance(source, ops.LoadAttribute) or (
@@ -225,7 +228,7 @@ def _unrolled(
 def _rest_of_loop(
     site: Site, current: State, exits: list[State], source: ObjectId, body: Block, else_block: Block, op: OpId
 ) -> Terminated | None:
-    """The remaining iterations when a list has grown beyond the known elements."""
+    """The remaining iterations after a list has grown beyond the known elements."""
     frame = site.frame
     outer, frame.state = frame.state, current
 
@@ -260,8 +263,8 @@ def _fixpoint(
 ) -> Terminated | None:
     """Runs a loop until its state no longer changes.
 
-    `enter` runs the test and refines by it; False if the body is certainly not entered. `leave` does so for the way out. `staged` says,
-    after an iteration, whether the loop is one of the graph.
+    `enter` evaluates the test and refines by it; returns False if the body is certainly not entered. `leave` does the
+    same for the exit. `staged` says, after an iteration, whether the loop is part of the graph.
     """
     frame = site.frame
     outer = frame.state
@@ -304,7 +307,7 @@ def _fixpoint(
                 _give_up_on_changes(current, following)
             current = following
             for number in loop.doubtful - known:
-                # a condition may leave out this iteration, and let those pass that do not fail
+                # a condition may exclude the failing case and let others pass
                 failure = frame.failures.pop(number, None)
                 if failure is not None:
                     frame.guarded_failures.setdefault(number, failure)
@@ -379,7 +382,7 @@ def while_loop(site: Site, op: Op) -> Terminated | None:
 
 
 def next_item(site: Site, op: Op) -> None:
-    """Nothing: the operation around it has set the value."""
+    """Nothing to do: the enclosing operation has set the value."""
     return
 
 
@@ -402,7 +405,7 @@ def comprehension(site: Site, op: Op) -> Value:
             items = {key: value for key, value in collector.elements if key is not None}
             return new_dict(site, FrozenDict(tuple(items.items())))
         return new_dict(site, FrozenDict((), join_all(values) if values else None))
-    # one element for each of the source's, unless a condition or another loop is around it
+    # one element for each of the source's, unless it is inside a condition or another loop
     length = found.length if any(isinstance(inner, ops.CollectElement) for inner in op.body) else None
     if op.kind is ops.ComprehensionKind.LIST:
         content = FrozenList(values) if collector.exact else FrozenList(None, join_all(values), length)

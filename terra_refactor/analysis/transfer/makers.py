@@ -65,7 +65,7 @@ ATTRIBUTE_GETTER: Final = LibraryValue("operator.attrgetter()")
 
 
 def _operator(kind: LibraryValue) -> BuiltinHandler:
-    """`operator.methodcaller(name, ...)` and similar functions: a function of an object that is called with the earlier arguments."""
+    """`operator.methodcaller(name, ...)` and similar functions: a function of an object, called with the given arguments."""
 
     def handler(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
         known = bool(arguments.positional) and arguments.open_positional is None and arguments.open_keywords is None
@@ -81,7 +81,7 @@ def _names(value: Value) -> list[str] | None:
 
 
 def call_method(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
-    """`operator.methodcaller(name, *rest)(object)`: an unresolved call if the name is not known."""
+    """`operator.methodcaller(name, *rest)(object)`: an unresolved call if the name is unknown."""
     if len(arguments.positional) < 2:
         return UNKNOWN
     name, *rest, target = arguments.positional
@@ -224,9 +224,9 @@ def _structure_of(frame: Frame, value: Value) -> TupleValue | FrozenList | Froze
 def _rows(
     contents: Sequence[TupleValue | FrozenList | FrozenDict | None],
 ) -> dict[Value | None, tuple[Value, ...]] | None:
-    """The corresponding parts of structures, by place; None if they are not known to have the same places.
+    """The corresponding parts of structures, by position; None if they are not known to have the same positions.
 
-    The place None represents any other: all of a list of unknown length, the unknown keys of a dict.
+    The position None stands for all others: all elements of a list of unknown length, the unknown keys of a dict.
     """
     sized = not any(isinstance(content, FrozenList) and content.elements is None for content in contents)
     columns: list[dict[Value | None, Value]] = []

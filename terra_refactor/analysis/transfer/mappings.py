@@ -31,11 +31,11 @@ from terra_refactor.ir import ops
 from terra_refactor.ir.ops import Op
 
 MAX_KEYS: Final = 256
-"""A dict with more keys is known by the join of its values."""
+"""Maximum number of distinguished keys; a dict with more is represented by the join of its values."""
 
 
 def new_dict(site: Site, content: FrozenDict, tag: object = None, name: str = "dict") -> Value:
-    """A new dict (or other mapping that can change, by its class's name) with that content, made by operation `op`."""
+    """A new dict (or other mutable mapping, by the name of its class) with that content, created by operation `op`."""
     number = site.allocate(ObjectKind.DICT, name, tag)
     site.frame.state.set((number, ITEMS), content)
     return Reference(number)
@@ -97,14 +97,14 @@ def dict_item(content: FrozenDict, index: Value) -> Value:
 
 
 def has_item(content: FrozenDict, index: Value) -> bool:
-    """Whether `d[index]` is surely there."""
+    """Whether `d[index]` certainly exists."""
     return isinstance(index, Constant) and any(
         key == index and UNBOUND not in members(value) for key, value in content.items
     )
 
 
 def known_item(content: FrozenDict, index: Value) -> Value:
-    """Join of the values under the key; `BOTTOM` if nothing can be."""
+    """Join of the values that the key may have; `BOTTOM` if there are none."""
     if not isinstance(index, Constant):
         return dict_element(content)
     found = without_unbound(dict(content.items).get(index, BOTTOM))
@@ -117,7 +117,7 @@ def in_unknown_order(content: FrozenDict) -> FrozenDict:
 
 
 def with_item(content: FrozenDict, index: Value, value: Value, *, single: bool) -> FrozenDict:
-    """The content of a dict after `d[index] = value`; `single` if the dict is surely the one that is meant."""
+    """The content of a dict after `d[index] = value`; `single`: the dict is certainly the one that changes."""
     if isinstance(index, TensorValue) and index.variable is not None and len(content.items) < MAX_KEYS:
         # a placeholder or variable by its identity, which several may share: existing items stay
         fed = dict(content.items)
@@ -128,12 +128,12 @@ def with_item(content: FrozenDict, index: Value, value: Value, *, single: bool) 
         known = items.get(index)
         rest = content.rest
         if known is not None and rest is None and UNBOUND in members(known) and index != content.items[-1][0]:
-            # it may be a new key, which is the last: the order is unknown
+            # it may be a new key, which comes last: the order is unknown
             rest = BOTTOM
         items[index] = value if single else join(UNBOUND if known is None else known, value)
         return FrozenDict(tuple(items.items()), rest)
     if isinstance(index, Constant) and all(key != index for key, _ in content.items):
-        # a key that is none of these: they keep their values
+        # a key that equals none of these: they keep their values
         return FrozenDict(content.items, value if content.rest is None else join(content.rest, value))
     items_joined = tuple((key, join(old, value)) for key, old in content.items)
     return FrozenDict(items_joined, value if content.rest is None else join(content.rest, value))

@@ -72,7 +72,7 @@ def load_name(site: Site, op: Op) -> Value | None:
 
 
 def _bound(value: Value | None) -> Value:
-    """The value at the assignment. A variable that is certainly not set raises, and execution ends: never assumed without proof."""
+    """The value that is assigned. A read of an unset variable raises, which is never assumed without proof."""
     if value is None or value is UNBOUND:
         return UnknownValue(reason="not bound here")
     return without_unbound(value)
@@ -110,12 +110,12 @@ def store_name(site: Site, op: Op) -> None:
     if op.scope is ops.Scope.CLASS and op.annotation is not None:
         frame.class_annotations[op.name] = frame.value(op.annotation)
     if frame.function.kind is FunctionKind.MODULE:
-        value = without_marks(value)  # a module is no graph
+        value = without_marks(value)  # a module body is not traced
     bind_name(site, op.name, op.scope, value)
 
 
 def bind_name(site: Site, name: str, scope: ops.Scope, value: Value) -> None:
-    """Binds a variable in its scope, with the effect that this has if the variable outlives the call."""
+    """Binds a variable in its scope, and records the effect if the variable outlives the call."""
     engine, frame = site.engine, site.frame
     match scope:
         case ops.Scope.LOCAL:
@@ -190,7 +190,7 @@ def import_star(site: Site, op: Op) -> None:
 
 
 def lazy(site: Site, op: Op) -> Value:
-    """The value that the block would give: it is run in a scratch state."""
+    """The value of the block, evaluated in a scratch state."""
     assert isinstance(op, ops.Lazy)
     frame = site.frame
     saved = dict(frame.effects), dict(frame.failures), dict(frame.calls)

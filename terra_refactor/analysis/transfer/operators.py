@@ -182,7 +182,7 @@ def binary(site: Site, op: Op) -> Value:
 
 
 def added(site: Site, left: Value, right: Value) -> Value:
-    """`left + right` as the function `sum` adds, which operation `op` calls."""
+    """`left + right` as added by `sum`, which operation `op` calls."""
     pairs = [(a, b) for a in members(left) for b in members(right)]
     if len(pairs) > _MAX_COMBINATIONS:
         return UNKNOWN
@@ -192,9 +192,9 @@ def added(site: Site, left: Value, right: Value) -> Value:
 def binary_value(
     site: Site, symbol: str, left: Value, right: Value, *, in_place: bool = False, is_noted: bool = False
 ) -> Value:
-    """`left symbol right` for one alternative of each. Raises OperationError where the operation certainly fails.
+    """`left symbol right` for one alternative of each. Raises OperationError if the operation certainly fails.
 
-    `is_noted`: the change of an array where it is has its effect already, or needs none.
+    `is_noted`: the effect of an in-place change of an array is already recorded, or not needed.
     """
     engine, frame = site.engine, site.frame
     if isinstance(left, Constant) and isinstance(right, Constant):
@@ -202,7 +202,7 @@ def binary_value(
     if (path := joined_by_operator(symbol, left, right)) is not None:
         return path
     if symbol == "%" and python_type(left) is PythonType.STR:
-        # a text is formatted whatever is put into it, tensors as well
+        # formatting accepts any value, including tensors
         format_object(site, right)
         return Scalar(PythonType.STR)
     if isinstance(left, TensorValue) or isinstance(right, TensorValue):
@@ -271,7 +271,7 @@ _UNION: Final = LibraryValue("typing.Union")
 
 
 def _is_type(engine: Heap, value: Value) -> bool:
-    """Whether the value may be an annotation: `A | None` of such values is their union."""
+    """Whether the value may be an annotation, so that `A | None` is a union type."""
     match value:
         case Reference(number):
             return engine.objects.facts[number].kind is ObjectKind.CLASS
@@ -287,7 +287,7 @@ def _is_type(engine: Heap, value: Value) -> bool:
 def _with_unknown(site: Site, symbol: str, left: Value, right: Value, *, in_place: bool = False) -> Value:
     """A tensor or array combined with an unknown value."""
     if not any(isinstance(side, TensorValue) and side.kind is TensorKind.NDARRAY for side in (left, right)):
-        # the other operand of an array is an array or a number as well
+        # the other operand of an array is usually an array or a number
         for side in (left, right):
             site.engine.note_usage(side, site.frame)
     if isinstance(left, TensorValue) and isinstance(right, UnknownValue):
@@ -356,7 +356,7 @@ def _power_of_ints(exponent: Value) -> Value:
 def _repeat(left: Value, right: Value) -> Value | None:
     sequence, count = (left, right) if isinstance(left, TupleValue) else (right, left)
     if not isinstance(sequence, TupleValue) or (isinstance(count, UnknownValue) and count.may_be_tensor):
-        return None  # an array multiplies the items of a tuple
+        return None  # an array multiplies the elements of a tuple
     times = number_of(count)
     if isinstance(times, int) and times * len(sequence.elements) <= MAX_ELEMENTS:
         return TupleValue(sequence.elements * max(times, 0))
@@ -406,9 +406,9 @@ def _objects(site: Site, symbol: str, left: Value, right: Value, *, in_place: bo
 
 
 def _leaves_lists(symbol: str, other: Value) -> bool:
-    """Whether the operators of a list apply with this operand: arrays and tensors convert the list, also in place; NumPy scalars count.
+    """Whether a list's own operator applies with this operand. With arrays (including NumPy scalars) and tensors it does not:
 
-    Unknown values are assumed to be lists or numbers.
+    they convert the list, also in place. Unknown values are assumed to be lists or numbers.
     """
     return not isinstance(other, TensorValue) or (symbol == "*" and other.kind is TensorKind.NUMPY_SCALAR)
 
@@ -521,12 +521,12 @@ def _compared(site: Site, op: ops.Compare, left: Value, right: Value) -> Value:
     unknown = [side for side in (left, right) if isinstance(side, UnknownValue)]
     if any(side.may_be_tensor for side in unknown):
         return UNKNOWN
-    # comparisons with an array or a table of another library return one, too
+    # comparisons with an array or table of another library return one of these, too
     return UnknownValue(may_be_tensor=False) if unknown else UNKNOWN_BOOL
 
 
 def _compared_tuples(symbol: str, left: Sequence[Value], right: Sequence[Value]) -> bool | None:
-    """How two tuples compare: the first elements that differ decide, if all before are known; None where that is not known."""
+    """The result of comparing two tuples: decided by the first differing elements, if all before are known; None if unknown."""
     for one, other in zip(left, right, strict=False):
         if not isinstance(one, Constant) or not isinstance(other, Constant):
             return None
@@ -539,9 +539,10 @@ def _compared_tuples(symbol: str, left: Sequence[Value], right: Sequence[Value])
 
 
 def _equal(left: Value, right: Value) -> bool | None:
-    """Whether two values are equal, if either is a library's; None where that is not known.
+    """Whether two values are equal, if one of them is a library entity; None if unknown.
 
-    Functions, classes and modules of libraries equal only themselves. Comparison with a constant of unknown value is unknown.
+    Functions, classes and modules of libraries are equal only to themselves. The result is unknown for a library constant of unknown
+    value.
     """
     if isinstance(left, Constant) and isinstance(right, Constant):
         return bool(left.value == right.value)
@@ -562,12 +563,12 @@ def _holds_arrays(frame: Frame, value: Value) -> bool:
 
 
 def _is_other_object(frame: Frame, value: Value) -> bool:
-    """Whether a value is an object that a library does not convert to a tensor by itself."""
+    """Whether a value is an object that a library does not convert to a tensor implicitly."""
     return isinstance(value, Reference) and not isinstance(frame.state.get((value.object, ITEMS)), FrozenList)
 
 
 def _plain(value: Value) -> bool:
-    """Whether the value compares to a bool: it is no tensor, array or object with methods of its own."""
+    """Whether comparing the value gives a bool: it is not a tensor, an array or an object with its own comparison methods."""
     return not isinstance(value, TensorValue | Reference | UnknownValue)
 
 
@@ -590,7 +591,7 @@ def _identical(left: Value, right: Value) -> bool | None:
 
 
 def _is_open_constant(value: Value) -> bool:
-    """Whether the value is a constant of a library with an unknown value: it may be None."""
+    """Whether the value is a library constant of unknown value, which may be None."""
     return isinstance(value, LibraryValue) and not registry.is_definition(value.name)
 
 

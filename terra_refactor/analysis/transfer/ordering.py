@@ -1,7 +1,8 @@
 """`sorted`, `min`, `max`, `list.sort` and the functions of `heapq`.
 
-Computes: their results, and whether they compare tensors created in the call, among their elements or in the results of `key`. Needs:
-iteration. Gives: `ORDERING`, by canonical name, `note_decision` for other Python functions that test the truth of values.
+Computes: their results, and whether they compare tensors created in the call, among their elements or in the results
+of `key`. Needs: iteration. Gives: `ORDERING`, by canonical name; `note_decision` for other Python functions that test
+the truth of values.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from terra_refactor.domain.value import BOTTOM, NONE, Constant, FrozenList, Tens
 
 
 def _call_key(site: Site, element: Value, arguments: CallArguments) -> Value | None:
-    """Calls the `key` with an element, and notes if tensors are compared; the key, None if there is none."""
+    """Calls the `key` with an element, and records if tensors are compared; returns the key, None if there is none."""
     key = dict(arguments.keywords).get("key")
     if key is None or key == NONE or element == BOTTOM:
         return None if key == NONE else key
@@ -38,7 +39,10 @@ def note_decision(site: Site, *values: Value) -> None:
 
 
 def note_truth(site: Site, *values: Value) -> None:
-    """Notes that a tensor decides if one of the values is one that the call makes: a container is true by its length."""
+    """Records that the truth of a tensor is tested if one of the values is a tensor created in the call.
+
+    Containers are tested by their length.
+    """
     note_decision(
         site, *(value for value in values if all(isinstance(member, TensorValue) for member in members(value)))
     )
@@ -55,7 +59,7 @@ def _is_new_tensor(site: Site, value: Value) -> bool:
 def note_comparison(site: Site, found: Iteration) -> None:
     """Records that the truth of a tensor is tested if several elements are compared and one is a tensor created in the call.
 
-    Elements of a tensor do not count: iterating over the tensor already fails in a graph.
+    Elements of a tensor are excluded: iterating over the tensor already fails in a graph.
     """
     if found.kind is BranchKind.TENSOR:
         return
@@ -79,7 +83,7 @@ def sorted_(site: Site, arguments: CallArguments, receiver: Value | None) -> Val
 
 
 def _in_order(elements: Sequence[Value], reverse: Value | None) -> tuple[Value, ...] | None:
-    """Known texts, or known numbers, as `sorted` orders them; None where that is not known."""
+    """Known strings or known numbers in the order of `sorted`; None if unknown."""
     known = [element.value for element in elements if isinstance(element, Constant)]
     backwards = False if reverse is None else reverse.value if isinstance(reverse, Constant) else None
     if len(known) < len(elements) or not isinstance(backwards, bool):
@@ -94,7 +98,7 @@ def _in_order(elements: Sequence[Value], reverse: Value | None) -> tuple[Value, 
 
 
 def _extreme(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
-    """The results of `min` and `max` are declared in `tf_model`; with a key it is one of the elements."""
+    """`min` and `max`, whose results are declared in `tf_model`; with a key, the result is one of the elements."""
     given = arguments.positional
     if dict(arguments.keywords).get("key", NONE) == NONE:
         if len(given) > 1:
@@ -111,7 +115,7 @@ def _extreme(site: Site, arguments: CallArguments, receiver: Value | None) -> Va
 
 
 def _of_second(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
-    """`heapq.nlargest(n, values, key=...)`, which is declared elsewhere, too."""
+    """`heapq.nlargest(n, values, key=...)`; its result is declared elsewhere."""
     rest = CallArguments(arguments.positional[1:2], arguments.keywords)
     _extreme(site, rest, receiver)
     return None

@@ -1,9 +1,10 @@
 """Distribution strategies: `strategy.run(step, args=(batch,))`, datasets of each replica, and operations on their results.
 
-Computes: the call of the function: each replica calls it with its own part, of the same types; the batches of a dataset are divided among
-the replicas.
+Computes: the call of the function: each replica calls it with its own part, of the same types; batches of a dataset
+are split among the replicas.
 
-Needs: calls. Gives: `REPLICA_FUNCTIONS`, by canonical name. Ignores: functions whose arguments are not known one by one.
+Needs: calls. Gives: `REPLICA_FUNCTIONS`, by canonical name. Ignores: functions whose arguments are not known
+individually.
 """
 
 from __future__ import annotations
@@ -70,7 +71,7 @@ def _run(site: Site, arguments: CallArguments, receiver: Value | None) -> Value 
 
 
 def _reduce(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
-    """`strategy.reduce(op, value, axis)`: of the types of one replica's, without the axis if one is given."""
+    """`strategy.reduce(op, value, axis)`: the types of one replica's value, without the axis if one is given."""
     value, axis = argument_at(arguments, 1, "value"), argument_at(arguments, 2, "axis")
     local = None if isinstance(value, UnknownValue) else value
     if local is None or axis is None:
@@ -95,7 +96,7 @@ def _reduced(part: Value, axis: Value) -> Value:
 
 
 def _gather(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
-    """`strategy.gather(value, axis)`: the tensors of all replicas, one after the other along the axis."""
+    """`strategy.gather(value, axis)`: the tensors of all replicas, concatenated along the axis."""
     value, axis = argument_at(arguments, 0, "value"), argument_at(arguments, 1, "axis")
     local = None if isinstance(value, UnknownValue) else value
     if not isinstance(local, TensorValue) or not isinstance(axis, Constant) or type(axis.value) is not int:
@@ -123,7 +124,7 @@ def _distribute(site: Site, arguments: CallArguments, receiver: Value | None) ->
 
 
 def _share(size: Dim) -> Dim:
-    """The part of a batch that one replica gets: of batches of one size the same in each step."""
+    """The part of a batch that one replica gets; for batches of one size it is the same in each step."""
     exact = divide_exactly(size, NUMBER)
     return exact if exact is not None or not isinstance(size, int) else loaded(f"{STRATEGY}:{size}", f"{size}/replicas")
 
@@ -138,7 +139,7 @@ def _part_of_batch(component: Value) -> Value:
 
 
 def _distribute_made(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
-    """`strategy.distribute_datasets_from_function(make)`: `make` gives each replica's own batches."""
+    """`strategy.distribute_datasets_from_function(make)`: `make` returns the batches of each replica."""
     function = argument_at(arguments, 0, "dataset_fn")
     made = None if function is None else site.call(function, CallArguments((UNKNOWN,)))
     return DatasetValue(made.element) if isinstance(made, DatasetValue) else None
@@ -151,7 +152,7 @@ def _distribute_values(site: Site, arguments: CallArguments, receiver: Value | N
 
 
 def _all_reduce(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
-    """`context.all_reduce(op, value)`: of the types of one replica's."""
+    """`context.all_reduce(op, value)`: the types of one replica's value."""
     value = argument_at(arguments, 1, "value")
     if value is None or isinstance(value, UnknownValue):
         return None

@@ -1,8 +1,7 @@
 """Built-in functions that call methods of an object of the program: `int(x)` runs its `__int__`, `str(x)` and `f"{x}"` its `__str__`.
 
-Computes: the method's result and side effects. Needs: class look-up, calls. Gives: `asked_of_object`, `note_array_of`,
-`format_object`, `as_index`.
-Ignores: `__hash__` and `__eq__`, which containers call.
+Computes: the method's result and side effects. Needs: class lookup, calls. Gives: `asked_of_object`, `note_array_of`,
+`format_object`, `as_index`. Ignores: `__hash__` and `__eq__`, which containers call.
 """
 
 from __future__ import annotations
@@ -45,12 +44,13 @@ _ASKED: Final = {
     "operator.length_hint": ("__length_hint__",),
     "os.fspath": ("__fspath__",),
 }
-"""The special methods that a function looks for on its first argument, in this order."""
+"""The special methods that a function looks up on its first argument, in this order."""
 
 
 def asked_of_object(site: Site, name: str, arguments: CallArguments) -> Value | None:
-    """The result of a function for objects of the program that define a method for it; None if an alternative of the argument has
-    none."""
+    """The result of a function for objects of the program that define a special method for it; None if an alternative
+    of the argument does not.
+    """
     looked_for = _ASKED.get(name)
     if looked_for is None or not arguments.positional:
         return None
@@ -69,7 +69,7 @@ def note_array_of(site: Site, name: str, arguments: CallArguments) -> None:
 
 
 def format_object(site: Site, value: Value) -> None:
-    """Runs the method that formats an object, or each object in a tuple, for its side effects."""
+    """Runs the formatting method of an object, or of each object in a tuple, for its side effects."""
     for member in members(value):
         if isinstance(member, TupleValue):
             for element in member.elements:
@@ -79,7 +79,7 @@ def format_object(site: Site, value: Value) -> None:
 
 
 def as_index(site: Site, value: Value) -> Value:
-    """An index as a sequence sees it: that of an object with `__index__`."""
+    """An index as a sequence sees it: the result of `__index__` for an object that has it."""
     if not any(isinstance(member, Reference) for member in members(value)):
         return value
     asked = [(member, _ask(site, member, ("__index__",), CallArguments())) for member in members(value)]
@@ -87,7 +87,7 @@ def as_index(site: Site, value: Value) -> Value:
 
 
 def _ask(site: Site, value: Value, names: tuple[str, ...], arguments: CallArguments) -> Value | None:
-    """Calls the first of these methods that the program's class has; None if it has none."""
+    """Calls the first of these methods that the class of the program defines; None if there is none."""
     if not isinstance(value, Reference) and not (isinstance(value, Constant) and isinstance(value.value, EnumMember)):
         return None
     for name in names:

@@ -1,4 +1,4 @@
-"""Branches and loops that become part of a graph: the values that AutoGraph gives to the variables that they set.
+"""Branches and loops that become part of a graph: the values of the variables that they set.
 
 Computes: symbolic values, sizes that are open after a staged branch or loop. Needs: states. Gives: functions for `branches` and `loops`,
 `note_branch`, `changed_variables`.
@@ -26,7 +26,7 @@ from terra_refactor.ir.ops import Block
 from terra_refactor.ir.walk import walk
 
 MAX_CHANGES: Final = 64
-"""Maximum number of variable changes kept for a branch that runs several times (the first ones)."""
+"""Maximum number of recorded variable changes for a branch that runs several times (the first ones are kept)."""
 
 
 def variables_set(block: Block) -> set[str]:
@@ -40,7 +40,7 @@ def differing_variables(ends: Sequence[State]) -> set[str]:
 
 
 def make_symbolic(state: State, names: Iterable[str]) -> None:
-    """Python values that a condition or loop on a tensor has set: in a graph AutoGraph converts them to tensors."""
+    """The Python values set under a condition or in a loop on a tensor: in a graph AutoGraph converts them to tensors."""
     for name in names:
         value = state.locals.get(name)
         if value is not None:
@@ -48,7 +48,7 @@ def make_symbolic(state: State, names: Iterable[str]) -> None:
 
 
 def merge_in_graph(state: State, changed: Iterable[tuple[str, Value, Value]]) -> None:
-    """Tensors that a condition on a tensor chooses: no constant, and of no static size where the two have different ones."""
+    """Tensors chosen by a condition on a tensor: not constant, and without a static size where the alternatives differ."""
     for name, first, second in changed:
         value = state.locals.get(name)
         if value is not None and UNBOUND not in (first, second):
@@ -56,7 +56,7 @@ def merge_in_graph(state: State, changed: Iterable[tuple[str, Value, Value]]) ->
 
 
 def grow_in_graph(state: State, changed: Iterable[tuple[str, Value, Value]]) -> None:
-    """Tensors whose sizes change in an iteration of the graph: after the loop these sizes are not static."""
+    """Tensors whose sizes change in an iteration of the graph's loop: after the loop these sizes are not static."""
     for name, first, before in changed:
         value, sizes = (
             state.locals.get(name),
@@ -73,7 +73,7 @@ def grow_in_graph(state: State, changed: Iterable[tuple[str, Value, Value]]) -> 
 
 
 def note_branch(frame: Frame, fact: BranchFact) -> None:
-    """Records the facts about a branch, over all its runs."""
+    """Records the facts about a branch, joined over all its runs."""
     known = frame.branches.get(fact.op)
     if known is not None:
         strongest = known.kind if known.kind in (BranchKind.TENSOR, BranchKind.DATASET) else fact.kind

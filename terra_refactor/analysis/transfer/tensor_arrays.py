@@ -1,8 +1,8 @@
-"""Writes into a `tf.TensorArray`: the shape of its elements, which `stack` and `read` give again, and whether it grows.
+"""Writes into a `tf.TensorArray`: the shape of its elements, which `stack` and `read` return, and whether it grows.
 
-Computes: the fields `WRITTEN` and `WITHIN` of the array's instance, joined over everything that is written. Needs: the heap. Gives:
-`TENSOR_ARRAYS`, by canonical name of the method. The rules of `tf_model` read them; an `element_shape` of the constructor wins over the
-first.
+Computes: the fields `WRITTEN` and `WITHIN` of the array's instance, joined over everything that is written. Needs:
+the heap. Gives: `TENSOR_ARRAYS`, by canonical name of the method. The rules of `tf_model` read them; an
+`element_shape` of the constructor takes precedence over the former.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def write(site: Site, arguments: CallArguments, receiver: Value | None) -> Value
 
 
 def unstack(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
-    """`array.unstack(value)`: the first axis is the array's."""
+    """`array.unstack(value)`: the first axis is that of the array."""
     _note(site.frame, receiver, arguments, 0, whole=False)
     return None
 

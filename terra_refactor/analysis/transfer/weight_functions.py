@@ -1,11 +1,11 @@
 """Functions that Keras calls on weights: initializers, regularizers and constraints that the program defines.
 
-Computes: these calls, at the place where the weight is made. Needs: class look-up. Gives: `call_weight_functions`.
+Computes: these calls, where the weight is created. Needs: class lookup. Gives: `call_weight_functions`.
 
 Source: `keras.Variable` (an initializer gets the shape as a tuple, and the name of the dtype), `keras.Layer.losses` (a regularizer gets the
 variable) and `keras.optimizers.Optimizer.apply` (so does a constraint).
 
-Approximates: when they run. Regularizers and constraints run later, and not at all where nothing is trained.
+Approximates: when they run. Regularizers and constraints run later, and not at all without training.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def call_weight_functions(site: Site, weight: Value, functions: Mapping[str, Val
 
 
 def _suppose(frame: Frame, known: Mapping[tuple[object, ...], Effect]) -> None:
-    """Marks the new effects as such that may not happen here: Keras runs regularizers and constraints when it trains, or never."""
+    """Marks the new effects as assumed: Keras runs regularizers and constraints during training, or never."""
     for key, effect in frame.effects.items():
         before = known.get(key)
         if before is None or before.assumed:

@@ -1,8 +1,8 @@
-"""Windows that move over an array: `xs[i : i + 24]` in a loop over a range, or with `i = (step * 24) % 240`.
+"""Moving windows over an array: `xs[i : i + 24]` in a loop over a range, or with `i = (step * 24) % 240`.
 
-Computes: the size of a slice whose bounds are unknown but differ by a known number, and that ends within the array in every iteration.
-Needs: the IR of the slice; the largest value of the loop's variable, or of a remainder. Gives: `moving_window`, `largest_remainder`, and
-the replacement for the rule for indices.
+Computes: the size of a slice whose bounds are unknown but differ by a known number, and which ends within the array
+in every iteration. Needs: the IR of the slice; the largest value of the loop's variable, or of a remainder. Gives:
+`moving_window`, `largest_remainder`, and the replacement for the rule for indices.
 
 Ignores: bounds that are not `name + constant`; axes except the first.
 """
@@ -20,7 +20,7 @@ from terra_refactor.ir.ids import OpId
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """A slice of `size` elements that ends before element `end` at the latest."""
+    """A slice of `size` elements whose exclusive end is at most `end`."""
 
     size: int
     end: int
@@ -32,7 +32,7 @@ class Window:
 
 
 def moving_window(site: Site, index: OpId) -> Window | None:
-    """The window that an index (or the first of a tuple of them) takes; None if it is no such slice."""
+    """The window of an index (or of the first element of a tuple); None if it is not such a slice."""
     op = site.operation(index)
     if isinstance(op, ops.BuildContainer) and op.kind is ops.ContainerKind.TUPLE and op.elements:
         op = site.operation(op.elements[0].value)
@@ -68,7 +68,7 @@ def _offset(site: Site, number: OpId, depth: int = 0) -> tuple[str, int, int] | 
 
 
 def largest_remainder(site: Site, op: ops.Binary) -> int | None:
-    """The largest value of `number % constant`, which of a multiple (`(step * 32) % 256`) is a multiple, too; None if not known."""
+    """The largest value of `number % constant`; for a multiple (`(step * 32) % 256`) it is a multiple, too. None if unknown."""
     frame = site.frame
     divisor = frame.value(op.right)
     if not isinstance(divisor, Constant) or type(divisor.value) is not int or divisor.value <= 0:
@@ -93,7 +93,7 @@ def inside(array: TensorValue) -> TensorValue:
 
 
 def with_window(index: Value, window: Window) -> Value:
-    """The index with a window of the same size at the end of all that the loop reaches."""
+    """The index with a window of the same size at the end of the range that the loop covers."""
     shown = SliceValue(Constant(window.end - window.size), Constant(window.end), NONE)
     if isinstance(index, TupleValue):
         return TupleValue((shown, *index.elements[1:]))

@@ -52,7 +52,7 @@ class LoweringFrame:
     declared_global: set[str] = field(default_factory=set)
     declared_nonlocal: set[str] = field(default_factory=set)
     uses: dict[str, list[NameOp]] = field(default_factory=dict)
-    """Every operation that loads, stores or deletes a name in this scope: `names.py` gives them their `Scope` at the end."""
+    """Every operation that loads, stores or deletes a name in this scope: `names.py` sets their `Scope` at the end."""
 
     def stored_name(self, name: str) -> str:
         """The name under which the function keeps this scope's variable `name`."""
@@ -60,11 +60,11 @@ class LoweringFrame:
 
 
 class UnsupportedNodeError(Exception):
-    """A node class that no handler lowers: a construct newer than the Python versions that are supported."""
+    """A node class without a handler: a construct newer than the supported Python versions."""
 
 
 class HandlerTable(dict[type[cst.CSTNode], HandlerT]):
-    """Which handler lowers which node; as fast as a plain dict where there is one."""
+    """The handler for each node class; a lookup that succeeds is as fast as in a plain dict."""
 
     def __missing__(self, node_class: type[cst.CSTNode]) -> HandlerT:
         raise UnsupportedNodeError(node_class.__name__)
@@ -94,7 +94,7 @@ class ModuleBuilder:
         """Whether `from __future__ import annotations` was met."""
 
     def text_of(self, node: cst.CSTNode) -> str:
-        """The source text of a node alone."""
+        """The source text of one node."""
         text: str = self.tree.code_for_node(node)
         return text
 
@@ -251,7 +251,7 @@ class FunctionBuilder:
         return self.class_prefix + name
 
     def load(self, node: cst.CSTNode, name: str) -> OpId:
-        """Reads the variable `name`, already mangled."""
+        """Reads the variable `name`, which must already be mangled."""
         op_id = self.new_id(node)
         op = LoadName(op_id, name, Scope.GLOBAL)
         self.ops.append(op)
@@ -268,7 +268,7 @@ class FunctionBuilder:
         *,
         is_expression: bool = False,
     ) -> OpId:
-        """Binds the variable `name`, already mangled, in `frame` (default: the current one)."""
+        """Binds the variable `name` (already mangled) in `frame` (default: the current one)."""
         op_id = self.new_id(node)
         op = StoreName(op_id, name, Scope.GLOBAL, value, annotation, is_expression)
         self.ops.append(op)
@@ -279,7 +279,7 @@ class FunctionBuilder:
         return op_id
 
     def delete(self, node: cst.CSTNode, name: str) -> None:
-        """Unbinds the variable `name`, already mangled."""
+        """Unbinds the variable `name`, which must already be mangled."""
         op = DeleteName(self.new_id(node), name, Scope.GLOBAL)
         self.ops.append(op)
         self.frame.bound.add(name)

@@ -18,7 +18,7 @@ _SPREADS: Mapping[str, Spread] = {"": Spread.PLAIN, "*": Spread.STAR, "**": Spre
 
 
 def finish_call(b: FunctionBuilder, node: cst.Call, function: OpId) -> OpId:
-    """The call, when the function is evaluated already."""
+    """Lowers a call whose function is already evaluated."""
     arguments = lower_arguments(b, node.args)
     op_id = b.new_id(node)
     b.ops.append(Call(op_id, function, arguments))

@@ -35,7 +35,9 @@ def lower_if(b: FunctionBuilder, node: cst.If) -> None:
 def fold_if_chain(
     b: FunctionBuilder, links: Sequence[tuple[list[Op], OpId, OpId, Block]], *, are_cases: bool = False
 ) -> None:
-    """Closes a chain of tests, each in the else branch of the one before; the current block is the last else branch."""
+    """Builds the nested `If`s of a chain of tests, each in the else branch of the previous one; the current block is the
+    last else branch.
+    """
     for ops, op_id, test, then_block in reversed(links):
         ops.append(If(op_id, test, then_block, tuple(b.ops), is_case=are_cases))
         b.ops = ops

@@ -1,8 +1,8 @@
 """`def`, `lambda`, `class` and decorators.
 
-Computes: nothing beyond the lowering. Gives: a `FunctionBuilder` for each definition, queued, and the operation that makes it.
-Order of evaluation: decorators as written, defaults, type parameters, annotations; then the definition is made and the decorators are
-applied from the innermost out.
+Computes: nothing beyond the lowering. Gives: a queued `FunctionBuilder` for each definition, and the operation that
+creates it. Order of evaluation: decorators as written, defaults, type parameters, annotations; then the definition is
+created and the decorators are applied from the innermost out.
 """
 
 from __future__ import annotations
@@ -102,7 +102,8 @@ def lower_class_def(b: FunctionBuilder, node: cst.ClassDef) -> None:
 
 
 def _definition_name(b: FunctionBuilder, name: str) -> str:
-    # A definition that its function declares `global` is one of the module's, and is called so.
+    # A definition whose name is declared `global` in its function belongs to the module, and so does its
+    # `__qualname__`.
     if b.mangled(name) in b.root_frame.declared_global:
         return name
     return qualified_name(b, name)

@@ -1,7 +1,7 @@
 """Which handler lowers which node: the complete table of the language's constructs.
 
-Computes: nothing. Gives: `EXPRESSIONS` and `STATEMENTS`, from node class to handler. A test compares them with the node classes of
-LibCST, so that a construct that is added to the language is noticed.
+Computes: nothing. Gives: `EXPRESSIONS` and `STATEMENTS`, from node class to handler. A test compares them with the
+node classes of LibCST, so a construct that is added to the language makes it fail.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ def lower_import_from(b: FunctionBuilder, node: cst.ImportFrom) -> None:
 
 
 def name_of_attributes(node: cst.BaseExpression) -> str:
-    """`a.b.c` of nested attributes."""
+    """The dotted name `a.b.c` of nested attributes."""
     parts: list[str] = []
     while isinstance(node, cst.Attribute):
         parts.append(node.attr.value)

@@ -100,7 +100,7 @@ def _escaped_text(match: re.Match[str]) -> str:
     try:
         return unicodedata.lookup(name) if name is not None else chr(int(two or four or eight, 16))
     except (KeyError, ValueError, OverflowError):
-        # Python refuses such a file, or knows more names than the Python that runs here.
+        # Python rejects such a file, or knows more Unicode names than the Python that runs this tool.
         return match[0]
 
 
@@ -168,7 +168,7 @@ def lower_formatted_string(b: FunctionBuilder, node: cst.FormattedString) -> OpI
 
 
 def lower_strings(b: FunctionBuilder, node: cst.BaseExpression, leaves: Sequence[StringNode]) -> OpId:
-    """Plain and f-strings that follow each other are one."""
+    """Lowers adjacent plain strings and f-strings as one string."""
     parts: list[str | FormatField] = []
     encoded: list[bytes] = []
     is_formatted = False

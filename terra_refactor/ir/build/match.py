@@ -246,7 +246,7 @@ def _lower_or(b: FunctionBuilder, pattern: cst.MatchOr, subject: OpId, rest: Res
 
 
 def _lower_alternative(b: FunctionBuilder, pattern: cst.MatchPattern, subject: OpId) -> OpId:
-    """One alternative of `a | b`. Each binds its own names: their values are in different blocks."""
+    """Lowers one alternative of `a | b`. Each binds its own names, since their values are in different blocks."""
     captures: Captures = []
 
     def bind() -> None:

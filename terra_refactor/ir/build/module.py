@@ -50,8 +50,8 @@ def _lower(parsed: ParsedModule, name: str, is_package: bool) -> ModuleIR:
                 source.path, f"has a construct that is not supported yet: {error}", function.def_line
             ) from error
     resolve_names(module)
-    # Bodies were lowered after the surrounding code, and `f()[0] = lambda: 1` evaluates from the right: only now is the source
-    # order known. Operations and builders share the identities, which are not published yet.
+    # Bodies were lowered after the surrounding code, and `f()[0] = lambda: 1` evaluates from the right: the source
+    # order is only known now. Operations and builders share the identities, which are not published yet.
     inner = sorted(module.functions[1:], key=lambda function: function.span)
     for function, index in zip(inner, numbers_of([function.qualname for function in inner]), strict=True):
         object.__setattr__(function.id, "index", index)

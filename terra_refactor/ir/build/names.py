@@ -95,7 +95,7 @@ def local_names(function: FunctionBuilder) -> set[str]:
 
 
 def _owner(start: LoweringFrame, name: str) -> LoweringFrame | None:
-    """The scope that owns the variable which `name` means in `start`; None for a global."""
+    """The scope that owns the variable to which `name` refers in `start`; None for a global."""
     frame: LoweringFrame | None = start
     class_is_visible = True
     while frame is not None:
@@ -115,7 +115,7 @@ def _owner(start: LoweringFrame, name: str) -> LoweringFrame | None:
 
 
 def _capture(start: LoweringFrame, name: str, owner: LoweringFrame) -> None:
-    """Notes the variable as a cell of its owner and free in every function between, where a function captures it."""
+    """If a function captures the variable, records it as a cell of its owner and as free in every function in between."""
     stored = owner.stored_name(name)
     function: FunctionBuilder | None = start.function
     if function is owner.function:
@@ -127,7 +127,7 @@ def _capture(start: LoweringFrame, name: str, owner: LoweringFrame) -> None:
 
 
 def private_prefix(class_name: str) -> str | None:
-    """The prefix that Python adds to private names in `class class_name`; a name of underscores only leaves them as they are."""
+    """The prefix that Python adds to private names in `class class_name`; empty if the class name consists of underscores."""
     stripped = class_name.lstrip("_")
     return f"_{stripped}" if stripped else None
 

@@ -39,7 +39,7 @@ _CODE = re.compile(r"[ \t]*[^\s#]")
 
 
 def relower(before: ModuleIR, old_text: str, source: Source) -> ModuleIR | None:
-    """The lowered form of `source`, made from that of `old_text`; None if it cannot be made so."""
+    """The lowered form of `source`, derived from that of `old_text`; None if the whole file must be lowered."""
     if source.notebook is not None or "\f" in source.text or "\r" in source.text.replace("\r\n", ""):
         return None
     old, new = split_lines(old_text), split_lines(source.text)
@@ -63,13 +63,13 @@ class _Chunk:
 
     index: int
     classes: tuple[Function, ...]
-    """The classes around it, outermost first."""
+    """The enclosing classes, outermost first."""
     first: int
     """The line of `def`."""
     header: int
     """The last line of its header, which the edit does not touch."""
     last: int
-    """The last line that belongs to it: blank lines and comments after it do."""
+    """The last line that belongs to it, including the blank lines and comments after it."""
 
 
 def _changed_lines(old: Sequence[str], new: Sequence[str]) -> tuple[int, int, int]:
@@ -85,7 +85,7 @@ def _changed_lines(old: Sequence[str], new: Sequence[str]) -> tuple[int, int, in
 
 
 def _chunk_around(module: ModuleIR, lines: Sequence[str], first: int, last: int) -> _Chunk | None:
-    """The function in whose body the lines `first` to `last` lie (none at all where `last` is before `first`: an insertion)."""
+    """The function whose body contains the lines `first` to `last` (`last` is before `first` for an insertion)."""
     for index in range(len(module.functions) - 1, 0, -1):
         function = module.functions[index]
         if function.def_line >= first or function.kind not in (FunctionKind.FUNCTION, FunctionKind.METHOD):
@@ -104,7 +104,7 @@ def _chunk_around(module: ModuleIR, lines: Sequence[str], first: int, last: int)
 
 
 def _classes_around(module: ModuleIR, function: Function) -> tuple[Function, ...] | None:
-    """The classes around a function, outermost first; None if it is in a function, or in a block at the module's level."""
+    """The enclosing classes of a function, outermost first; None if it is in a function, or in a block at the module's level."""
     classes: list[Function] = []
     parent = function.parent
     while parent is not None and parent.index != 0:
@@ -154,11 +154,11 @@ def _lower_chunk(chunk: _Chunk, before: ModuleIR, lines: Sequence[str], source: 
     if [(each.kind, each.qualname) for each in inner] != [(each.kind, each.qualname) for each in old_inner]:
         return None
     if own.frees != old_own.frees:
-        return None  # the class around it may have `__class__` to give, or no longer
+        return None  # whether the enclosing class provides `__class__` may have changed
     indices = {id(function.id): old.id.index for function, old in zip(inner, old_inner, strict=True)}
     parents = {id(around.id): old.id.index for around, old in zip(_outer(module, own), chunk.classes, strict=True)}
     for function in (*inner, *_outer(module, own)):
-        # the identities are shared by all that names them, and are not published yet
+        # the identities are shared by everything that refers to them, and are not published yet
         object.__setattr__(function.id, "index", {**indices, **parents}[id(function.id)])
     return tuple(
         replace(function.down(shift), decorators=old.decorators) if function is own else function.down(shift)
@@ -185,7 +185,7 @@ def _is_one_definition(parsed: ParsedModule, skipped: int, depth: int) -> bool:
 
 
 class _UnmovedError(Exception):
-    """A position lies inside the edited function and belongs to another."""
+    """A position inside the edited function belongs to another function."""
 
 
 def _spliced(
@@ -255,7 +255,7 @@ def _begin(function: Function) -> int:
 
 
 def _moved(function: Function, shifted: Callable[[Span], Span], spans: Spans) -> Function:
-    """The function with its places replaced, and those of its operations by `spans`."""
+    """The function with its position replaced, and those of its operations replaced by `spans`."""
     return replace(
         function,
         parameters=tuple(replace(parameter, span=shifted(parameter.span)) for parameter in function.parameters),

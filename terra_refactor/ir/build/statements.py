@@ -95,7 +95,7 @@ def lower_annotated_assign(b: FunctionBuilder, node: cst.AnnAssign) -> None:
 
 
 def lower_annotation(b: FunctionBuilder, annotation: cst.Annotation, *, in_body: bool) -> OpId:
-    """The annotation of a variable (`in_body`) or of a parameter; `Lazy` where Python does not evaluate it."""
+    """Lowers the annotation of a variable (`in_body`) or of a parameter; `Lazy` where Python does not evaluate it."""
     quoted = _quoted(annotation.annotation)
     if quoted is not None:
         # the name of a string annotation has the position of the string as a whole
@@ -124,7 +124,7 @@ _IN_QUOTES = (
 
 
 def _quoted(node: cst.BaseExpression) -> cst.BaseExpression | None:
-    """The expression in an annotation that is a text (`x: "tf.Tensor"`); None where it is none, or no type."""
+    """The expression in a string annotation (`x: "tf.Tensor"`); None if it is not a string, or not a type."""
     if not isinstance(node, cst.SimpleString):
         return None
     text = node.evaluated_value

@@ -29,7 +29,7 @@ def lower_concatenated_string(b: FunctionBuilder, node: cst.ConcatenatedString) 
 
 
 def _lower_templates(b: FunctionBuilder, node: cst.BaseExpression, leaves: Sequence[cst.TemplatedString]) -> OpId:
-    """Template strings that follow each other are one."""
+    """Lowers adjacent template strings as one."""
     maker = _from_templatelib(b, node, "Template")
     arguments = []
     for leaf in leaves:

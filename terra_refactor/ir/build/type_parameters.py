@@ -18,7 +18,7 @@ from terra_refactor.ir.ops import Argument, BuildContainer, Call, ContainerKind,
 
 
 def lower_type_parameters(b: FunctionBuilder, node: cst.TypeParameters) -> list[OpId]:
-    """Enters the scope of the type parameters, which the caller leaves, and binds them; their values."""
+    """Binds the type parameters in a new scope, which the caller must leave; returns their values."""
     b.push_frame(FrameKind.TYPE_PARAMETERS)
     return [_lower_type_parameter(b, parameter) for parameter in node.params]
 
