@@ -1,7 +1,8 @@
 """Effects of the surrounding code on a failing operation: it may expect the exception, or never reach the operation.
 
 A failure is certain only if nothing on the path catches its exception (a handler, a context manager, an assertion of a test, a test that
-is expected to fail) and nothing before it ends the program (`sys.exit`, `self.skipTest`) or replaces a function it calls (`mock.patch`).
+is expected to fail) and nothing before it ends the program (`sys.exit`, `self.skipTest`, another exception) or replaces a function it
+calls (`mock.patch`).
 
 Computes: whether that is so for an operation, and for all calls that lead to its function. Needs: facts. Gives: `Expected`. Ignores:
 handlers that raise in the end, and `sys.exit` under conditions.
@@ -12,13 +13,33 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from terra_refactor.analysis.facts import CallFact, ContextFacts, ContextId, EntryKind
+from terra_refactor.analysis.facts import CallFact, ContextFacts, ContextId, EntryKind, FailureFact
 from terra_refactor.classify.each_context import about_each_context
 from terra_refactor.classify.hazards import HazardMap
-from terra_refactor.domain.value import BoundMethod, FunctionValue, LibraryValue, ShapeValue, TupleValue, Value, members
+from terra_refactor.domain.value import (
+    BoundMethod,
+    FunctionValue,
+    LibraryValue,
+    Reference,
+    ShapeValue,
+    TupleValue,
+    Value,
+    members,
+)
 from terra_refactor.facts.catching import Catch, catches_of
 from terra_refactor.facts.code import CodeFacts
-from terra_refactor.facts.records import Arm, Call, Region, RegionKind, Return, Unpacked
+from terra_refactor.facts.records import (
+    Arm,
+    AttributeRead,
+    AttributeWrite,
+    Call,
+    Display,
+    Literal,
+    Region,
+    RegionKind,
+    Return,
+    Unpacked,
+)
 from terra_refactor.facts.view import ContextView
 from terra_refactor.ir.function import FunctionKind
 from terra_refactor.ir.ids import FunctionId, OpId
@@ -30,7 +51,9 @@ from terra_refactor.tf_model.expected_errors import (
     REPLACING_FIXTURES,
     expects,
 )
-from terra_refactor.tf_model.registry import has_trait
+from terra_refactor.tf_model.misspelt import is_misspelt_attribute, is_misspelt_keyword
+from terra_refactor.tf_model.registry import class_of, has_trait
+from terra_refactor.tf_model.releases import REFUSES_FLOAT_INDEX
 from terra_refactor.tf_model.spec import Trait
 
 _CATCHING: Final = frozenset({RegionKind.TRY, RegionKind.WITH})
@@ -46,7 +69,9 @@ class Expected:
         self.facts = hazards.whole_facts
         self._given: frozenset[FunctionId] | None = None
         self._ending: dict[ContextId, tuple[OpId, ...]] = {}
+        self._exiting: dict[ContextId, tuple[OpId, ...]] = {}
         self._left_out: dict[FunctionId, bool] = {}
+        self._written: frozenset[str] | None = None
 
     def holds(self, context: ContextFacts, number: OpId, *, in_graph: bool = False) -> bool:
         """Whether a failure of the operation leaves its function, and nothing before it in the function ends the program.
@@ -56,7 +81,7 @@ class Expected:
         """
         is_module = self.hazards.index(context.function).function.kind is FunctionKind.MODULE
         return not self.is_expected(context, number, in_graph=in_graph) and (
-            is_module or not self.is_behind_end(context, number)
+            is_module or not self._is_behind(self._exits(context), context, number)
         )
 
     def is_expected(self, context: ContextFacts, number: OpId, *, in_graph: bool = False) -> bool:
@@ -157,17 +182,11 @@ class Expected:
     # --- exits before the operation --------------------------------------------------------------------------------------------------
 
     def is_behind_end(self, context: ContextFacts, number: OpId) -> bool:
-        """Whether a call before the operation certainly ends the program or the test, or raises because of its arguments.
+        """Whether something before the operation certainly ends the program or the test, or raises an exception."""
+        return self._is_behind(self._endings(context, 0), context, number)
 
-        So does a tuple that is unpacked to another number of names.
-        """
-        ending = self._ending.get(context.id)
-        if ending is None:
-            may_end = self.facts.is_called(Trait.ENDS_PROGRAM)
-            calls = [call.op for call in context.calls if call.is_refused or (may_end and self._ends(call, 0))]
-            unpacked = self.hazards.index(context.function).of_kind(Unpacked)
-            others = [each.op for each in unpacked if _does_not_fit(context.values[each.source], each.count)]
-            ending = self._ending[context.id] = tuple(sorted({*calls, *others}))
+    def _is_behind(self, ending: tuple[OpId, ...], context: ContextFacts, number: OpId) -> bool:
+        """Whether one of some operations, in order, is before another on each path to it."""
         if not ending or ending[0] > number:
             return False
         code = self.hazards.index(context.function)
@@ -177,6 +196,15 @@ class Expected:
             and all(region.op in around and region.holds(op, *_arms_of(region, number)) for region in code.around(op))
             for op in ending
         )
+
+    def _exits(self, context: ContextFacts) -> tuple[OpId, ...]:
+        """The calls of a function that end the program or the test."""
+        if not self.facts.is_called(Trait.ENDS_PROGRAM):
+            return ()
+        found = self._exiting.get(context.id)
+        if found is None:
+            found = self._exiting[context.id] = tuple(call.op for call in context.calls if self._ends(call, 0))
+        return found
 
     def _ends(self, call: CallFact, depth: int) -> bool:
         if call.library and not call.callees:
@@ -192,6 +220,91 @@ class Expected:
             and not any(True for _ in self.hazards.index(callee.function).of_kind(Return))
             for callee in (self.facts.contexts[each] for each in call.callees)
         )
+
+    def _endings(self, context: ContextFacts, depth: int) -> tuple[OpId, ...]:
+        """The operations of a function that certainly end the program or raise, in order, wherever they are.
+
+        Those that raise are calls whose arguments do not fit, misspelt keywords and attributes of libraries, floats as indices, `...` in
+        a list that becomes a tensor, tuples that are unpacked to another number of names, and calls of functions that always do.
+        """
+        found = self._ending.get(context.id)
+        if found is None:
+            code = self.hazards.index(context.function)
+            self._ending[context.id] = ()  # of a function that calls itself
+            ending = {*self._exits(context), *(failure.op for failure in context.failures if _is_of_index(failure))}
+            ending.update(call.op for call in context.calls if call.is_refused or self._raises(call, depth))
+            unpacked = code.of_kind(Unpacked)
+            ending.update(each.op for each in unpacked if _does_not_fit(context.values[each.source], each.count))
+            ending.update(
+                each.op
+                for each in code.of_kind(Call)
+                if self._has_misspelt_keyword(context, each) or self._converts_ellipsis(context, each)
+            )
+            ending.update(each.op for each in code.of_kind(AttributeRead) if self._is_misspelt(context, each))
+            found = self._ending[context.id] = tuple(sorted(ending))
+        return found
+
+    def _raises(self, call: CallFact, depth: int) -> bool:
+        """Whether each function of the program that is called ends the program or raises, on each path."""
+        if call.library or not call.callees or depth >= _MAX_DEPTH or call.unknown is not None:
+            return False
+        return all(self._always_ends(self.facts.contexts[each], depth + 1) for each in call.callees)
+
+    def _always_ends(self, context: ContextFacts, depth: int) -> bool:
+        code = self.hazards.index(context.function)
+        if code.function.is_generator:
+            return False  # the call only makes it
+        endings = [op for op in self._endings(context, depth) if not any(True for _ in code.around(op))]
+        return bool(endings) and all(each.op > endings[0] for each in code.of_kind(Return))
+
+    def _has_misspelt_keyword(self, context: ContextFacts, call: Call) -> bool:
+        keywords = [argument.keyword for argument in call.arguments if argument.keyword]
+        called = self.hazards.view(context).library_of(call.op) if keywords else ()
+        # Keras calls more on the way
+        names = [name for name in called if name.rpartition(".")[2] == call.method] or called
+        return bool(names) and any(all(is_misspelt_keyword(name, each) for name in names) for each in keywords)
+
+    def _converts_ellipsis(self, context: ContextFacts, call: Call) -> bool:
+        """Whether TensorFlow gets a list in which `...` stands for elements that are left out."""
+        facts = self.hazards.index(context.function).facts
+        lists = [each for argument in call.arguments if isinstance(each := facts[argument.value], Display)]
+        items = [facts[item.value] for each in lists if not each.is_comprehension for item in each.items]
+        left_out = any(isinstance(item, Literal) and item.value is ... for item in items)
+        names = self.hazards.view(context).library_of(call.op) if left_out else ()
+        return bool(names) and all(has_trait(name, Trait.CONVERTS_ARRAYS) for name in names)
+
+    def _is_misspelt(self, context: ContextFacts, read: AttributeRead) -> bool:
+        """Whether each object whose attribute is read is of a library's class without it, and the program sets none of that name."""
+        value = context.values[read.owner]
+        classes = [self._library_class(member) for member in members(value)] if value is not None else []
+        return (
+            bool(classes)
+            and all(each is not None and is_misspelt_attribute(each, read.name) for each in classes)
+            and read.name not in self._set_attributes()
+        )
+
+    def _library_class(self, value: Value) -> str | None:
+        """The canonical name of the library class of an object; None of another."""
+        if not isinstance(value, Reference):
+            return class_of(value)
+        made = self.facts.objects[value.object]
+        if made.function is None or made.op is None:
+            return None
+        contexts = (self.facts.contexts[each] for each in self.facts.functions[made.function].contexts)
+        names = {name for each in contexts for name in self.hazards.view(each).library_of(made.op)}
+        return names.pop() if len(names) == 1 else None
+
+    def _set_attributes(self) -> frozenset[str]:
+        """The names of the attributes that the program sets, of any object."""
+        if self._written is None:
+            modules = self.hazards.whole_program.modules.values()
+            codes = (self.hazards.index(each.id) for module in modules for each in module.functions)
+            self._written = frozenset(each.name for code in codes for each in code.of_kind(AttributeWrite))
+        return self._written
+
+
+def _is_of_index(failure: FailureFact) -> bool:
+    return failure.only is not None and failure.only == REFUSES_FLOAT_INDEX
 
 
 def _does_not_fit(value: Value | None, count: int | None) -> bool:

@@ -157,6 +157,10 @@ BEFORE_TENSORFLOW_2: Final = Releases(
     {TENSORFLOW: tuple(release for release in _MINORS[TENSORFLOW] if release < (2, 0))}
 )
 BEFORE_KERAS_3: Final = Releases({KERAS: tuple(release for release in _MINORS[KERAS] if (2, 0) <= release < (3, 0))})
+REFUSES_FLOAT_INDEX: Final = Behaviour(
+    NUMPY, "1.12", "older releases convert it, and in Python 2 a quotient of integers is an integer"
+)
+"""An index or slice bound that is a float is refused."""
 _CHOOSES_ELEMENTS: Final = Behaviour(TENSORFLOW, "2.0", "`tf.where` chooses whole rows by a vector", assumed=True)
 _OF_LAYERS: Final = Behaviour(KERAS, "2.0")
 """Arguments that layers accept: their specifications of inputs."""

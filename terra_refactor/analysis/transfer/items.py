@@ -78,6 +78,7 @@ from terra_refactor.ir.ops import Op
 from terra_refactor.tf_model.numpy_api.files import LOADED, array_in
 from terra_refactor.tf_model.numpy_api.index_objects import index_object
 from terra_refactor.tf_model.ops.operators import index_rule
+from terra_refactor.tf_model.shape_rules.indexing import refuse_float_index
 
 _MODULES: Final = LibraryValue("sys.modules")
 
@@ -117,6 +118,8 @@ def _imported(site: Site, index: OpId) -> ModuleValue | None:
 def item_of(site: Site, container: Value, index: Value) -> Value:
     """`container[index]` for one alternative of each. Raises OperationError if it certainly fails."""
     frame = site.frame
+    if isinstance(container, TensorValue | TupleValue) or _is_list(site, container):
+        refuse_float_index(index)
     match container:
         case ShapeValue():
             return shape_item(container, index)

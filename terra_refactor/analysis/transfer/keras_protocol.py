@@ -222,12 +222,13 @@ def call_loss(site: Site, name: str, arguments: CallArguments, receiver: Value) 
 
 
 def _as_loss_gets_it(site: Site, value: Value) -> Value:
-    """An argument of `loss(...)` in the loss's dtype, which is Keras's default unless another was given."""
+    """An argument of `loss(...)`: Keras 3 converts it to the dtype of the loss, Keras 2 leaves it as it is."""
 
     def converted(leaf: Value) -> Value:
         if not isinstance(leaf, TensorValue) or leaf.kind is TensorKind.RAGGED:
             return leaf
-        return TensorValue(TensorType(site.engine.floats, leaf.type.shape))
+        kept = leaf.type.dtype if leaf.type.dtype == site.engine.floats else None
+        return TensorValue(TensorType(kept, leaf.type.shape))
 
     return join_all(read.map_structure(converted, member) for member in members(value))
 

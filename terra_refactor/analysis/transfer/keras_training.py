@@ -255,10 +255,12 @@ def float_type(engine: ProgramSettings) -> DType | None:
 
 
 def _cast(engine: ProgramSettings, value: Value) -> Value:
-    """The dtypes to which a loss converts its arguments."""
+    """The dtypes to which a loss converts its arguments. Keras 2 leaves labels that are integers as they are."""
 
     def one(leaf: Value) -> Value:
-        return TensorValue(TensorType(float_type(engine), leaf.type.shape)) if isinstance(leaf, TensorValue) else leaf
+        if not isinstance(leaf, TensorValue):
+            return leaf
+        return TensorValue(TensorType(float_type(engine) if leaf.type.dtype in FLOATING else None, leaf.type.shape))
 
     return read.map_structure(one, value)
 

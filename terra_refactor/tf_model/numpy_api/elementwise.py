@@ -14,7 +14,7 @@ from terra_refactor.domain.dim import Dim, add, multiply
 from terra_refactor.domain.dtype import BOOL, FLOAT64, FLOATING, INT64, UINT64, DType
 from terra_refactor.domain.lattice import join
 from terra_refactor.domain.shape import Shape
-from terra_refactor.domain.value import UNKNOWN, UNKNOWN_INT, TensorValue, TupleValue, Value
+from terra_refactor.domain.value import UNKNOWN, UNKNOWN_INT, Reference, TensorValue, TupleValue, UnknownValue, Value
 from terra_refactor.tf_model import arguments as read
 from terra_refactor.tf_model.numpy_api import shapes
 from terra_refactor.tf_model.numpy_api.arrays import (
@@ -150,7 +150,10 @@ def _reduction(dtype_rule: _DTypeRule, *, index: bool = False) -> OperationRule:
             )
         if given.shape == () and keep is not False:
             return UNKNOWN  # a scalar or an array, it depends on the function
-        return array_result(dtype, shapes.reduced(_function_name(call), given.shape, axes, keep))
+        shape = shapes.reduced(_function_name(call), given.shape, axes, keep)
+        if shape == () and isinstance(value, UnknownValue | Reference) and _function_name(call) in _HANDED_ON:
+            return array_result(dtype, None)  # of a table it may be one number for each column
+        return array_result(dtype, shape)
 
     return rule
 
@@ -408,6 +411,8 @@ _REDUCTIONS: Final[Mapping[str, _DTypeRule]] = {
     "all": _always_bool,
     "any": _always_bool,
 }
+_HANDED_ON: Final = frozenset({"sum", "prod", "mean", "std", "var", "max", "min", "amax", "amin", "all", "any", "ptp"})
+"""Functions that call the method of that name of an object that is no array. Source: `numpy._core.fromnumeric._wrapreduction`."""
 _METHODS: Final = ("sum", "prod", "mean", "std", "var", "max", "min", "all", "any")
 
 

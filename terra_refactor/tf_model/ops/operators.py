@@ -302,6 +302,8 @@ def index_rule(value: Value, index: Value) -> Value:
     if kind is TensorKind.RAGGED:
         return _ragged_item(value, parts)
     array = kind in (TensorKind.NDARRAY, TensorKind.NUMPY_SCALAR)
+    if array and shape == () and (dtype is None or dtype == STRING):
+        return UNKNOWN  # the item of an array of texts is a text, and one of objects anything
     if array and any(_is_text(part) for part in parts):
         # a field of a structured array, which may be an array for each element
         return TensorValue(TensorType(None, None), TensorKind.NDARRAY)

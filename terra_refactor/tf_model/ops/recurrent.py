@@ -20,6 +20,7 @@ from terra_refactor.domain.value import (
     FrozenList,
     FunctionValue,
     LibraryValue,
+    Scalar,
     TensorValue,
     TupleValue,
     Value,
@@ -79,8 +80,11 @@ def _sizes(call: BoundCall, cell: Value | None) -> tuple[Dim, Value] | None:
 
 
 def _declared_sizes(call: BoundCall, cell: Value) -> tuple[Dim, Value] | None:
-    """The sizes of a cell of the program's own, which says them."""
-    width, states = integer(_attribute(call, cell, "output_size")), _attribute(call, cell, "state_size")
+    """The sizes of a cell of the program's own, which says them; None if its output may be a structure, or have more axes."""
+    size, states = _attribute(call, cell, "output_size"), _attribute(call, cell, "state_size")
+    if not isinstance(size, Constant | Scalar):
+        return None
+    width = integer(size)
     single, several = integer(states), integers(states)
     if single is not None:
         return width, result(None, (None, single))

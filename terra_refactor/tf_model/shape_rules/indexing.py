@@ -22,6 +22,20 @@ from terra_refactor.domain.dim import (
     is_chosen,
     subtract,
 )
+from terra_refactor.domain.dtype import FLOATING
+from terra_refactor.domain.tensor import TensorType
+from terra_refactor.domain.value import (
+    Constant,
+    PythonType,
+    Scalar,
+    SliceValue,
+    TensorKind,
+    TensorValue,
+    TupleValue,
+    Value,
+)
+from terra_refactor.tf_model.releases import REFUSES_FLOAT_INDEX
+from terra_refactor.tf_model.spec import ErrorKind, OperationError
 
 
 def slice_size(size: Dim, start: Dim, stop: Dim, step: int | None, *, has_start: bool, has_stop: bool) -> Dim:
@@ -70,3 +84,22 @@ def _is_usually_within(bound: Dim, size: Dim) -> bool:
 
 def _strided_size(size: Dim, step: int) -> Dim:
     return size if step in (1, -1) else None
+
+
+def refuse_float_index(index: Value) -> None:
+    """Raises OperationError if an index of an array, tensor or sequence, or a bound of its slices, is a float."""
+    for part in index.elements if isinstance(index, TupleValue) else (index,):
+        bounds = (part.lower, part.upper, part.step) if isinstance(part, SliceValue) else (part,)
+        if any(_is_float(bound) for bound in bounds):
+            what = "a bound of a slice" if isinstance(part, SliceValue) else "an index"
+            raise OperationError(ErrorKind.DTYPE, f"{what} is a float, not an integer", ("index",), REFUSES_FLOAT_INDEX)
+
+
+def _is_float(value: Value) -> bool:
+    match value:
+        case Constant(float()) | Scalar(PythonType.FLOAT):
+            return True
+        case TensorValue(TensorType(dtype, ()), TensorKind.NUMPY_SCALAR):
+            return dtype in FLOATING
+        case _:
+            return False

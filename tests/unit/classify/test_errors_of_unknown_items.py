@@ -1,6 +1,7 @@
 """What code does with one of many containers, with arrays of objects, and with states whose number is not known, proves nothing.
 
-Each program of `NO_ERRORS` runs in TensorFlow; beside it stands almost the same one, which fails there.
+Each program of `NO_ERRORS` runs in TensorFlow (the cell of TensorFlow 1 is of a release before Keras 3); beside it stands almost the same
+one, which fails there.
 """
 
 from __future__ import annotations
@@ -79,7 +80,46 @@ class Outer(tf.keras.layers.Layer):
 
 layer = tf.keras.layers.RNN(Outer())
 """
+TABLE = """
+class Table:
+    def mean(self, axis=None, dtype=None, out=None, **options):
+        return np.array([1.0, 2.0])
+
+    std = max = mean
+
+
+table = Table()
+"""
+CELL_OF_PARTS = """
+import tensorflow.compat.v1 as tf1
+
+
+class Parts(tf1.nn.rnn_cell.RNNCell):
+    @property
+    def state_size(self):
+        return 5
+
+    @property
+    def output_size(self):
+        return (5, 5)
+
+    def __call__(self, x, state, scope=None):
+        return (state, state), state
+
+
+with tf.Graph().as_default():
+    (first, second), state = tf1.nn.dynamic_rnn(Parts(), tf1.placeholder(tf.float32, (4, 7, 5)), dtype=tf.float32)
+    tf.reduce_mean(tf.reduce_mean(first - second, axis=1), axis=1)
+"""
 NO_ERRORS = {
+    "the texts of a tensor": """
+words = tf.constant(["first", "second"])
+print(words.numpy()[0][:2], [word[0] for word in words.numpy()], np.array(["a", "b"])[1][0], words[0].numpy()[1:])
+for batch in tf.data.Dataset.from_tensor_slices(["a", "b"]).batch(2):
+    print(batch.numpy()[0][:20])
+""",
+    "a table whose mean has an item for each column": f"{TABLE}print(np.mean(table)[0], np.std(table)[1], np.max(table)[0])\n",
+    "a cell of TensorFlow 1 with several outputs": CELL_OF_PARTS,
     "one of many lists is filled": f"{LISTS}\ntf.gather(groups[0], [0])[0, 0]\n",
     "one of many lists in a dict is filled": """
 groups = {key: [] for key in "abcdefghijkl"}
@@ -151,6 +191,11 @@ tf.data.Dataset.from_tensor_slices(IMAGES).apply(prepared)
 """,
 }
 ERRORS = {
+    "the numbers of a tensor": """
+numbers = tf.constant([1.0, 2.0])
+print(numbers.numpy()[0][:2])  # error
+print(np.mean(numbers.numpy())[0])  # error
+""",
     "one of many lists is filled behind it": LISTS.replace(
         "for name", "tf.gather(groups[0], [0])[0, 0, 0]  # error\nfor name"
     ),
@@ -211,6 +256,22 @@ def test_what_is_not_known_proves_nothing(program: str) -> None:
 def test_what_is_known_stays_an_error(program: str) -> None:
     text = START + program
     assert errors_of(text) == [n for n, line in enumerate(text.splitlines(), 1) if line.endswith("# error")]
+
+
+def test_labels_that_only_keras_3_converts_to_floats_are_no_error() -> None:
+    text = """\
+import tensorflow as tf
+
+
+class Smoothed(tf.keras.losses.Loss):
+    def call(self, labels, scores):
+        return tf.reduce_sum(tf.one_hot(labels, 3) * scores, axis=-1)
+
+
+Smoothed()(tf.constant([0, 1]), tf.ones((2, 3)))
+"""
+    assert errors_of(text) == []
+    assert errors_of(text.replace("[0, 1]", "[0.0, 1.0]")) == [6]
 
 
 def test_no_function_becomes_a_graph_for_the_dataset_that_it_makes() -> None:
