@@ -1,4 +1,4 @@
-"""Names of earlier TensorFlow, Keras and NumPy releases that no supported version has, and their present names.
+"""Names from earlier TensorFlow, Keras and NumPy releases that no supported version has, and their present names.
 
 Computes: nothing. Gives: `FORMER_NAMES`, from a canonical owner's former member to today's name, and `FORMER_MODULES` for whole modules.
 The names of TensorFlow 1 that `tf.compat.v1` still has need no row: the registry finds them there.
@@ -81,7 +81,7 @@ FORMER_NAMES: Final[Mapping[str, str]] = {
         )
     },
 }
-"""From a name as it was to a name as it is. Names without a successor are missing here."""
+"""From former to present names. Names without a successor are missing."""
 
 FORMER_MODULES: Final[Mapping[str, str]] = {
     "tensorflow.contrib.rnn": "tensorflow.compat.v1.nn.rnn_cell",
@@ -112,7 +112,7 @@ FORMER_MODULES: Final[Mapping[str, str]] = {
     "numpy.core.numeric": "numpy",
     "keras.api.keras": "keras",
 }
-"""A member that is not found in one of these (and has no row above) is looked for in the other."""
+"""A member that is not found in one of these (and has no row above) is looked up in the other."""
 
 NUMPY_BEHAVIOUR: Final = frozenset(
     f"tensorflow.Tensor.{name}"

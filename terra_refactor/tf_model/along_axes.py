@@ -1,9 +1,9 @@
-"""Functions that compute element by element, and functions that choose along an axis.
+"""Axis semantics: element-wise functions, and functions that select or normalise along an axis.
 
 Computes: nothing. Gives: `operator_of`, `choice_of`, `normalising_of`, `wants_classes`, `class_loss_of`, `is_softmax`, and further
 queries about the meaning of axes.
 
-Source: the documentation of each in TensorFlow 2.21 and Keras 3.15.
+Source: the documentation of each function in TensorFlow 2.21 and Keras 3.15.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ _OPERATORS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class AxisChoice:
-    """A function that chooses along an axis."""
+    """A function that selects along an axis."""
 
     parameter: str
     """The parameter for the data."""
     axis: int
-    """The axis where none is given."""
+    """The default axis."""
     outcome: str
-    """The result where the axis has size 1."""
+    """The result if the axis has size 1."""
 
 
 _ARGMAX: Final = AxisChoice("input", 0, "always 0")
@@ -70,17 +70,17 @@ _CROSS_ENTROPIES: Final = frozenset(
 
 
 def operator_of(name: str) -> str | None:
-    """The operator that a function of two operands `x` and `y` is."""
+    """The operator that a function of two operands `x` and `y` is equivalent to."""
     return _OPERATORS.get(name.replace("compat.v1.", ""))
 
 
 def choice_of(name: str) -> AxisChoice | None:
-    """The selection of a function along an axis; None if it does not."""
+    """How a function selects along an axis; None if it does not."""
     return _CHOICES.get(name)
 
 
 def wants_classes(name: str) -> bool:
-    """Whether a loss wants a row of classes for each example, and takes all axes but the last together."""
+    """Whether a loss requires a row of classes for each example, and treats all axes but the last as one."""
     return name in _CROSS_ENTROPIES
 
 
@@ -95,9 +95,9 @@ class Normalising:
 
     name: str
     weights: bool
-    """Whether it makes weights that sum to 1; else rows of length 1."""
+    """Whether it computes weights that sum to 1; otherwise rows of length 1."""
     outcome: str
-    """The fault of a sum along another axis."""
+    """The error that results from a sum along another axis."""
 
 
 _WEIGHTS: Final = Normalising("softmax", weights=True, outcome="the weights of a sum do not sum to 1")
@@ -147,7 +147,7 @@ class Scan:
     parameter: str
     """The parameter for the data."""
     axis: int
-    """The axis where none is given."""
+    """The default axis."""
 
 
 _SCANS: Final[Mapping[str, Scan]] = {
@@ -181,12 +181,12 @@ def normalising_of(name: str) -> Normalising | None:
 
 
 def class_loss_of(name: str) -> str | None:
-    """The parameter of a loss that gets a probability for each class along the last axis; None of other functions."""
+    """The parameter of a loss that takes a probability for each class along the last axis; None for other functions."""
     return _CLASS_LOSSES.get(name)
 
 
 def is_log_softmax(name: str) -> bool:
-    """Whether a function gives logarithms of probabilities."""
+    """Whether a function returns logarithms of probabilities."""
     return _CHOICES.get(name) is _LOG_SOFTMAX
 
 
@@ -201,7 +201,7 @@ def keeps_first_axis(name: str) -> bool:
 
 
 def is_elementwise_loss(name: str) -> bool:
-    """Whether a function gives a loss for each element of its logits."""
+    """Whether a function returns a loss for each element of its logits."""
     return name in _ELEMENTWISE_LOSSES
 
 
@@ -211,22 +211,22 @@ def keeps_values(name: str) -> bool:
 
 
 def is_norm(name: str) -> bool:
-    """Whether a function gives the length of vectors along an axis."""
+    """Whether a function returns the length of vectors along an axis."""
     return name in ("tensorflow.norm", "tensorflow.linalg.norm", "keras.ops.norm")
 
 
 def is_softmax_call(name: str) -> bool:
-    """Whether a function gives probabilities that sum to 1 along an axis, the last one if none is given."""
+    """Whether a function returns probabilities that sum to 1 along an axis, by default the last one."""
     return _NORMALISING.get(name) is _WEIGHTS
 
 
 def is_exp_or_log(name: str) -> bool:
-    """Whether a function gives the exponential or the logarithm of each element."""
+    """Whether a function returns the exponential or logarithm of each element."""
     return name in ("tensorflow.math.exp", "tensorflow.math.log")
 
 
 def is_log_sum(name: str) -> bool:
-    """Whether a function gives the logarithm of a sum of exponentials along axes."""
+    """Whether a function returns the logarithm of a sum of exponentials along axes."""
     return name in ("tensorflow.math.reduce_logsumexp", "keras.ops.logsumexp")
 
 
@@ -236,25 +236,25 @@ def is_reversal(name: str) -> bool:
 
 
 def scanned_axis_of(name: str) -> Scan | None:
-    """The way in which a function proceeds along an axis; None if it does not."""
+    """How a function proceeds along an axis; None if it does not."""
     return _SCANS.get(name)
 
 
 def ids_parameter_of(name: str) -> str | None:
-    """The parameter of a look-up for the ids, empty for the first argument; None of other functions."""
+    """The parameter with the ids of a lookup, empty for the first argument; None for other functions."""
     return _LOOKUPS.get(name)
 
 
 def is_layer_call(name: str) -> bool:
-    """Whether a function calls a layer or model of Keras, which has an example for each index of the first axis."""
+    """Whether a function calls a Keras layer or model, whose first axis is that of the examples."""
     return name.startswith("keras.") and name.endswith(".__call__")
 
 
 def gives_sizes(name: str) -> bool:
-    """Whether a function gives the sizes of a tensor's axes."""
+    """Whether a function returns the sizes of a tensor's axes."""
     return name in ("tensorflow.shape", "tensorflow.compat.v1.shape", "keras.ops.shape")
 
 
 def is_gather(name: str) -> bool:
-    """Whether a function looks up indices along an axis, of each example only with `batch_dims`."""
+    """Whether a function looks up indices along an axis, which are per example only with `batch_dims`."""
     return name in ("tensorflow.gather", "tensorflow.compat.v1.gather")

@@ -1,6 +1,7 @@
-"""Reading the arguments of library calls: Python numbers, texts, shapes, dtypes and structures out of abstract values.
+"""Accessors for the arguments of library calls: Python numbers, strings, shapes, dtypes and structures from abstract
+values.
 
-Computes: nothing about the program. Gives: accessors that return None where a value is not known, so that rules stay short.
+Computes: nothing about the program. Gives: functions that return None for unknown values, so that rules stay short.
 Ignores: unions and references to lists, which never reach a rule (see `spec`).
 """
 
@@ -54,7 +55,7 @@ def may_be_none(value: Value | None) -> bool:
 
 
 def integer(value: Value | None) -> Dim:
-    """The value of an int (or of a rank-0 integer array of known content), a symbolic size, or None where unknown."""
+    """The value of an int (or of a rank-0 integer array with known content), a symbolic size, or None if unknown."""
     match value:
         case Constant(bool() as flag):
             return int(flag)
@@ -69,12 +70,12 @@ def integer(value: Value | None) -> Dim:
 
 
 def size(value: Value | None) -> Dim:
-    """The value of an argument that can only be an int: also a number of a file, which may be anything elsewhere."""
+    """The value of an argument that must be an int: also a number from a file, which may be anything elsewhere."""
     return value.number if isinstance(value, UnknownValue) else integer(value)
 
 
 def known_integer(value: Value | None) -> int | None:
-    """The value of an int that is known exactly, by eager code."""
+    """The value of an int that eager code knows exactly."""
     dim = eager(integer(value))
     return dim if isinstance(dim, int) else None
 
@@ -93,21 +94,21 @@ def number(value: Value | None) -> int | float | None:
 
 
 def truth(value: Value | None) -> bool | None:
-    """The value of a bool that is known."""
+    """The value of a known bool."""
     if isinstance(value, Constant) and isinstance(value.value, bool):
         return value.value
     return None
 
 
 def text(value: Value | None) -> str | None:
-    """The value of a str that is known."""
+    """The value of a known str."""
     if isinstance(value, Constant) and isinstance(value.value, str):
         return value.value
     return None
 
 
 MAX_REPEATED: Final = 1024
-"""Maximum number of elements distinguished in a list that is known by length and join only."""
+"""Maximum number of elements expanded for a list known only by its length and the join of its elements."""
 
 
 def elements(value: Value | None) -> tuple[Value, ...] | None:
@@ -131,7 +132,7 @@ def is_sequence(value: Value | None) -> bool:
 
 
 def integers(value: Value | None) -> tuple[Dim, ...] | None:
-    """The elements of a tuple, list, range, `TensorShape` or rank-1 array of ints; None where the length is unknown."""
+    """The elements of a tuple, list, range, `TensorShape` or rank-1 array of ints; None if the length is unknown."""
     match value:
         case TupleValue(items):
             return tuple(_size(item) for item in items)
@@ -158,7 +159,9 @@ def integers(value: Value | None) -> tuple[Dim, ...] | None:
 
 
 def _size(item: Value) -> Dim:
-    """An element of a list of ints: a tensor of a whole float counts as well, since the list is packed with the ints that are wanted."""
+    """An element of a list of ints: a float tensor with an integral value counts, too, since the list is packed with
+    the int dtype.
+    """
     found = size(item)
     if found is None and isinstance(item, TensorValue):
         float_value = number(item)
@@ -168,7 +171,7 @@ def _size(item: Value) -> Dim:
 
 
 def size_tuple(value: Value | None, rank: int) -> tuple[Dim, ...]:
-    """A setting that is one int for all axes or an int for each (`kernel_size`, `strides`); unknown sizes where it is not known."""
+    """A setting that is one int for all axes or an int for each (`kernel_size`, `strides`); its sizes are unknown if it is."""
     known = integers(value)
     if known is not None:
         return known if len(known) == rank else (None,) * rank
@@ -196,7 +199,7 @@ _PYTHON_DTYPES: Final[Mapping[str, DType]] = {
 
 
 def dtype_argument(value: Value | None) -> DType | None:
-    """A dtype given as `tf.float32`, `np.float32`, `"float32"` or `float` (NumPy's meaning); None where unknown or not given."""
+    """A dtype given as `tf.float32`, `np.float32`, `"float32"` or `float` (NumPy's meaning); None if unknown or not given."""
     match value:
         case DTypeValue(dtype):
             return dtype
@@ -209,14 +212,14 @@ def dtype_argument(value: Value | None) -> DType | None:
 
 
 def python_scalar_dtype(value: Value, *, numpy: bool) -> DType | None:
-    """The dtype that a Python number or text gets when it is converted alone, by TensorFlow or by NumPy."""
+    """The dtype to which TensorFlow or NumPy converts a Python number or string on its own."""
     kind: str | None = None
     if isinstance(value, Scalar):
         kind = value.type.value
     elif isinstance(value, Constant):
         kind = type(value.value).__name__
         if kind == "int" and isinstance(value.value, int) and not -(2**31) <= value.value < 2**31:
-            # TensorFlow refuses it, NumPy makes uint64 or objects of the very large ones
+            # TensorFlow rejects it, NumPy creates uint64 or objects for very large ints
             return INT64 if numpy and -(2**63) <= value.value < 2**63 else None
     match kind:
         case "bool":
@@ -234,7 +237,7 @@ def python_scalar_dtype(value: Value, *, numpy: bool) -> DType | None:
 
 
 def is_number(value: Value | None) -> bool:
-    """True for a Python number, known or not."""
+    """True for a Python number, with or without a known value."""
     if isinstance(value, Scalar):
         return value.type in (PythonType.INT, PythonType.FLOAT, PythonType.COMPLEX, PythonType.BOOL)
     return isinstance(value, Constant) and isinstance(value.value, int | float | complex)
@@ -255,7 +258,7 @@ def _join_element_dtypes(dtypes: list[DType | None]) -> DType | None:
 
 
 def converted_type(value: Value | None, *, numpy: bool = False) -> TensorType:
-    """The type of the tensor (or ndarray if `numpy`) that a value becomes when a library converts it; unknown parts where not known.
+    """The type of the tensor (or ndarray if `numpy`) to which a library converts a value; parts may be unknown.
 
     Source: `tf.convert_to_tensor`, `numpy.asarray`. Lists of different lengths and objects have an unknown type.
     """
@@ -297,7 +300,7 @@ def _stacked_type(types: list[TensorType], *, numpy: bool) -> TensorType:
 
 
 def first_of(call: BoundCall, *names: str) -> Value | None:
-    """The argument under the first of these names that was passed, by parameter or by keyword; else the first of `*args`."""
+    """The first argument passed under one of these names, by parameter or keyword; otherwise the first of `*args`."""
     for name in names:
         value = call.arguments.get(name)
         if value is None:
@@ -343,7 +346,7 @@ def is_structure(value: Value) -> bool:
 
 
 def leaves(value: Value) -> tuple[Value, ...] | None:
-    """The leaves of a structure in order (dicts by sorted key, as `tf.nest` does); None where its size is unknown."""
+    """The leaves of a structure in order (dicts by sorted key, as in `tf.nest`); None if their number is unknown."""
     match value:
         case TupleValue(items):
             parts = [leaves(item) for item in items]
@@ -374,5 +377,5 @@ def tensor(dtype: DType | None, shape: Shape, kind: TensorKind = TensorKind.TENS
 
 
 def argument_or_unknown(value: Value | None) -> Value:
-    """The value itself, or `UNKNOWN` where it is absent."""
+    """The value itself, or `UNKNOWN` if it is absent."""
     return UNKNOWN if value is None else value

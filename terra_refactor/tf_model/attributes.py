@@ -1,4 +1,4 @@
-"""Attributes that are read from instances of TensorFlow's, Keras's and Python's classes, whose value follows from the receiver's type.
+"""Attributes of instances of TensorFlow, Keras and Python classes whose values follow from the receiver's type.
 
 Computes: the abstract value of an attribute from the receiver alone. Gives: `ATTRIBUTES` (those of layers, optimizers and metrics are in
 `keras`, of arrays in `numpy_api`, of shapes, dtypes and specs in `ops.creation`), and `SETTING_ATTRIBUTES`: attributes that return a
@@ -37,9 +37,9 @@ from terra_refactor.tf_model.ops.conversion import size_content
 from terra_refactor.tf_model.ops.ragged import flat_values_of, inner_values_of
 
 STRATEGY: Final = "tensorflow.distribute"
-"""Source of the sizes that a program's strategy decides."""
+"""Source of the sizes that a program's distribution strategy determines."""
 REPLICAS: Final = loaded(STRATEGY, "replicas")
-"""The number of replicas of a program's strategy."""
+"""The number of replicas of a program's distribution strategy."""
 _VARIABLES: Final = FrozenList(None, TensorValue(TensorType(), TensorKind.VARIABLE))
 
 
@@ -52,7 +52,7 @@ def _shape(receiver: Value) -> Value:
 
 
 def _keras_shape(receiver: Value) -> Value:
-    """Of Keras variables and symbolic tensors: a tuple, with None for unknown sizes."""
+    """The shape of Keras variables and symbolic tensors: a tuple, with None for unknown sizes."""
     if not isinstance(receiver, TensorValue) or receiver.type.shape is None:
         return NOT_A_TENSOR
     sizes = receiver.type.shape
@@ -66,7 +66,7 @@ def _dtype(receiver: Value) -> Value:
 
 
 def _dtype_name(receiver: Value) -> Value:
-    """Keras gives dtypes as texts."""
+    """Keras returns dtypes as strings."""
     if isinstance(receiver, TensorValue) and receiver.type.dtype is not None and receiver.type.dtype != STRING:
         return Constant(str(receiver.type.dtype))
     return UNKNOWN_STR
@@ -83,7 +83,7 @@ def _type(receiver: Value) -> TensorType:
 
 
 def _flat_values(receiver: Value) -> Value:
-    """All values of a ragged tensor one after the other."""
+    """All values of a ragged tensor, concatenated."""
     if not isinstance(receiver, TensorValue):
         return TensorValue(TensorType())
     return with_first_open(flat_values_of(receiver), content_roots(receiver), Why.CONTENT)
@@ -95,7 +95,7 @@ def _count(receiver: Value) -> Dim:
 
 
 def _values(receiver: Value) -> Value:
-    """The values without the outermost partition: ragged or not."""
+    """The values without the outermost partition, ragged or dense."""
     found = inner_values_of(receiver) if isinstance(receiver, TensorValue) else None
     return UNKNOWN if found is None else with_first_open(found, content_roots(receiver), Why.CONTENT)
 
@@ -191,6 +191,8 @@ SETTING_ATTRIBUTES: Final = words(
 
 
 def setting_attribute(name: str, configuration: Mapping[str, Value]) -> Value | None:
-    """The value of an attribute of a Keras layer or optimizer that keeps a constructor argument; None if it is none of these or unknown."""
+    """The value of an attribute of a Keras layer or optimizer that keeps a constructor argument; None for other
+    attributes, or if unknown.
+    """
     value = configuration.get(name) if name in SETTING_ATTRIBUTES else None
     return value if isinstance(value, Constant | Scalar) else None

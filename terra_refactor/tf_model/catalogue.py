@@ -1,13 +1,15 @@
 """Reads the generated catalogue of public names.
 
-Computes: one merged view of the files in `catalogue_data/`, later files of `versions.CATALOGUE_FILES` hiding earlier ones name by name.
-Gives: `catalogued_members` of a module or class, `entry` of a name, and the decoders of an entry's parts. Ignores: the meaning of names.
+Computes: one merged view of the files in `catalogue_data/`; later files of `versions.CATALOGUE_FILES` override
+earlier ones name by name. Gives: `catalogued_members` of a module or class, `entry` of a name, and the decoders of an
+entry's parts. Ignores: the meaning of names.
 
 An entry is a short text whose first letter is its kind:
 
-- `=keras.layers.Dense`: another name of that;
+- `=keras.layers.Dense`: an alias of that name;
 - `M`: a module;
-- `f12`, `m12`, `s12`, `k12`: a function, method, static method, class method with signature 12 (no number: signature unknown);
+- `f12`, `m12`, `s12`, `k12`: a function, method, static method, class method with signature 12 (no number: signature
+  unknown);
 - `c12;a.B,a.C`: a class, with its constructor's signature and its bases in method resolution order;
 - `p`: a property or other attribute of instances;
 - `v1.5`: a constant by its literal, or by `dtype:float32`; `v` alone: a constant of unknown value.
@@ -48,7 +50,7 @@ class CatalogueFile:
 
 
 def read_catalogue_file(name: str) -> CatalogueFile:
-    """The file `catalogue_data/<name>.json.gz`. Raises InternalError if its format is not the one that is understood here."""
+    """The file `catalogue_data/<name>.json.gz`. Raises InternalError if it has another format."""
     packed = pkgutil.get_data("terra_refactor.tf_model", f"catalogue_data/{name}.json.gz")
     if packed is None:
         raise InternalError(f"catalogue {name} is missing; run tools/make_catalogue.py")
@@ -79,14 +81,14 @@ def catalogued_members(owner: str) -> Mapping[str, tuple[str, int]]:
 
 
 def entry(name: str) -> tuple[str, int] | None:
-    """The entry under exactly this name, no alias followed, and the number of its file; None if there is none."""
+    """The entry under exactly this name, without following aliases, and the number of its file; None if there is none."""
     owner, _, leaf = name.rpartition(".")
     return catalogued_members(owner).get(leaf)
 
 
 @cache
 def parse_signature(text: str) -> tuple[ParameterSpec, ...]:
-    """The parameters written in `text`, for example `x, axis=-1, *, name=None`."""
+    """The parameters in `text`, for example `x, axis=-1, *, name=None`."""
     definition = ast.parse(f"def f({text}): ...").body[0]
     assert isinstance(definition, ast.FunctionDef)
     arguments = definition.args
@@ -110,7 +112,7 @@ def _parameter(name: str, passing: ParameterPassing, default: ast.expr | None) -
 
 
 def _default(expression: ast.expr) -> Value | None:
-    """The value of a default as the generator writes it: a literal, `dtype("float32")`, or `_` for anything else."""
+    """The value of a default in the generator's notation: a literal, `dtype("float32")`, or `_` for anything else."""
     if isinstance(expression, ast.Name):
         return None
     if isinstance(expression, ast.Call):
@@ -121,7 +123,7 @@ def _default(expression: ast.expr) -> Value | None:
 
 
 def parse_value(text: str) -> Value | None:
-    """The constant of a `v` entry, without the letter; None if its value is not known."""
+    """The constant of a `v` entry, without the letter; None if its value is unknown."""
     if not text:
         return None
     return _default(ast.parse(text, mode="eval").body)

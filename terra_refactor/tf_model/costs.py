@@ -1,9 +1,10 @@
 """The number of eager operations of a call, for the cost model.
 
-Computes: nothing. Gives: `OPERATIONS`, and `STEPPING` for functions that loop over time. Measured with TensorFlow 2.21 and Keras 3.15 on
-small arguments, by counting the operations that the runtime executes in the second call (layers are built then, and called with
-`training=True` where that matters). Optimizers were given four variables, recurrent layers six time steps. A function that runs
-operations and has no row here executes about one. tests/conformance/test_catalogue.py measures a sample again.
+Computes: nothing. Gives: `OPERATIONS`, and `STEPPING` for functions that loop over time. Measured with TensorFlow
+2.21 and Keras 3.15 on small arguments, by counting the operations that the runtime executes in the second call
+(layers are built then, and called with `training=True` where that matters). Optimizers had four variables, recurrent
+layers six time steps. A function that runs operations but has no row is assumed to run one.
+tests/conformance/test_catalogue.py measures a sample again.
 """
 
 from __future__ import annotations
@@ -334,7 +335,7 @@ DEFAULT_BY_BASE: Final[Mapping[str, int]] = {
     "tensorflow.GradientTape.jacobian": 30,
     "tensorflow.GradientTape.batch_jacobian": 30,
 }
-"""For members of classes derived from these, where the class itself has no row."""
+"""For members of classes derived from these, if the class itself has no row."""
 
 
 STEPS: Final = 6
@@ -346,10 +347,9 @@ class Stepping:
     """The operations of a function that loops over its time steps. In a graph it is one loop, whatever their number.
 
     Attributes:
-        parameter, position: where the tensor is given whose size is the number of steps (as keyword, as plain argument).
-        axis: of that size.
-        fixed, each: eager operations of a call, and for each step besides.
-        nodes: operations that a trace makes.
+        parameter, position: keyword and position of the tensor whose size is the number of steps. axis: the axis of
+        that size. fixed, each: eager operations of a call, and in addition of each step. nodes: operations that a
+        trace creates.
         time_major: a keyword with which, if False is given, the steps are along axis 1.
     """
 
@@ -371,4 +371,4 @@ STEPPING: Final[Mapping[str, Stepping]] = {
     "keras.layers.SimpleRNN.__call__": Stepping("sequences", 0, 1, 21, 11, 79),
     "tensorflow.nn.ctc_loss": Stepping("logits", 1, 0, 169, 76, 418, "logits_time_major"),
 }
-"""Counted at 6 steps and at 12 or 47; `Bidirectional` with an LSTM in it, `RNN` with its cell."""
+"""Counted with 6 steps and with 12 or 47; `Bidirectional` with an LSTM, `RNN` with its cell."""

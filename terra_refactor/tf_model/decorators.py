@@ -1,9 +1,9 @@
 """Effects of library decorators on the decorated function.
 
 Computes: nothing. Gives: `decoration(name)`, from a decorator's canonical name. Sources: the documentation of each;
-`check_shapes`, `gin-config`, `absl`, `multipledispatch`, `deprecated` as published on PyPI. Ignores: decorators with
-other effects on the program than on the function (registries); they are transparent here, for the function's callers
-see the same function.
+`check_shapes`, `gin-config`, `absl`, `multipledispatch`, `deprecated` as published on PyPI. Ignores: effects of
+decorators on other parts of the program (registries); such decorators are transparent here, since callers see the
+same function.
 """
 
 from __future__ import annotations
@@ -18,46 +18,48 @@ from terra_refactor.tf_model.registry import canonical_name
 
 
 class Decoration(Enum):
-    """The object under the decorated function's name."""
+    """What the decorated name refers to."""
 
     __hash__ = object.__hash__  # as of `Trait`
 
     TRANSPARENT = "transparent"
-    """A function that means the same to its callers: the function itself, or a wrapper that calls it once per call."""
+    """An equivalent function: the function itself, or a wrapper that calls it once per call."""
     CACHED = "cached"
     """A wrapper that calls the function once for each distinct tuple of (hashable) arguments: a tensor argument raises."""
     HYBRIDISES = "hybridises"
     """A `tf.function`: the function runs as a graph."""
     PREVENTS_CONVERSION = "prevents conversion"
-    """AutoGraph leaves the body as it is."""
+    """AutoGraph leaves the body unconverted."""
     TRACED = "traced"
-    """The function is called by TensorFlow while a graph is built or a tape records, and gives tensors."""
+    """TensorFlow calls the function while a graph is built or a tape records; it returns tensors."""
     HOST_CALLBACK = "host callback"
     """The function runs as Python, with eager tensors or arrays, in graphs as well (`@tf.py_function(Tout=...)`)."""
     GIVES_GRADIENT = "gives its gradient"
-    """The function gives a result and the function of its gradient: callers get the result, TensorFlow calls the other."""
+    """The function returns a result and its gradient function: callers receive the result, TensorFlow calls the
+    gradient function.
+    """
     PROPERTY = "property"
-    """An attribute that is computed when it is read."""
+    """An attribute that is computed on each read."""
     CACHED_PROPERTY = "cached property"
-    """An attribute that is computed when it is first read, and kept."""
+    """An attribute that is computed on the first read and stored."""
     STATIC_METHOD = "static method"
     CLASS_METHOD = "class method"
     CONTEXT_MANAGER = "context manager"
     """A generator function that becomes a factory of context managers (and of decorators)."""
     DATACLASS = "dataclass"
-    """A class that gets `__init__` and others from its annotated fields."""
+    """A class that gets `__init__` and other methods from its annotated fields."""
     TRANSPARENT_CLASS = "transparent class"
-    """A class that does not change."""
+    """An unchanged class."""
     DISPATCHES = "dispatches"
-    """One of several functions under a name, chosen by the arguments' types."""
+    """One of several functions of one name, selected by the arguments' types."""
     OVERLOAD = "overload"
     """A signature for type checkers only: the body never runs."""
     ABSTRACT = "abstract"
-    """A method that subclasses replace: its own body may run only through `super()`."""
+    """A method that subclasses override: its own body runs only through `super()`."""
     FIXTURE = "fixture"
-    """A test fixture: not callable; its value reaches the parameters of that name."""
+    """A test fixture: not callable; its value is passed to parameters of that name."""
     OBJECT = "object"
-    """Another object than a function, which need not be callable in the same way."""
+    """An object that is not a function, and need not be callable in the same way."""
     UNKNOWN = "unknown"
 
 
@@ -67,7 +69,7 @@ class Form(Enum):
     BARE = "bare"
     """`@d`"""
     CALLED = "called"
-    """`@d(...)`: the call gives the decorator."""
+    """`@d(...)`: the call returns the decorator."""
     EITHER = "either"
     """`@d` and `@d(...)` are both possible."""
 

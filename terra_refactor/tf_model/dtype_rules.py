@@ -1,9 +1,10 @@
-"""Which element type an operation works in, and which ones it refuses.
+"""The dtype in which an operation computes, and the dtypes that it rejects.
 
-Computes: the agreement of two operands' dtypes under TensorFlow's rules: no promotion between tensors; Python numbers and arrays follow the
-tensor beside them. NumPy's rules are in `numpy_dtypes.py`. Gives: small pure functions over dtypes.
+Computes: the agreement of two operands' dtypes under TensorFlow's rules: no promotion between tensors; Python numbers
+and arrays take the dtype of the other operand. NumPy's rules are in `numpy_dtypes.py`. Gives: small pure functions
+over dtypes.
 
-Source: behaviour of TensorFlow 2.21 eager and in graphs. Where they differ, nothing is refused.
+Source: behaviour of TensorFlow 2.21 eager and in graphs. Dtypes for which the two differ are accepted.
 """
 
 from __future__ import annotations
@@ -52,13 +53,14 @@ REFUSED: Final[Mapping[str, frozenset[DType]]] = {
     "|": NOT_INTEGER,
     "^": NOT_INTEGER,
 }
-"""For each operator of tensors, the dtypes that it takes neither in eager code nor in graphs."""
+"""For each operator of tensors, the dtypes that it rejects both in eager code and in graphs."""
 
 
 def python_value_fits(converted: DType | None, wanted: DType | None) -> bool:
-    """Whether a Python value, which alone becomes `converted`, can become a tensor of dtype `wanted`. True where that is not known.
+    """Whether a Python value, which on its own is converted to `converted`, can be converted to dtype `wanted`. True if
+    unknown.
 
-    Ints become any number, floats no ints, texts only texts.
+    Ints convert to any number, floats not to ints, strings only to strings.
     """
     if converted is None or wanted is None or converted == wanted:
         return True
@@ -76,7 +78,7 @@ def python_value_fits(converted: DType | None, wanted: DType | None) -> bool:
 
 
 def quotient_dtype(dtype: DType | None) -> DType | None:
-    """The dtype of a true division: that of the operands, or the float type that replaces an integer type."""
+    """The dtype of a true division: that of the operands, or the float type used for an integer type."""
     if dtype in (INT8, UINT8, INT16, UINT16):
         return FLOAT32
     if dtype in INTEGER:

@@ -1,7 +1,7 @@
 """Side effects of calls of TensorFlow, Keras and NumPy outside the program: see `domain.effect.EffectKind`.
 
 Computes: nothing. Gives: `EFFECTS`, one table. Python's own library and third parties are in `python_api.py`. A name
-without a row has no effect: operations, and everything that a graph performs just as eager code does, have none here
+without a row has no effect: operations, and everything that a graph performs exactly like eager code, have none here
 (see `Trait.TENSOR_STATE` for state that TensorFlow owns).
 """
 
@@ -88,7 +88,7 @@ _SESSIONS: Final = within(
     "tensorflow.compat.v1",
     "Session.run Session.partial_run InteractiveSession.run InteractiveSession.partial_run",
 )
-"""Calls that run another graph at once: while a function is traced they run, and never after that."""
+"""Calls that run another graph immediately: they run while a function is traced, and not afterwards."""
 
 _RANDOM_ARRAYS: Final = (
     "numpy.random.* !numpy.random.RandomState !numpy.random.default_rng "
@@ -155,4 +155,4 @@ EFFECTS: Final[NameTable[EffectKind]] = name_table(
         EffectKind.VARIABLE_CREATION: _patterns_of(Trait.CREATES_STATE),
     }
 )
-"""Every effect of every library name that has one."""
+"""All effects of library names."""

@@ -1,7 +1,8 @@
-"""Constants of libraries that differ between the machines and releases that a program runs on.
+"""Library constants that depend on the machine or the releases with which a program runs.
 
-Computes: the Python type of such a constant, or that of its parts, and whether it depends on a release. Needs: canonical names.
-Gives: `constant_of`, `known_truth`, `for_release`. Ignores: the machine and the releases that the analysis itself runs on.
+Computes: the Python type of such a constant, or that of its parts, and whether it depends on a release. Needs:
+canonical names. Gives: `constant_of`, `known_truth`, `for_release`. Ignores: the machine and the releases with which
+the analysis itself runs.
 """
 
 from __future__ import annotations
@@ -71,7 +72,9 @@ _release: ContextVar[str | None] = ContextVar("release", default=None)
 
 @contextmanager
 def for_release(version: str | None) -> Iterator[None]:
-    """The program is for this release of TensorFlow (`X.Y`), as the user says: its versions are known then, all but the last number."""
+    """Sets the release of TensorFlow (`X.Y`) of the program, as given by the user: its version is then known except for
+    the last number.
+    """
     token = _release.set(version)
     try:
         yield
@@ -80,27 +83,27 @@ def for_release(version: str | None) -> Iterator[None]:
 
 
 def knows_release() -> bool:
-    """Whether the user has said which release of TensorFlow the program is for."""
+    """Whether the user has given the program's TensorFlow release."""
     return _release.get() is not None
 
 
 def constant_of(name: str) -> Value | None:
-    """The known value of the constant of that canonical name; None where it is none of these."""
+    """The known value of the constant of that canonical name; None for other names."""
     name = name.replace("tensorflow.compat.v1.", "tensorflow.")
     name = _FORMER.get(name, name)
     release = _release.get()
     if release is not None and name in _OF_TENSORFLOW:
         return UnionValue(tuple(Constant(f"{release}.{patch}") for patch in range(_PATCHES)))
     if name.endswith(".__version__"):
-        # by convention, of any package
+        # a convention of all packages
         return _TEXT
     return _CONSTANTS.get(name)
 
 
 TYPE_CHECKING: Final = words("typing.TYPE_CHECKING typing_extensions.TYPE_CHECKING")
-"""True for type checkers, and False wherever the program runs."""
+"""Constants that are True for type checkers, and False wherever the program runs."""
 
 
 def known_truth(name: str) -> bool | None:
-    """Whether a constant without a known value is true; None if that is not known."""
+    """The truth of a constant without a known value; None if unknown."""
     return False if name in TYPE_CHECKING else None

@@ -1,4 +1,4 @@
-"""Code that expects an exception: handlers that are for other ones, and context managers that end one.
+"""Code that expects exceptions: handlers for particular classes, and context managers that suppress or expect one.
 
 Computes: nothing. Gives: `IGNORING`, `expects`, `suppresses`, `OTHER_ERRORS`, `OTHER_ERRORS_OF_GRAPHS`, `LEFT_OUT`, `REPLACING`,
 `REPLACING_FIXTURES`, `RAISED_AS_THEMSELVES`, `python_bases`.
@@ -10,7 +10,7 @@ import builtins
 from typing import Final
 
 IGNORING: Final = frozenset({"suppress"})
-"""Context managers that ignore exceptions, and do not want them."""
+"""Context managers that ignore exceptions without expecting them."""
 LEFT_OUT: Final = frozenset(
     {
         *("unittest.expectedFailure", "unittest.skip", "unittest.skipIf", "unittest.skipUnless"),
@@ -19,9 +19,11 @@ LEFT_OUT: Final = frozenset(
 )
 """Decorators of tests that do not run, may not run, or are expected to fail."""
 REPLACING: Final = ("unittest.mock.patch", "mock.patch")
-"""First parts of the names of decorators and context managers that replace functions, attributes and items while the code runs."""
+"""First components of the names of decorators and context managers that replace functions, attributes and items while
+the code runs.
+"""
 REPLACING_FIXTURES: Final = frozenset({"monkeypatch", "mocker"})
-"""Fixtures of pytest with which tests do the same."""
+"""Pytest fixtures with which tests do the same."""
 OTHER_ERRORS: Final = frozenset(
     {
         *(
@@ -48,7 +50,7 @@ OTHER_ERRORS: Final = frozenset(
 )
 """Exceptions that operations on tensors and arrays do not raise for their shapes or dtypes."""
 OTHER_ERRORS_OF_GRAPHS: Final = OTHER_ERRORS - {"AttributeError", "NameError", "OSError", "IOError"}
-"""Those that code does not raise because a graph is traced: symbolic tensors have no `numpy`, and no source may be found."""
+"""Those that tracing a graph does not cause: symbolic tensors have no `numpy`, and source code may not be found."""
 RAISED_AS_THEMSELVES: Final = frozenset(
     f"builtins.{name}"
     for name in (
@@ -58,12 +60,14 @@ RAISED_AS_THEMSELVES: Final = frozenset(
 )
 """Python's exceptions that keep their class when they leave a traced function; AutoGraph raises `StagingError` for others.
 
-Those of TensorFlow's operations keep theirs, and a program's classes that derive from `Exception` alone without an own `__init__`.
+Exceptions of TensorFlow's operations keep their class, too, and so do the program's direct subclasses of `Exception`
+without their own `__init__`.
 """
 
 
 def expects(name: str) -> bool:
-    """Whether a function of that name (without its owner) expects an exception of its callee, or of the body of its `with`.
+    """Whether a function of that name (without its owner) expects an exception from its callee, or from the body of its
+    `with`.
 
     `pytest.raises`, and all of `assertRaises...` of unittest, absl and TensorFlow.
     """
@@ -76,7 +80,9 @@ def suppresses(name: str) -> bool:
 
 
 def python_bases(name: str) -> tuple[str, ...] | None:
-    """The canonical names of one of Python's exceptions and its bases below `Exception`; None of another class, also of `SystemExit`."""
+    """The canonical names of a built-in exception and its bases below `Exception`; None for other classes, including
+    `SystemExit`.
+    """
     cls = getattr(builtins, name.removeprefix("builtins."), None) if name.startswith("builtins.") else None
     if not isinstance(cls, type) or not issubclass(cls, Exception):
         return None

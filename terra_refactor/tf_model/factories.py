@@ -1,6 +1,6 @@
-"""Functions that make an instance of a library class.
+"""Functions that create an instance of a library class.
 
-Computes: nothing. Gives: `FACTORIES`, from the function's canonical name to that of the class whose methods its result has.
+Computes: nothing. Gives: `FACTORIES`, from the function's canonical name to that of the result's class.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from terra_refactor.tf_model.name_table import within
 from terra_refactor.tf_model.spec import Trait
 
 CLASSES_WITHOUT_HASH: Final = frozenset({"Namespace", "SimpleNamespace"})
-"""Classes of Python (`argparse`, `types`) that compare by value, by the names that their objects have in the facts."""
+"""Classes of Python (`argparse`, `types`) that compare by value, by the names of their objects' classes in the facts."""
 
 _TEXT_METHODS: Final = within(
     "builtins.str",
@@ -28,7 +28,7 @@ _ASSERTIONS: Final = within(
     "assert_rank_at_least assert_rank_in assert_same_float_dtype assert_scalar assert_shapes assert_type "
     "assert_proper_iterable",
 )
-"""Those of `tensorflow.compat.v1` also match these names: see `name_table`."""
+"""Assertions; those of `tensorflow.compat.v1` also match these names (see `name_table`)."""
 _DECIDED_BY_SHAPE: Final = " ".join(
     f"!tensorflow.debugging.assert_{name}" for name in ["shapes", "rank", "rank_at_least", "rank_in", "scalar", "type"]
 )
@@ -249,7 +249,7 @@ NEXT: Final = "builtins.next"
 RANGE: Final = "builtins.range"
 EXIT_STACK: Final = "contextlib.ExitStack"
 RUN_TEXT: Final = frozenset({"builtins.exec", "builtins.execfile"})
-"""Functions that run a text, which may set any name of its module."""
+"""Functions that execute a string, which may bind any name of its module."""
 POPITEM: Final = "builtins.dict.popitem"
 PRINT: Final = "builtins.print"
 RANK: Final = "tensorflow.rank"
@@ -289,12 +289,12 @@ _CATCHES_ALL: Final = frozenset({"builtins.Exception", "builtins.BaseException"}
 
 
 def is_of_python(name: str) -> bool:
-    """Whether a name is one of Python's built-in functions and containers."""
+    """Whether a name belongs to Python's built-in functions and containers."""
     return name.startswith(_OF_PYTHON)
 
 
 def is_of_tensorflow(name: str) -> bool:
-    """Whether a name is one of TensorFlow's own."""
+    """Whether a name belongs to TensorFlow."""
     return name.startswith("tensorflow.")
 
 
@@ -304,17 +304,17 @@ def is_of_sessions(name: str) -> bool:
 
 
 def turns_eager_on(name: str) -> bool:
-    """Whether a function turns eager execution on, as programs of TensorFlow 1 do."""
+    """Whether a function enables eager execution, as in TensorFlow 1 programs."""
     return name in _TURN_EAGER_ON
 
 
 def is_of_strategies(name: str) -> bool:
-    """Whether it is of `tf.distribute`: strategies and their results."""
+    """Whether a name belongs to `tf.distribute`: strategies and their results."""
     return name.startswith("tensorflow.distribute.")
 
 
 def takes_axes_in_gradient(name: str) -> bool:
-    """Whether the gradient of a function computes with its axes in a graph: reductions, and `tf.concat`."""
+    """Whether the gradient of a function uses its axes as tensors in a graph: reductions, and `tf.concat`."""
     module, _, last = name.rpartition(".")
     if module.endswith("keras.backend"):
         return last in _REDUCING
@@ -324,32 +324,34 @@ def takes_axes_in_gradient(name: str) -> bool:
 
 
 def is_of_keras(name: str) -> bool:
-    """Whether a name is one of Keras's own."""
+    """Whether a name belongs to Keras."""
     return name.startswith("keras.")
 
 
 def is_method_of_tensor(name: str) -> bool:
-    """Whether a name is one of a method of tensors or variables."""
+    """Whether a name is that of a method of tensors or variables."""
     return name.startswith(("tensorflow.Tensor.", "tensorflow.Variable."))
 
 
 def makes_arrays(name: str) -> bool:
-    """Whether a library's functions give tensors or arrays, whatever they are given."""
+    """Whether a library's functions return tensors or arrays, whatever their arguments."""
     return name.startswith(_MAKERS)
 
 
 def called_layer(name: str) -> str | None:
-    """The class of the layer that a call runs: `keras.layers.Dense` of `keras.layers.Dense.__call__`."""
+    """The class of a layer from the name of its call: `keras.layers.Dense` for `keras.layers.Dense.__call__`."""
     return name.removesuffix(_CALL) if name.startswith(_LAYERS) and name.endswith(_CALL) else None
 
 
 def is_layer_class(name: str) -> bool:
-    """Whether a name is that of a class of layers."""
+    """Whether a name is that of a layer class."""
     return name.startswith(_LAYERS) and not name.endswith(_CALL)
 
 
 def makes_variables_late(name: str) -> bool:
-    """Whether a name is that of a class of layers, models or optimizers: these make their variables when they are called or applied."""
+    """Whether a name is that of a class of layers, models or optimizers, which create their variables when they are
+    called or applied.
+    """
     return is_layer_class(name) or (
         name.startswith(("keras.Sequential", "keras.Model", "keras.models.", "keras.optimizers."))
         and not name.endswith(_CALL)
@@ -363,17 +365,17 @@ def is_error_of_operation(name: str) -> bool:
 
 
 def makes_identifier(name: str) -> bool:
-    """Whether a function gives a new name in each call."""
+    """Whether a function returns a new name on each call."""
     return name.partition(".")[0] == "uuid"
 
 
 def catches_everything(name: str) -> bool:
-    """Whether a handler of that class sees the errors of operations among all others."""
+    """Whether a handler of that class also catches the errors of operations."""
     return name in _CATCHES_ALL
 
 
 def made_by_autograph(names: tuple[str, ...]) -> DType | None:
-    """The dtype of the tensor that AutoGraph makes of a call of these functions on a tensor, of `len` on a dataset."""
+    """The dtype of the tensor to which AutoGraph converts a call of these functions on a tensor, or of `len` on a dataset."""
     return _MADE_BY_AUTOGRAPH.get(names[0]) if len(names) == 1 else None
 
 
@@ -383,17 +385,17 @@ def method_of_tensor(name: str) -> str:
 
 
 def is_method_of_array(name: str) -> bool:
-    """Whether a name is one of a method of ndarrays."""
+    """Whether a name is that of a method of ndarrays."""
     return name.startswith("numpy.ndarray.")
 
 
 def built_in(name: str) -> str:
-    """The canonical name of one of Python's own names."""
+    """The canonical name of a Python built-in."""
     return f"builtins.{name}"
 
 
 def is_of_pipelines(name: str) -> bool:
-    """Whether a name is one of datasets."""
+    """Whether a name belongs to `tf.data`."""
     return name.startswith("tensorflow.data.")
 
 
@@ -401,10 +403,10 @@ SIZES_AT_RUN_TIME: Final = frozenset({"tensorflow.shape", "tensorflow.size", "te
 
 
 def gives_integers(name: str) -> bool:
-    """Whether a function gives integers, whatever it is given."""
+    """Whether a function returns integers, whatever its arguments."""
     return name in SIZES_AT_RUN_TIME
 
 
 def is_class_of_a_mode(name: str) -> bool:
-    """Whether tensors are of that class in eager execution only, or in a graph only."""
+    """Whether tensors are instances of that class only in eager execution, or only in a graph."""
     return name.rpartition(".")[2] in _CLASSES_OF_A_MODE

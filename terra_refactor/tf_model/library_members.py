@@ -11,7 +11,7 @@ from terra_refactor.tf_model.environment import constant_of
 
 
 def library_member(owner: str, name: str) -> Value:
-    """Member `name` of a library module or class: its value where it is a constant, else the entity by its canonical name."""
+    """Member `name` of a library module or class: its value if it is a constant, otherwise the entity by its canonical name."""
     canonical = registry.attribute(owner, name)
     if canonical is None:
         canonical = registry.canonical_name(f"{owner}.{name}")

@@ -1,10 +1,10 @@
 """Tables with one entry for many names.
 
-Computes: the union of a table's rows for a name. Gives: `NameTable`. A row's pattern is a name, or `name.*` for everything below a module
-or class, `name.?` for its direct members only, or a name with a leading `!`: that name gets nothing from the patterns above it. Rows are
-matched against every name of an entity: its own, and for a member of a class the same member of each base class
-(`keras.metrics.Mean.update_state` is matched by `keras.metrics.Metric.update_state`), and for `tensorflow.compat.v1.X` also
-`tensorflow.X`.
+Computes: the union of a table's rows for a name. Gives: `NameTable`. A row's pattern is a name, or `name.*` for
+everything below a module or class, `name.?` for its direct members only, or a name with a leading `!`, which excludes
+that name from the patterns above it. Rows are matched against every name of an entity: its own, and for a member of a
+class the same member of each base class (`keras.metrics.Mean.update_state` is matched by
+`keras.metrics.Metric.update_state`), and for `tensorflow.compat.v1.X` also `tensorflow.X`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class NameTable(Generic[_Item]):
     excluded: Mapping[str, frozenset[_Item]]
 
     def of(self, candidates: Iterable[str]) -> frozenset[_Item]:
-        """The rows about an entity with these names."""
+        """The rows for an entity with these names."""
         found: set[_Item] = set()
         excluded: set[_Item] = set()
         for name in candidates:
@@ -41,7 +41,7 @@ class NameTable(Generic[_Item]):
 
 
 def name_table(rows: Mapping[_Item, str]) -> NameTable[_Item]:
-    """The table whose rows are, for each item, patterns separated by white space."""
+    """A table from rows whose values are patterns separated by white space, by item."""
     exact: dict[str, frozenset[_Item]] = {}
     below: dict[str, frozenset[_Item]] = {}
     directly_below: dict[str, frozenset[_Item]] = {}

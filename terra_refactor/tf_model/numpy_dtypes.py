@@ -1,9 +1,10 @@
-"""Which element type NumPy works in, and which ones an operator refuses.
+"""The dtype in which NumPy computes, and the dtypes that an operator rejects.
 
-Computes: the common dtype of operands, by their values as NumPy 1 does and by their types as NumPy 2 does, and the dtype of an
-operator's result. Gives: small pure functions over dtypes.
+Computes: the common dtype of operands, by their values as in NumPy 1 and by their types as in NumPy 2, and the dtype
+of an operator's result. Gives: small pure functions over dtypes.
 
-Source: `numpy.result_type`, `numpy.can_cast` and the operators of NumPy 1.26 and 2. Where these versions differ, nothing is said.
+Source: `numpy.result_type`, `numpy.can_cast` and the operators of NumPy 1.26 and 2. Where these versions differ, the
+result is unknown.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ _FLOAT_BITS: Final[Mapping[DType, int]] = {FLOAT16: 16, FLOAT32: 32, FLOAT64: 64
 
 
 def numpy_promotion(left: DType | None, right: DType | None) -> DType | None:
-    """`numpy.result_type` of two dtypes; None where either is unknown or NumPy has no common one."""
+    """`numpy.result_type` of two dtypes; None if one is unknown or there is no common one."""
     if left is None or right is None:
         return None
     if left == right:
@@ -76,7 +77,7 @@ def numpy_promotion(left: DType | None, right: DType | None) -> DType | None:
 
 
 def _float_bits(dtype: DType) -> int:
-    """The bits of the narrowest float type that NumPy takes for a type in company with floats."""
+    """The bits of the narrowest float type that NumPy uses for a dtype in combination with floats."""
     if dtype in _FLOAT_BITS:
         return _FLOAT_BITS[dtype]
     if dtype in (INT8, UINT8):
@@ -101,22 +102,22 @@ class NumpyRole(Enum):
 
 @dataclass(frozen=True, slots=True)
 class NumpyOperand:
-    """The part of an operand that NumPy inspects; a Python number has the dtype that it becomes alone."""
+    """The properties of an operand that NumPy uses; a Python number has the dtype to which it is converted on its own."""
 
     dtype: DType | None
     role: NumpyRole = NumpyRole.ARRAY
     number: complex | None = None
-    """The number, where it is one and known."""
+    """The number, if it is a known number."""
 
 
 def numpy_common(
     operands: Sequence[NumpyOperand], result: Callable[[DType | None], DType | None] | None = None
 ) -> DType | None:
-    """The dtype in which NumPy operates on operands, or that of the result; None if it is unknown, or NumPy 1 and 2 choose differently.
+    """The dtype in which NumPy computes, or that of the result; None if unknown, or if NumPy 1 and 2 differ.
 
-    NumPy 2 uses types only, and Python numbers take the type of the other operand. NumPy 1 uses the values of numbers and of arrays of
-    rank 0 if they are combined with other arrays, and treats Python numbers as 64 bits otherwise. Raises an exception that `result`
-    raises for both.
+    NumPy 2 uses types only, and Python numbers take the type of the other operand. NumPy 1 uses the values of numbers
+    and of arrays of rank 0 if they are combined with other arrays, and treats Python numbers as 64-bit otherwise.
+    Raises the exception of `result` if it is raised for both.
     """
     answers: list[DType | None] = []
     failure: OperationError | None = None
@@ -138,7 +139,7 @@ def _promoted(dtypes: Iterable[DType | None]) -> DType | None:
 
 
 def _common_of_types(operands: Sequence[NumpyOperand]) -> DType | None:
-    """As NumPy 2 does."""
+    """The common dtype in NumPy 2."""
     strong = [item.dtype for item in operands if item.role is not NumpyRole.NUMBER]
     weak = [item for item in operands if item.role is NumpyRole.NUMBER]
     if not strong:
@@ -150,7 +151,7 @@ def _common_of_types(operands: Sequence[NumpyOperand]) -> DType | None:
 
 
 def _with_number(dtype: DType | None, converted: DType | None) -> DType | None:
-    """The dtype of an array in company with a Python number that alone would become `converted`, where the type alone counts."""
+    """The dtype of an array combined with a Python number that on its own is converted to `converted`, if only types count."""
     if dtype is None or converted is None:
         return None
     if converted in (BOOL, dtype):
@@ -167,7 +168,7 @@ def _with_number(dtype: DType | None, converted: DType | None) -> DType | None:
 
 
 def _common_of_values(operands: Sequence[NumpyOperand]) -> DType | None:
-    """As NumPy 1 does; None also where it depends on a value that is not known."""
+    """The common dtype in NumPy 1; None also if it depends on an unknown value."""
     arrays = [item for item in operands if item.role is NumpyRole.ARRAY]
     single = [item for item in operands if item.role is not NumpyRole.ARRAY]
     if any(item.dtype is None for item in operands):
@@ -188,11 +189,11 @@ def _category(dtype: DType | None) -> int:
 
 
 def _with_value(common: DType | None, item: NumpyOperand) -> DType | None:
-    """The dtype of arrays in company with one value, for which the smallest type is taken that holds it."""
+    """The dtype of arrays combined with one value, for which the smallest type that holds it is used."""
     if common is None or item.dtype == BOOL:
         return common
     if item.role is NumpyRole.SCALAR:
-        # its value chooses a type between its own and the smallest of its kind
+        # depending on its value, a type between its own and the smallest of its kind is used
         smallest = FLOAT16 if item.dtype in FLOATING else COMPLEX64 if item.dtype in COMPLEX else common
         widest = numpy_promotion(common, item.dtype)
         return widest if widest == numpy_promotion(common, smallest) else None
@@ -230,7 +231,7 @@ def stays_in_kind(dtype: DType | None, target: DType | None) -> bool:
 
 
 def numpy_result(op: str, dtype: DType | None) -> DType | None:
-    """The dtype of `left <op> right` that works in `dtype`. Raises OperationError if NumPy has no such operation."""
+    """The dtype of `left <op> right` computed in `dtype`. Raises OperationError if NumPy has no such operation."""
     if dtype is not None and dtype in _NUMPY_REFUSED.get(op, frozenset()):
         raise OperationError(ErrorKind.DTYPE, f"operator {op}: NumPy has none for arrays of dtype {dtype}")
     if dtype not in NUMERIC and dtype != BOOL:
@@ -246,7 +247,7 @@ _NUMPY_REFUSED: Final[Mapping[str, frozenset[DType]]] = {
     "%": COMPLEX,
     **dict.fromkeys(("&", "|", "^", "<<", ">>"), FLOATING | COMPLEX),
 }
-"""For each operator of arrays, the dtypes that NumPy does not take."""
+"""For each array operator, the dtypes that NumPy rejects."""
 
 
 def real_dtype(dtype: DType | None) -> DType | None:
@@ -261,7 +262,7 @@ def _scalar_classes(dtype: DType | None) -> frozenset[str] | None:
     if dtype is None or kind is None:
         return None
     own = {f"numpy.{dtype}", "numpy.bool_"} if dtype == BOOL else {f"numpy.{dtype}"}
-    # Python's own methods of floats and complex numbers are inherited
+    # the methods of Python's floats and complex numbers are inherited
     python = {FLOAT64: {"builtins.float"}, COMPLEX128: {"builtins.complex"}}.get(dtype, set())
     return frozenset({"numpy.generic", "builtins.object"} | _SCALAR_CLASSES[kind] | own | python)
 
@@ -282,7 +283,7 @@ _NAMED: Final = frozenset(f"numpy.{dtype}" for kind in _SCALAR_CLASSES for dtype
 
 
 def scalar_is_instance(dtype: DType | None, cls: str) -> bool | None:
-    """Whether a NumPy scalar of a dtype is an instance of a library's class; None where that is not known."""
+    """Whether a NumPy scalar of a dtype is an instance of a library class; None if unknown."""
     classes = _scalar_classes(dtype)
     if classes is None:
         return True if cls in ("numpy.generic", "builtins.object") else None

@@ -1,8 +1,8 @@
-"""NumPy functions for which TensorFlow has one that means the same.
+"""NumPy functions with an equivalent in TensorFlow.
 
-Computes: nothing. Gives: `numpy_equivalent(name)`. "The same" is meant for arguments of one floating dtype: there NumPy
-and TensorFlow agree in values and dtype (sums of integers, for example, are widened by NumPy only). `any_dtype` says where
-that does not matter. Source: the documentation of both; `tests/proof` runs every row.
+Computes: nothing. Gives: `numpy_equivalent(name)`. Equivalence holds for arguments of one floating-point dtype: there
+NumPy and TensorFlow agree in values and dtype (only NumPy widens sums of integers, for example). `any_dtype`: it
+holds for all dtypes. Source: the documentation of both; `tests/proof` runs every row.
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True)
 class Equivalent:
-    """The function to call instead."""
+    """The TensorFlow function to call instead."""
 
     name: str
     """Below the package `tensorflow`, for example `reduce_sum`."""
     parameters: tuple[str, ...]
-    """NumPy's leading parameters, in order; a call that uses others has no counterpart."""
+    """NumPy's leading parameters, in order; a call that uses others has no equivalent."""
     renamed: tuple[str, ...]
     """TensorFlow's names of these parameters."""
     any_dtype: bool = False
     arrays: int = 1
-    """The number of parameters that are arrays, whose dtypes have to agree."""
+    """The number of array parameters, whose dtypes must agree."""
     required: frozenset[str] = frozenset()
-    """Parameters that NumPy has a default for which TensorFlow does not have."""
+    """Parameters that have a default in NumPy but not in TensorFlow."""
 
     @property
     def of_bools(self) -> bool:
-        """Whether it takes bools only."""
+        """Whether it accepts only bools."""
         return self.name in ("reduce_any", "reduce_all")
 
 
@@ -99,10 +99,10 @@ _ROWS: Final[Mapping[str, Equivalent]] = {
 
 
 def names() -> tuple[str, ...]:
-    """The NumPy functions that have one, sorted."""
+    """The NumPy functions with an equivalent, sorted."""
     return tuple(sorted(_ROWS))
 
 
 def numpy_equivalent(name: str) -> Equivalent | None:
-    """TensorFlow's equivalent of the NumPy function of that canonical name; None if nothing that means the same."""
+    """TensorFlow's equivalent of the NumPy function of that canonical name; None if there is none."""
     return _ROWS.get(name)

@@ -41,7 +41,7 @@ _OPERANDS: Final = ("left", "right")
 
 
 def numpy_operand(value: Value | None) -> NumpyOperand:
-    """The part of a value that NumPy inspects to choose a dtype."""
+    """The properties of a value that NumPy uses to choose a dtype."""
     given = read.converted_type(value, numpy=True)
     if read.is_number(value):
         number = value.value if isinstance(value, Constant) else None
@@ -61,7 +61,7 @@ def numpy_operator(op: str, left: Value, right: Value) -> Value:
         return NOT_A_TENSOR
     dtype = numpy_common(operands, lambda dtype: numpy_result(op, dtype))
     if op == "**" and isinstance(left, TensorValue) and left.kind is TensorKind.NDARRAY and _shape_of(right) == ():
-        # squares and roots of arrays have ways of their own
+        # squares and roots of arrays are computed differently
         if operands[0].dtype == BOOL or (left.type.shape == () and dtype != operands[0].dtype):
             dtype = None
     return _result(dtype, _shape(op, left, right))
@@ -81,14 +81,14 @@ def numpy_comparison(op: str, left: Value, right: Value) -> Value:
 
 
 def numpy_in_place(op: str, array: TensorValue, right: Value) -> Value:
-    """`array <op>= right` of an array, which keeps its dtype and shape.
+    """`array <op>= right` for an array, which keeps its dtype and shape.
 
-    Raises OperationError if the result certainly does not fit into it.
+    Raises OperationError if the result certainly does not fit.
     """
     own = TensorValue(array.type, TensorKind.NDARRAY)
     found = numpy_operator(op, array, right)
     if array.type.shape is None:
-        # a value without axes may be a scalar, which is replaced
+        # a value without axes may be a scalar, which is rebound
         return own if isinstance(found, TensorValue) and found.type.dtype == array.type.dtype else NOT_A_TENSOR
     if isinstance(found, TensorValue):
         _check_fits(op, own, found)
@@ -114,7 +114,7 @@ def _check_fits(op: str, array: TensorValue, found: TensorValue) -> None:
 
 
 def numpy_unary(op: str, value: TensorValue) -> Value:
-    """`-value`, `+value`, `~value`, and `abs` for `abs(value)`. Raises OperationError if NumPy refuses it."""
+    """`-value`, `+value`, `~value`, and `abs` for `abs(value)`. Raises OperationError if NumPy raises."""
     dtype = value.type.dtype
     if (op in ("-", "+") and dtype == BOOL) or (op == "~" and dtype in FLOATING | COMPLEX):
         raise OperationError(ErrorKind.DTYPE, f"operator {op}: NumPy has none for arrays of dtype {dtype}", ("value",))
@@ -122,18 +122,18 @@ def numpy_unary(op: str, value: TensorValue) -> Value:
 
 
 def _is_numeric(value: Value) -> bool:
-    """Whether NumPy calculates with it: an array, a number, or a list or tuple of such."""
+    """Whether NumPy computes with it: an array, a number, or a list or tuple of such."""
     return isinstance(value, TensorValue | TupleValue | FrozenList | SequenceValue) or read.is_number(value)
 
 
 def _is_python_complex(left: Value, right: NumpyOperand) -> bool:
-    """Whether Python's complex numbers calculate: a NumPy scalar on the right may be a float of Python, too."""
+    """Whether Python's complex numbers compute the result: a NumPy scalar on the right may also be a Python float."""
     is_complex = read.python_scalar_dtype(left, numpy=True) == COMPLEX128
     return is_complex and right.role is NumpyRole.SCALAR and right.dtype in (None, FLOAT64)
 
 
 def _repeats(sequence: Value, count: Value) -> bool:
-    """Whether `sequence * count` may be the sequence many times: a NumPy scalar counts as a Python int does."""
+    """Whether `sequence * count` may repeat the sequence: a NumPy scalar counts as a Python int."""
     return (
         isinstance(sequence, TupleValue | FrozenList | SequenceValue)
         and isinstance(count, TensorValue)

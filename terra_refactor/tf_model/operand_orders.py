@@ -1,10 +1,11 @@
-"""Functions whose operands have one dtype, which a graph finds by converting them in order.
+"""Functions whose operands must have one dtype, which a graph determines by converting them in order.
 
-Computes: nothing. Gives: `operand_orders`. Eagerly what is no tensor takes the dtype of the tensors beside it, wherever they stand. A graph
-converts one operand after the other: a number that stands first gets its own dtype (float32, int32), and a tensor of another dtype behind
-it does not fit any more. Operators (`1. - x`) are not concerned: they convert the number to the tensor's dtype before.
+Computes: nothing. Gives: `operand_orders`. In eager code a non-tensor operand takes the dtype of the tensors among
+the operands, in any order. A graph converts one operand after the other: a number that comes first gets its default
+dtype (float32, int32), and a later tensor of another dtype is an error. Operators (`1. - x`) are not affected: they
+convert the number to the tensor's dtype first.
 
-The rows were seen to work eagerly and to raise in a graph: tools/find_operand_orders.py, with TensorFlow 2.21.
+Each row was observed to work eagerly and to raise in a graph: tools/find_operand_orders.py, with TensorFlow 2.21.
 """
 
 from __future__ import annotations
@@ -75,5 +76,5 @@ ORDERS: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
 
 
 def operand_orders(name: str) -> tuple[tuple[str, str], ...]:
-    """Pairs of parameters of a function, by its canonical name, the first of which determines the dtype of the second."""
+    """Pairs of parameters of a function, by its canonical name: the first one determines the dtype of the second."""
     return ORDERS.get(name, ())

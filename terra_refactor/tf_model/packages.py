@@ -35,7 +35,7 @@ PACKAGES: Final = words(
     "pymongo redis sqlalchemy flask fastapi hypothesis nose pkg_resources lz4 zstandard gspread boto3 botocore "
     "mlflow comet_ml neptune"
 )
-"""Their names as they are imported."""
+"""Their import names."""
 
 TENSOR_PACKAGES: Final = words(
     "decorator deprecated deprecation einops etils gin hydra keras keras_core keras_cv keras_hub keras_nlp "
@@ -43,7 +43,7 @@ TENSOR_PACKAGES: Final = words(
     "tensorflow_datasets tensorflow_hub tensorflow_io tensorflow_probability tensorflow_text tensorstore tf_keras "
     "toolz transformers tree typeguard wrapt"
 )
-"""Those whose functions may return tensors, or the results of functions of the caller."""
+"""Packages whose functions may return tensors, or the results of functions passed to them."""
 
 _ARRAYS: Final = (
     "cv2 h5py imageio imgaug albumentations jax jaxlib librosa lightgbm matplotlib mpl_toolkits networkx nibabel "
@@ -103,7 +103,7 @@ PACKAGE_EFFECTS: Final[NameTable[EffectKind]] = name_table(
         EffectKind.TENSOR_STATE: _ASSIGNMENTS,
     }
 )
-"""Every effect of every name of these packages that has one."""
+"""All effects of names in these packages."""
 
 PACKAGE_TRAITS: Final[NameTable[Trait]] = name_table(
     {
@@ -124,9 +124,8 @@ PACKAGE_TRAITS: Final[NameTable[Trait]] = name_table(
 
 
 def may_only_compute(name: str) -> bool:
-    """Whether a library function is assumed to do input or output only because most functions of its package do.
-
-    It creates an object (`gym.spaces.Box(...)`) or reads an item (`spaces["camera"]`).
+    """Whether a library function is assumed to do input or output only because most functions of its package do, as it
+    creates an object (`gym.spaces.Box(...)`) or reads an item (`spaces["camera"]`).
     """
     last = name.rpartition(".")[2]
     return name.partition(".")[0] in _MOSTLY_INPUT_OUTPUT and (last.startswith("__") or last[:1].isupper())

@@ -1,11 +1,11 @@
 """TensorFlow Probability's `util.DeferredTensor` and `util.TransformedVariable`: objects that are converted to tensors.
 
-Computes: the results of their operators and methods. Needs: as the receiver the tensor to which it is converted
-(`analysis/transfer/deferred_tensors.py` keeps it with the object). Gives: `RULES`; `KEPT_FIELDS`, from a property to the field of the
-object that it reads; `ELEMENTWISE`, the bijectors that keep every shape.
+Computes: the results of their operators and methods. Needs: the tensor to which the object is converted as the
+receiver (`analysis/transfer/deferred_tensors.py` stores it with the object). Gives: `RULES`; `KEPT_FIELDS`, from a
+property to the field of the object that it reads; `ELEMENTWISE`, the bijectors that keep every shape.
 
-Source: TensorFlow Probability 0.25. Ignores: the results of distributions and bijectors: only their names and signatures are in the
-catalogue.
+Source: TensorFlow Probability 0.25. Ignores: the results of distributions and bijectors, of which only names and
+signatures are in the catalogue.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ KEPT_FIELDS: Final[Mapping[str, str]] = {
     f"{DEFERRED}.name": "_name",
     f"{TRANSFORMED}.bijector": "_bijector",
 }
-"""Properties that give a field of the instance as it is, by canonical name."""
+"""Properties that return a field of the instance unchanged, by canonical name."""
 
 ELEMENTWISE: Final = words(
     "Exp Expm1 FrechetCDF GeneralizedExtremeValueCDF GumbelCDF Identity KumaraswamyCDF "
     "Log Log1p MoyalCDF NormalCDF PowerTransform Power RayleighCDF Reciprocal Scale Shift Sigmoid Sinh SinhArcsinh "
     "SoftClip Softfloor Softplus Softsign Square Tanh WeibullCDF"
 )
-"""Bijectors of single numbers: the shape of the result is that of the argument, in both directions."""
+"""Element-wise bijectors: the result has the shape of the argument, in both directions."""
 
 _BINARY: Final = {
     "add": "+",

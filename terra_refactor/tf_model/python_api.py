@@ -1,11 +1,11 @@
-"""Built-in functions and Python's own library, as far as they return numbers, texts and other values that are not objects.
+"""Built-in functions and Python's standard library, as far as they return numbers, strings and other values that are not objects.
 
 Computes: results on known constants by running the function itself, types of results elsewhere. Gives: `RULES`. Effects are in
 `python_effects.py`. Ignores: functions that create or change objects, or call their arguments (`list`, `sorted`, `map`,
-`functools.reduce`): the interpreter has these.
+`functools.reduce`), which the interpreter handles.
 
-A function runs on constants only if it is cheap and its result small; it never raises into the analysis, because the interpreter handles
-exceptions of the program: the result is then of unknown content.
+A function runs on constants only if it is cheap and its result small; if it raises, the result has unknown content, because the
+interpreter handles exceptions of the program.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ _UNKNOWN_BYTES: Final = Scalar(PythonType.BYTES)
 
 
 def _constant(value: Value) -> object:
-    """The Python object of a value that is known completely, else `_MISSING`."""
+    """The Python object of a fully known value, otherwise `_MISSING`."""
     match value:
         case Constant(value=content):
             return content
@@ -108,7 +108,7 @@ def _evaluate(
 
 
 def _is_cheap(arguments: Sequence[object]) -> bool:
-    """Whether a function of the standard library that repeats, pads or multiplies is cheap on these."""
+    """Whether a standard-library function that repeats, pads or multiplies is cheap on these arguments."""
     if not all(_is_small(argument) for argument in arguments):
         return False
     has_text = any(isinstance(argument, str | bytes | tuple | list) for argument in arguments)
@@ -124,7 +124,7 @@ def _parameters_of(name: str) -> tuple[ParameterSpec, ...]:
 
 
 def _as_written(call: BoundCall) -> tuple[tuple[Value, ...], Mapping[str, Value]] | None:
-    """Positional and keyword arguments with which the function itself can be called; None if a gap makes that impossible."""
+    """Positional and keyword arguments with which the function itself can be called; None if an argument in between is missing."""
     positional: list[Value] = []
     keywords = dict(call.extra_keywords)
     left = dict(call.arguments)
@@ -147,7 +147,7 @@ def _as_written(call: BoundCall) -> tuple[tuple[Value, ...], Mapping[str, Value]
 
 
 def _folded(function: Callable[..., object], otherwise: Value) -> OperationRule:
-    """The rule of a pure function: computed on constants, else of a known type."""
+    """The rule of a pure function: evaluated on constants, otherwise of a known type."""
 
     def rule(call: BoundCall) -> Value:
         written = None if call.incomplete else _as_written(call)
@@ -165,12 +165,12 @@ def _folded(function: Callable[..., object], otherwise: Value) -> OperationRule:
 
 
 def _typed(result: Value) -> OperationRule:
-    """The rule of a function whose result is of one type whatever it is given."""
+    """The rule of a function whose result always has the same type."""
     return lambda call: result
 
 
 def _drawn(population: Value | None) -> Value:
-    """Any of the members of a sequence."""
+    """One of the members of a sequence."""
     match population:
         case FrozenList():
             return list_element(population)
@@ -207,12 +207,12 @@ def _length_of_range(value: RangeValue) -> Value:
 
 
 def _never_negative(size: Dim) -> bool:
-    """Whether an int that is known as a size expression is at least 0, whatever the sizes in it are."""
+    """Whether an int that is a size expression is at least 0, whatever the sizes in it are."""
     return isinstance(size, SymbolicDim) and not is_chosen(size) and all(factor > 0 for _, factor in size.terms)
 
 
 def length(call: BoundCall) -> Value:
-    """`len`: exact where the number of elements is known; of a tensor or array the size of its first axis."""
+    """`len`: exact if the number of elements is known; for a tensor or array the size of its first axis."""
     match call.argument("obj"):
         case TupleValue(elements=elements):
             return Constant(len(elements))
@@ -242,12 +242,12 @@ def _content(value: Value) -> Value | None:
 
 
 def _to_int(number: Any = 0, base: int = 10) -> int:
-    """`int`, whose base is for texts only."""
+    """`int`, whose `base` applies only to strings."""
     return int(number, base) if isinstance(number, str | bytes) else int(number)
 
 
 def _conversion(convert: Callable[..., object], otherwise: Value) -> OperationRule:
-    """The rule of `int`, `float`, `bool`, `complex`, `str` on numbers, texts, and tensors of one element."""
+    """The rule of `int`, `float`, `bool`, `complex`, `str` for numbers, strings, and tensors of one element."""
     fold = _folded(convert, otherwise)
 
     def rule(call: BoundCall) -> Value:
@@ -271,7 +271,7 @@ def _conversion(convert: Callable[..., object], otherwise: Value) -> OperationRu
         if convert is _to_int and isinstance(value, Scalar) and value.type is PythonType.INT:
             return value
         if convert is _to_int and isinstance(value, Scalar | UnknownValue) and not call.extra_arguments:
-            # a text that spells a number, or a number of a file: another one than the int only where it is no size
+            # a string that represents a number, or a number of a file: it differs from the int only if it is not a size
             spelled = value.dim if isinstance(value, Scalar) else value.number
             if loaded_name(spelled) is not None:
                 return Scalar(PythonType.INT, spelled)
@@ -282,7 +282,7 @@ def _conversion(convert: Callable[..., object], otherwise: Value) -> OperationRu
 
 
 def _absolute(call: BoundCall) -> Value:
-    """`abs`: a value that cannot be negative is unchanged; so is the type of a tensor of numbers that are not complex."""
+    """`abs`: a value that cannot be negative is unchanged, and so is the type of a tensor of real numbers."""
     value = call.argument("x")
     if isinstance(value, TensorValue):
         return UNKNOWN if value.type.dtype not in FLOATING | INTEGER else unary_rule("abs", value)
@@ -328,7 +328,7 @@ def _python_type(value: Value) -> PythonType | None:
 
 
 def _extreme(function: Callable[..., object]) -> OperationRule:
-    """`min` and `max` of several numbers or of one sequence; a `key` or `default` makes the result unknown where it matters."""
+    """`min` and `max` of several numbers or of one sequence; with a `key` or `default` the result may be unknown."""
 
     def rule(call: BoundCall) -> Value:
         candidates: tuple[Value, ...] = call.extra_arguments
@@ -363,7 +363,7 @@ def _extreme(function: Callable[..., object]) -> OperationRule:
 
 
 def _power(call: BoundCall) -> Value:
-    """`pow` and `math.pow`-like operators: never with exponents that make the result large."""
+    """`pow` and operators like `math.pow`; not evaluated if the exponent makes the result large."""
     operands = _operands(call)
     if operands is not None and call.argument("mod") in (None, NONE):
         return operator_rule("**", *operands)
@@ -407,7 +407,7 @@ def _slice(call: BoundCall) -> Value:
 
 
 def _range(call: BoundCall) -> Value:
-    """`range` of ints; of a tensor it is AutoGraph's matter, so unknown here."""
+    """`range` of ints; unknown for a tensor, which AutoGraph handles."""
     arguments = call.extra_arguments
     if any(isinstance(argument, TensorValue) for argument in arguments) or call.incomplete:
         return SequenceValue(UNKNOWN_INT, "range")
@@ -423,7 +423,7 @@ def _range(call: BoundCall) -> Value:
 
 
 def _product(call: BoundCall) -> Value:
-    """`math.prod`: exact on known numbers."""
+    """`math.prod`: exact for known numbers."""
     start = _constant(call.arguments.get("start", Constant(1)))
     numbers = _constant(call.arguments.get("iterable", UNKNOWN))
     if start is _MISSING or not isinstance(numbers, tuple | list) or len(numbers) > 64:
@@ -432,7 +432,7 @@ def _product(call: BoundCall) -> Value:
 
 
 def _joined(call: BoundCall) -> Value:
-    """`str.join` of known texts."""
+    """`str.join` of known strings."""
     parts = _constant(call.arguments.get("iterable", UNKNOWN))
     separator = _constant(call.receiver) if call.receiver is not None else _MISSING
     if isinstance(separator, str) and isinstance(parts, tuple | list):
@@ -480,13 +480,13 @@ _OPERATORS: Final = words(
 """Functions of `operator` whose result on constants is that of the operator."""
 
 _VERSION: Final = TupleValue((UNKNOWN_INT, UNKNOWN_INT, UNKNOWN_INT), "version", ("major", "minor", "micro"))
-"""A release, parsed: it compares as its numbers do."""
+"""A parsed version, which compares like its numbers."""
 
 _VERSION_NUMBERS: Final = re.compile(r"v?(\d+)\.(\d+)(?:\.(\d+))?")
 
 
 def _parsed_version(call: BoundCall) -> Value:
-    """Versions compare as their numbers do; only worth knowing where that of TensorFlow is known."""
+    """Versions compare like their numbers, which matters only if that of TensorFlow is known."""
     text = next(iter((*call.arguments.values(), *call.extra_arguments)), UNKNOWN) if knows_release() else UNKNOWN
     found = (
         _VERSION_NUMBERS.fullmatch(text.value) if isinstance(text, Constant) and isinstance(text.value, str) else None

@@ -1,7 +1,8 @@
 """Side effects of calls of Python's standard library outside the program.
 
-Computes: nothing. Gives: `PYTHON_EFFECTS`. A name of the standard library without a row is pure, or changes only the objects it is given
-(`MUTATING_METHODS` says which methods do that to their receiver; the interpreter knows its own lists and dicts better).
+Computes: nothing. Gives: `PYTHON_EFFECTS`. A name of the standard library without a row is pure, or changes only its
+arguments (`MUTATING_METHODS` lists the methods that change their receiver; for lists and dicts the interpreter is
+more precise).
 """
 
 from __future__ import annotations
@@ -90,7 +91,7 @@ PYTHON_EFFECTS: Final[NameTable[EffectKind]] = name_table(
         EffectKind.ITERATE: "builtins.anext",
     }
 )
-"""Every effect of every name of the standard library that has one."""
+"""All effects of names in the standard library."""
 
 MUTATING_METHODS: Final[Mapping[str, frozenset[str]]] = {
     "builtins.list": words(
@@ -139,7 +140,7 @@ MUTATING_METHODS: Final[Mapping[str, frozenset[str]]] = {
     ),
     "numpy.random.RandomState": words("seed shuffle set_state"),
 }
-"""Methods that change the object they are called on, by class. Methods with no row leave their receiver as it is."""
+"""Methods that change their receiver, by class. Methods without a row do not."""
 
 MUTATING_FUNCTIONS: Final[Mapping[str, str]] = {
     "bisect.insort": "a",

@@ -1,9 +1,9 @@
-"""The one look-up of library knowledge by qualified name.
+"""The single lookup of library models by qualified name.
 
-Computes: canonical names, entities, members of modules and classes. Needs: the generated catalogue (`catalogue.py`), the tables of names,
-effects, traits and costs, and the rules of the family modules. Gives: frozen `Entity` objects, created on first use and then cached.
-Reads the data once, on first use; later look-ups are dictionary accesses. Ignores: installed packages. An unknown name is None, never an
-error.
+Computes: canonical names, entities, members of modules and classes. Needs: the generated catalogue (`catalogue.py`),
+the tables of names, effects, traits and costs, and the rules of the family modules. Gives: frozen `Entity` objects,
+created on first use and then cached. Reads the data once, on first use; later lookups are dictionary accesses.
+Ignores: installed packages. An unknown name is None, never an error.
 """
 
 from __future__ import annotations
@@ -74,10 +74,12 @@ NAME_FAMILIES: Final = (
     "terra_refactor.tf_model.probability",
     "terra_refactor.tf_model.python_api",
 )
-"""The modules with `RULES: Mapping[str, Rule]` or `ATTRIBUTES: Mapping[str, AttributeRule]`, or packages that merge their own."""
+"""The modules with `RULES: Mapping[str, Rule]` or `ATTRIBUTES: Mapping[str, AttributeRule]`, or packages that merge
+those of their modules.
+"""
 
 AttributeRule: TypeAlias = Callable[[Value], Value]
-"""From the receiver to the value of one of its attributes, for attributes that are read and not called."""
+"""From the receiver to the value of one of its attributes, for attributes that are read, not called."""
 
 TENSOR_CLASSES: Final[Mapping[TensorKind, str]] = {
     TensorKind.TENSOR: "tensorflow.Tensor",
@@ -98,11 +100,11 @@ EAGER_TENSOR: Final = "tensorflow.python.framework.ops.EagerTensor"
 _UFUNC_METHODS: Final = frozenset({"accumulate", "at", "outer", "reduce", "reduceat"})
 
 _TRAITS_OF_OPERATIONS: Final = frozenset({Trait.TENSOR_OPERATION, Trait.RETURNS_TENSOR, Trait.TAKES_TENSORS})
-"""Attributes that a module's classes do not share with its functions."""
+"""Traits that a module's classes do not share with its functions."""
 
 
 class MethodBinding(Enum):
-    """The first argument of a function that is found in a class."""
+    """The first argument of a function found in a class."""
 
     INSTANCE = "instance"
     CLASS = "class"
@@ -111,11 +113,11 @@ class MethodBinding(Enum):
 
 @cache
 def canonical_name(name: str) -> str:
-    """The name under which everything is declared: aliases of modules, classes and functions resolved from left to right.
+    """The canonical name: aliases of modules, classes and functions are resolved from left to right.
 
     `tensorflow.keras.layers.Dense` is `keras.layers.Dense`, `tensorflow.add` is `tensorflow.math.add`,
     `tensorflow.placeholder` (of TensorFlow 1) is `tensorflow.compat.v1.placeholder`, `keras.layers.Dense.add_weight`
-    is `keras.layers.Layer.add_weight`. A name that is not known stays as it is, its known part resolved.
+    is `keras.layers.Layer.add_weight`. Of an unknown name only the known part is resolved.
     """
     current = ""
     for leaf in name.split("."):
@@ -132,7 +134,7 @@ def _step(owner: str, leaf: str) -> str:
 
 
 def _catalogue_name(name: str) -> str:
-    """`canonical_name` by the catalogue's aliases alone: an inherited member keeps the name of the requested class."""
+    """`canonical_name` by the catalogue's aliases only: an inherited member keeps the name of the requested class."""
     current = ""
     for leaf in name.split("."):
         current = _follow(current, leaf) or (f"{current}.{leaf}" if current else leaf)
@@ -140,7 +142,7 @@ def _catalogue_name(name: str) -> str:
 
 
 def _follow(name: str, leaf: str) -> str | None:
-    """The canonical name of a member that the catalogue lists under `name`, None if it lists none."""
+    """The canonical name of a member that the catalogue lists under `name`; None if there is none."""
     found = catalogued_members(name).get(leaf)
     if found is None:
         return None
@@ -153,8 +155,9 @@ def _follow(name: str, leaf: str) -> str | None:
 def attribute(name: str, attr: str) -> str | None:
     """The canonical name of attribute `attr` of the module or class `name` (canonical); None if it is not known to have one.
 
-    Attributes of a class are found along its method resolution order. Names of TensorFlow 1 are found in `tensorflow.compat.v1`, or
-    under their replacements. Below a module that is not listed completely (`PACKAGES`, `OPEN_MODULES`) every name is assumed to exist.
+    Attributes of a class are looked up along its method resolution order, names of TensorFlow 1 in
+    `tensorflow.compat.v1` or by their replacements. Below a module that is not listed completely (`PACKAGES`,
+    `OPEN_MODULES`) every name is assumed to exist.
     """
     full = f"{name}.{attr}" if name else attr
     own = _follow(name, attr)
@@ -187,7 +190,7 @@ _NOT_FINITE: Final[Mapping[str, Value]] = {
     for module in ("numpy", "math")
     for name, value in (("inf", float("inf")), ("nan", float("nan")))
 }
-"""Constants that have no literal, which the catalogue could hold."""
+"""Constants without a literal, which the catalogue cannot hold."""
 
 
 def _constant(name: str) -> Value | None:
@@ -222,7 +225,9 @@ def is_taken_to_exist(name: str) -> bool:
 
 @cache
 def is_former(name: str, attr: str) -> bool:
-    """Whether TensorFlow 1 had that member of a module of TensorFlow, and TensorFlow 2 does not, other than in `tensorflow.compat.v1`."""
+    """Whether TensorFlow 1 had that member of a TensorFlow module, and TensorFlow 2 has it only in
+    `tensorflow.compat.v1`, if at all.
+    """
     if name.partition(".")[0] != "tensorflow" or name.startswith(("tensorflow.compat", "tensorflow.python")):
         return False
     full = f"{name}.{attr}"
@@ -234,9 +239,9 @@ def is_former(name: str, attr: str) -> bool:
 
 @cache
 def is_of_older_keras(name: str, attr: str) -> bool:
-    """Whether an import of `keras` itself has no such member since Keras 3; `tf.keras`, which has kept more of them, is not meant.
+    """Whether `keras` itself has had no such member since Keras 3; `tf.keras`, which kept more of them, is not meant.
 
-    All public names of Keras 2 and 3 are known, so a name of neither is one of a release before, or of the inside of one.
+    All public names of Keras 2 and 3 are known, so a name of neither is internal or from an earlier release.
     """
     found = entry(name)
     if name.partition(".")[0] != KERAS or attr in ("src", "api") or found is None or found[0] != "M":
@@ -249,7 +254,7 @@ def is_of_older_keras(name: str, attr: str) -> bool:
 
 @cache
 def is_parameter_of_older_keras(name: str, keyword: str) -> bool:
-    """Whether the constructor of that canonical name had the parameter before Keras 3, which refuses it."""
+    """Whether the constructor of that canonical name had the parameter before Keras 3, which rejects it."""
     older = next((names for prefix, names in OLDER_PARAMETERS.items() if name.startswith(prefix)), frozenset[str]())
     found = lookup(name) if keyword in older else None
     return found is not None and keyword not in {parameter.name for parameter in found.parameters or ()}
@@ -280,12 +285,12 @@ def is_keras_object(name: str) -> bool:
 
 
 def is_library_subclass(name: str, base: str) -> bool:
-    """Whether one class (canonical name) is, or derives from, the other."""
+    """Whether one class (canonical name) is the other or derives from it."""
     return name == base or base in class_bases(name)
 
 
 def class_of(value: Value) -> str | None:
-    """The canonical name of the library class that a value is an instance of; None for program objects, entities and the unknown."""
+    """The canonical name of the library class of a value; None for program objects, library entities and unknown values."""
     match value:
         case TensorValue(kind=kind):
             return TENSOR_CLASSES[kind]
@@ -343,8 +348,8 @@ def binding(name: str) -> MethodBinding | None:
 def is_definition(name: str) -> bool:
     """Whether a canonical name is known to be that of a module, a function or a class.
 
-    Such an object is true, not None, and equal to itself only. A name without a dot is one that an `import` binds. Any other name that
-    the catalogue does not list may be a constant.
+    Such an object is true, not None, and equal only to itself. A name without a dot is one that an `import` binds.
+    Any other name that is not in the catalogue may be a constant.
     """
     found = entry(name)
     return found[0][0] in "Mfmskc" if found is not None else "." not in name or name in _declared_names()
@@ -366,7 +371,7 @@ def has_trait(name: str, trait: Trait) -> bool:
 
 @cache
 def lookup(name: str) -> Entity | None:
-    """The declaration of a name (canonical or not); None if nothing is."""
+    """The declaration of a name (canonical or not); None if there is none."""
     canonical = canonical_name(name)
     if canonical != name:
         return lookup(canonical)
@@ -392,7 +397,7 @@ def lookup(name: str) -> Entity | None:
 
 
 def _unlisted(name: str) -> Entity | None:
-    """The declaration of a name that the catalogue does not list: it has a rule or a cost, or belongs to a well-known package."""
+    """The declaration of a name that is not in the catalogue but has a rule or a cost, or belongs to a known package."""
     owner, _, leaf = name.rpartition(".")
     if name in _declared_names():
         inherited = next((base for base in class_bases(owner) if leaf in catalogued_members(base)), None)
@@ -430,7 +435,7 @@ def _callable(name: str, kind: EntityKind, parameters: tuple[ParameterSpec, ...]
 
 @cache
 def _candidates(name: str) -> tuple[str, ...]:
-    """The names under which tables may list an entity: see `name_table`."""
+    """The names under which tables may list an entity (see `name_table`)."""
     owner, _, leaf = name.rpartition(".")
     names = [name, *class_bases(name), *(f"{base}.{leaf}" for base in class_bases(owner))]
     if name.startswith("tensorflow.compat.v1."):
@@ -480,7 +485,9 @@ def _parameters(number: str, file: int) -> tuple[ParameterSpec, ...] | None:
 
 @cache
 def attribute_rule(owner: str | TensorKind, name: str) -> AttributeRule | None:
-    """The result of reading attribute `name` of an instance of the class `owner` (or of a tensor of a kind); None if that is not known."""
+    """The rule for reading attribute `name` of an instance of the class `owner` (or of a tensor of a kind); None if
+    there is none.
+    """
     class_name = TENSOR_CLASSES[owner] if isinstance(owner, TensorKind) else owner
     rules = _attribute_rules()
     for candidate in (class_name, *class_bases(class_name)):

@@ -1,9 +1,9 @@
-"""Changes of behaviour between library releases, and the releases that a program may be written for.
+"""Changes of behaviour between library releases, and the releases for which a program may be written.
 
-The models are those of TensorFlow 2.16 to 2.21, Keras 3 and NumPy 2. These may refuse code that runs in an older release, and an error
-counts only in the release that the code runs in. Computes: whether all, some or none of the releases that a program requires have a
-behaviour. Needs: requirements in the syntax of packaging tools. Gives: `Behaviour`, `Releases`, `behaviour_of`. Ignores: installed
-packages.
+The models are those of TensorFlow 2.16 to 2.21, Keras 3 and NumPy 2. These may reject code that runs in an older
+release, and an error matters only in the release with which the code runs. Computes: whether all, some or none of the
+releases that a program requires have a behaviour. Needs: requirements in the syntax of packaging tools. Gives:
+`Behaviour`, `Releases`, `behaviour_of`. Ignores: installed packages.
 
 Sources: the release notes of TensorFlow 1.15 to 2.21, Keras 2.0 to 3.15 and NumPy 1.20 to 2.4, and `tests/conformance` run in TensorFlow
 2.0.4, 2.4.4 and 2.12.1.
@@ -44,8 +44,8 @@ class Behaviour:
         library: its name.
         since: the first release for which it is known, `X` or `X.Y`.
         before: the behaviour of earlier releases; empty if unknown.
-        assumed: whether a program without a known release is assumed to run in one that has it. Behaviour
-            that is unknown for earlier releases is assumed for them, too.
+        assumed: whether a program without a known release is assumed to use one with the behaviour. Behaviour that is
+            unknown for earlier releases is assumed for them, too.
     """
 
     library: str
@@ -55,12 +55,12 @@ class Behaviour:
 
     @property
     def condition(self) -> str:
-        """The releases that have the behaviour, as the end of a sentence."""
+        """The releases with the behaviour, as the end of a sentence."""
         return f"{_UNDER.get((self.library, self.since), f'under {_NAMES[self.library]} {self.since} and newer')}: {self.before}"
 
     @property
     def is_condition(self) -> bool:
-        """Whether it is a doubt for a program without a known release."""
+        """Whether it makes a finding doubtful for a program without a known release."""
         return bool(self.before) and not self.assumed
 
 
@@ -77,9 +77,9 @@ _MINORS: Final[Mapping[str, tuple[tuple[int, int], ...]]] = {
     ),
     NUMPY: (*((1, minor) for minor in range(27)), *((2, minor) for minor in range(5))),
 }
-"""The releases that there are, without their last numbers, older first."""
+"""All releases, without their last numbers, oldest first."""
 _PATCHES: Final = 12
-"""No release `X.Y` has had more versions `X.Y.Z`."""
+"""Upper bound for the number of versions `X.Y.Z` of a release `X.Y`."""
 
 _OF_KERAS_3: Final = (2, 16)
 """The first TensorFlow whose Keras is Keras 3."""
@@ -88,14 +88,14 @@ _KERAS_OF_TENSORFLOW: Final = {
     (2, 0): ((2, 4), (3, 0)),
     _OF_KERAS_3: ((3, 0), (4, 0)),
 }
-"""Behaviour of Keras in TensorFlow from this release on: that of the releases of Keras in this range."""
+"""From this TensorFlow release on, its Keras behaves like the Keras releases in this range."""
 _NUMPY_OF_TENSORFLOW: Final = (((2, 13), (1, 24)), ((2, 18), (2, 0)))
 """TensorFlow before the first of a pair requires a NumPy before the second."""
 
 
 @dataclass(frozen=True, slots=True)
 class Releases:
-    """The releases that a program may be written for: of each library those that are listed, of others any."""
+    """The releases for which a program may be written: the listed ones for each listed library, any for others."""
 
     admitted: Mapping[str, tuple[tuple[int, int], ...]] = field(default_factory=dict)
 
@@ -109,18 +109,18 @@ class Releases:
         return has.pop() if len(has) == 1 else None
 
     def excludes_newest(self, library: str) -> bool:
-        """Whether the newest release of a library is none of these."""
+        """Whether the newest release of a library is excluded."""
         releases = self._of(library)
         return bool(releases) and _MINORS[library][-1] not in releases
 
     @property
     def tensorflow(self) -> str | None:
-        """The one release `X.Y` of TensorFlow that they are; None if there are several."""
+        """The TensorFlow release `X.Y`, if there is only one; None otherwise."""
         found = self.admitted.get(TENSORFLOW, ())
         return f"{found[0][0]}.{found[0][1]}" if len(found) == 1 else None
 
     def _of(self, library: str) -> tuple[tuple[int, int], ...]:
-        """The releases of a library, also those that follow from those of TensorFlow."""
+        """The releases of a library, including those that follow from TensorFlow's."""
         found, tensorflow = self.admitted.get(library, ()), self.admitted.get(TENSORFLOW, ())
         if library == KERAS and not found and tensorflow:
             spans = {max(span for span in _KERAS_OF_TENSORFLOW if span <= release) for release in tensorflow}
@@ -140,19 +140,19 @@ NEWEST: Final = max(
     (name.removeprefix("tensorflow-") for name in CATALOGUE_FILES if name.startswith("tensorflow-")),
     key=lambda release: tuple(map(int, release.split("."))),
 )
-"""The release of TensorFlow that is known best, and assumed where nothing says which one a program is for."""
+"""The best-known release of TensorFlow, assumed if the program's release is unknown."""
 UNKNOWN_BEFORE: Final = Behaviour(TENSORFLOW, "2.16")
-"""For behaviour that is known only of the releases of the catalogue."""
+"""For behaviour that is known only for the releases of the catalogue."""
 OF_GRAPHS: Final = Behaviour(TENSORFLOW, "2.0")
-"""Behaviour of functions that become graphs; releases before run most programs in sessions."""
+"""Behaviour of traced functions; earlier releases run most programs in sessions."""
 KERAS_LEAVES_CALL: Final = Behaviour(KERAS, "3", "Keras 2 has `call` and `train_step` converted")
 SEEDED_LAYERS_HAVE_VARIABLES: Final = Behaviour(KERAS, "3", "in Keras 2 these layers have no variables")
 OPTIMIZERS_HAVE_VARIABLES: Final = Behaviour(TENSORFLOW, "2.11", "earlier optimizers take any variables")
-"""Optimizers make their variables for those that they are given first."""
+"""Optimizers create their variables for the variables passed to them first."""
 MODELS_KEEP_SYMBOLS_OUT: Final = Behaviour(
     KERAS, "2.4", "Keras before takes such a tensor into the graph of the model", assumed=True
 )
-"""Functions that become graphs may not use tensors of functional models."""
+"""Traced functions may not use tensors of functional models."""
 BEFORE_TENSORFLOW_2: Final = Releases(
     {TENSORFLOW: tuple(release for release in _MINORS[TENSORFLOW] if release < (2, 0))}
 )
@@ -163,22 +163,22 @@ REFUSES_FLOAT_INDEX: Final = Behaviour(
 """An index or slice bound that is a float is refused."""
 _CHOOSES_ELEMENTS: Final = Behaviour(TENSORFLOW, "2.0", "`tf.where` chooses whole rows by a vector", assumed=True)
 _OF_LAYERS: Final = Behaviour(KERAS, "2.0")
-"""Arguments that layers accept: their specifications of inputs."""
+"""Arguments that layers accept: their input specifications."""
 
 KERAS_1: Final = words(
     "border_mode subsample dim_ordering nb_filter nb_row nb_col nb_epoch filter_length subsample_length atrous_rate output_dim init "
     "inner_init W_regularizer b_regularizer U_regularizer W_constraint b_constraint consume_less dropout_W dropout_U"
 )
-"""Parameters that layers had before Keras 2, if the others are different, and in another order."""
+"""Parameters of layers before Keras 2, whose other parameters and their order differ, too."""
 OLDER_PARAMETERS: Final = {"keras.layers.": KERAS_1, "keras.optimizers.": frozenset({"lr"})}
-"""Parameters of constructors that Keras 3 refuses, by how the name of the class begins."""
+"""Parameters of constructors that Keras 3 rejects, by the prefix of the class name."""
 OLDER_METHODS: Final = words("fit_generator evaluate_generator predict_generator predict_classes")
-"""Methods of models that Keras 3 does not have."""
+"""Methods of models that Keras 3 no longer has."""
 BACKEND_OF_KERAS_3: Final = words(
     "backend clear_session epsilon floatx get_uid image_data_format is_float_dtype is_int_dtype is_keras_tensor result_type set_epsilon "
     "set_floatx set_image_data_format standardize_dtype"
 )
-"""Names of `keras.backend` since Keras 3; `tf.keras.backend` has kept the rest."""
+"""Names of `keras.backend` since Keras 3; `tf.keras.backend` has kept the others."""
 _PACKAGES: Final = words("tensorflow tf")
 _IN_EVERY_RELEASE: Final = words(
     "abs add add_n argmax argmin batch_to_space broadcast_to cast clip_by_value concat constant convert_to_tensor cumsum divide "
@@ -192,14 +192,14 @@ _IN_EVERY_RELEASE: Final = words(
     "reduce_max reduce_mean reduce_min reduce_prod reduce_sum repeat reshape reverse scatter_nd slice split sqrt square squeeze stack "
     "strided_slice subtract tensordot tile transpose truediv unstack zeros"
 )
-"""Functions whose arithmetic of shapes and dtypes has been the same since TensorFlow 1."""
+"""Functions whose shape and dtype arithmetic has not changed since TensorFlow 1."""
 
 
 def behaviour_of(operation: str) -> Behaviour | None:
-    """The release since which an operation refuses its arguments; None if every release does.
+    """The release since which an operation rejects its arguments; None if all releases do.
 
-    Operators, and functions that exist in every release, compute the same in all of them. Other functions may have had other
-    parameters, or may not have existed.
+    Operators, and functions that exist in every release, compute the same in all of them. Other functions may have
+    had different parameters, or may not have existed.
     """
     package, _, name = operation.partition(".")
     if package == KERAS:
@@ -213,9 +213,10 @@ def behaviour_of(operation: str) -> Behaviour | None:
 
 @cache
 def admitted_by(library: str, requirement: str) -> tuple[tuple[int, int], ...]:
-    """The releases `X.Y` of a library that a version specifier such as `>=2.3,<2.5` admits, older first; () if it is none.
+    """The releases `X.Y` of a library that a version specifier such as `>=2.3,<2.5` admits, oldest first; () if it is
+    not a specifier.
 
-    A specifier without an upper end admits every later release.
+    A specifier without an upper bound admits every later release.
     """
     from packaging.specifiers import InvalidSpecifier, SpecifierSet  # noqa: PLC0415 - most programs ask for no release
 

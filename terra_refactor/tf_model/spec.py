@@ -1,4 +1,4 @@
-"""The form in which library knowledge is declared, and the small protocol between a declaration and the interpreter. Computes: nothing.
+"""The form of library models, and the protocol between a model and the interpreter. Computes: nothing.
 
 Gives: `Entity` (the model of one qualified name), `BoundCall` (one call of it, arguments bound to parameters) and `Rule` (from a bound
 call to the abstract result). A rule is a pure function of its bound call, apart from `BoundCall.invoke`.
@@ -37,35 +37,37 @@ class EntityKind(Enum):
 class Trait(Enum):
     """Traits of a library function or class for hazard rules and the cost model."""
 
-    __hash__ = object.__hash__  # that of an enumeration is Python code, and sets of these are queried millions of times
+    __hash__ = (
+        object.__hash__
+    )  # the hash of an enumeration is Python code, and sets of these are queried millions of times
 
     EAGER_ONLY = "eager only"
-    """Raises when it meets a symbolic tensor or runs while a graph is traced (`Tensor.numpy`, Keras `fit`): TR301."""
+    """Raises for a symbolic tensor, or if it runs while a graph is traced (`Tensor.numpy`, Keras `fit`): TR301."""
     CONCRETE_ARRAYS = "concrete arrays"
     """Converts its arguments to ndarrays on the host (NumPy, SciPy, pandas, PIL, cv2): raises on symbolic tensors: TR302."""
     TENSOR_OPERATION = "tensor operation"
-    """Does tensor work: runs TensorFlow operations."""
+    """Runs TensorFlow operations."""
     RETURNS_TENSOR = "returns tensor"
-    """Returns a tensor (or a structure of them), even where no rule says which."""
+    """Returns a tensor (or a structure of them), even if no rule gives its type."""
     CREATES_STATE = "creates state"
-    """Makes variables, layers, metrics, optimizers or models: TR603."""
+    """Creates variables, layers, metrics, optimizers or models: TR603."""
     TENSOR_STATE = "tensor state"
     """Reads or updates state that TensorFlow owns (variables, optimizers, metrics): fine in a graph."""
     HOST_CALLBACK = "host callback"
-    """Runs a function argument as Python at every execution (`tf.py_function`, `tf.numpy_function`)."""
+    """Runs a function argument as Python on every execution (`tf.py_function`, `tf.numpy_function`)."""
     XLA_UNSUPPORTED = "xla unsupported"
     DATASET = "dataset"
-    """Makes or transforms a dataset."""
+    """Creates or transforms a dataset."""
     TAKES_TENSORS = "takes tensors"
-    """Accepts tensors, arrays or numbers where it takes data (its parameters are evidence of kind `usage`)."""
+    """Accepts tensors, arrays or numbers as data (so its use of a parameter is evidence of kind `usage`)."""
     TRANSPARENT_DECORATOR = "transparent decorator"
-    """Applied to a function it gives a function that means the same to its callers (`functools.wraps(f)`, `functools.lru_cache`)."""
+    """Applied to a function, returns a function that is equivalent for callers (`functools.wraps(f)`, `functools.lru_cache`)."""
     ITERATES = "iterates"
-    """Goes through its arguments in Python."""
+    """Iterates over its arguments in Python."""
     ITERATES_FIRST = "iterates first"
-    """Of these, functions that iterate over the first argument only: `sum(terms, start)`."""
+    """Functions among these that iterate only over the first argument: `sum(terms, start)`."""
     ITERATES_DATASETS = "iterates datasets"
-    """Of these, functions for which AutoGraph uses a dataset's own function."""
+    """Functions among these for which AutoGraph uses the dataset's own function."""
     MAKES_ITERATOR = "makes iterator"
     """Returns an iterator."""
     COMPARES_ELEMENTS = "compares elements"
@@ -75,7 +77,7 @@ class Trait(Enum):
     COMPARES_ARGUMENTS = "compares arguments"
     """Compares its arguments if there are several."""
     ORDER_FREE = "order free"
-    """Makes the same of its elements in any order."""
+    """The result does not depend on the order of the elements."""
     KEEPS_ORDER = "keeps order"
     """Returns a sequence of the elements of its argument, in order."""
     VIEWS_DICT = "views dict"
@@ -85,69 +87,69 @@ class Trait(Enum):
     NEEDS_VALUE_OF_FIRST = "needs value of first"
     """Uses its first argument as an index or key, or compares it with its content."""
     MAKES_TEXT = "makes text"
-    """The text of its argument."""
+    """Returns the text of its argument."""
     HANDS_ON_TEXT = "hands on text"
-    """Its result has the text in it that it is given."""
+    """Its result contains the text of its argument."""
     KEEPS_ARGUMENT = "keeps argument"
-    """Puts an argument into a container."""
+    """Stores an argument in a container."""
     FILLS_LIST = "fills list"
     """Makes a list longer."""
     NEEDS_NUMBER = "needs number"
-    """Takes Python numbers only."""
+    """Accepts only Python numbers."""
     TAKES_OPEN_SIZES = "takes open sizes"
-    """Takes None for a size."""
+    """Accepts None for a size."""
     READS_SIZE = "reads size"
     """Returns a size, or uses one, as a Python value."""
     NEEDS_RANK = "needs rank"
-    """Raises while a graph is traced if the rank of its data is not known."""
+    """Raises while a graph is traced if the rank of its data is unknown."""
     CONVERTS_NUMBERS = "converts numbers"
-    """Makes a tensor of a Python number or of a tensor alike."""
+    """Converts a Python number or a tensor to a tensor."""
     CONVERTS_ARRAYS = "converts arrays"
-    """Converts arrays to tensors of any dtype, and tensors not."""
+    """Converts arrays, but not tensors, of any dtype."""
     ONE_DTYPE = "one dtype"
-    """Its first two inputs (or the members of the first) have one dtype."""
+    """Its first two inputs (or the members of the first) must have one dtype."""
     RUNS_BRANCHES = "runs branches"
-    """Runs one of the functions that it is given in eager code, and all of them while a graph is traced."""
+    """Runs one of its function arguments in eager code, and all of them while a graph is traced."""
     RUNS_BODY = "runs body"
-    """Runs a function as often as tensors say in eager code, and once while a graph is traced."""
+    """Runs a function as often as tensors determine in eager code, and once while a graph is traced."""
     GIVES_OPERATION = "gives operation"
-    """Gives None eagerly, and an operation in a graph."""
+    """Returns None eagerly, and an operation in a graph."""
     READS_KEPT = "reads kept"
     """Reads a file, a dataset, the command line: data that does not change by itself. Advances nothing."""
     OPENS_FILE = "opens file"
     """Opens a file; its second parameter, `mode`, says whether to read it."""
     ENDS_PROGRAM = "ends program"
-    """Ends the program, by an exception or at once."""
+    """Ends the program, by an exception or immediately."""
     KEEPS_SETTING = "keeps setting"
-    """Sets a default of the process to the object that it is given; to set the same one again changes nothing."""
+    """Sets a default of the process to its argument; setting the same one again has no effect."""
     ON_FAILURE_ONLY = "on failure only"
-    """Shows its texts only if something fails."""
+    """Shows its message arguments only if something fails."""
     DROPPED_BY_XLA = "dropped by xla"
     """Left out under `jit_compile=True`."""
     CHANGES_TENSOR_ARRAY = "changes tensor array"
-    """Returns the changed `TensorArray`: eagerly it is the same object, in a graph another."""
+    """Returns the changed `TensorArray`: the same object eagerly, another one in a graph."""
     GIVES_SIZE_OF_ARRAY = "gives size of array"
-    """The size of a `TensorArray`: that it was made with, unless it may grow."""
+    """The size of a `TensorArray`: its initial size, unless it may grow."""
     FAILS_ON_VALUES = "fails on values"
     """May raise depending on the content of its arguments, and has no side effects: a graph prunes it if its result is not used."""
     RESIZES = "resizes"
-    """The result has another size than the first argument, or than each of the tensors in it."""
+    """The result has another size than the first argument, or than each of its tensors."""
     LOOP_OPTIONS = "loop options"
-    """Declares the variables that a loop around it may change."""
+    """Declares the variables that an enclosing loop may change."""
     LEAVES_GRAPH = "leaves graph"
     """A `with` in which tensors have values."""
     ENTERS_OTHER_GRAPH = "enters other graph"
-    """A `with` for another graph."""
+    """A `with` that enters another graph."""
     ASKS_FOR_MODE = "asks for mode"
-    """Another answer in a graph than eagerly."""
+    """The result differs between a graph and eager code."""
     FED_BY_SESSION = "fed by session"
     """Has a value only in graphs that a session runs."""
     ASSIGNS_REFERENCE = "assigns reference"
-    """Takes variables, and slices of variables: eager tensors that know where they are from."""
+    """Accepts variables and slices of variables, which are eager tensors that know their origin."""
     READS_VARIABLE = "reads variable"
-    """Leaves the graph to read a variable; refuses a tensor of the graph."""
+    """Leaves the graph to read a variable; rejects a tensor of the graph."""
     NORMALISES_BY_BATCH = "normalises by batch"
-    """Normalises by the batch in training, unless it is frozen; of a model, as far as is known."""
+    """Normalises by the batch during training, unless it is frozen; for a model, as far as known."""
     ASKS_FOR_CLASS = "asks for class"
     """Tests the class of its first argument."""
     READS_FILE = "reads file"
@@ -155,7 +157,7 @@ class Trait(Enum):
     WRITES_FILE = "writes file"
     """Writes a file when it runs."""
     TAKES_VARIABLES = "takes variables"
-    """A method of an optimizer that is given variables."""
+    """A method of an optimizer whose argument is a list of variables."""
     GIVES_INPUT_SHAPE = "gives input shape"
     """Sets the input shape of a model."""
     COMPUTES_GRADIENT = "computes gradient"
@@ -163,21 +165,21 @@ class Trait(Enum):
     HANDS_BACK = "hands back"
     """Returns its argument."""
     CALLS_UNCONVERTED = "calls unconverted"
-    """Calls functions as they are, though it is of TensorFlow."""
+    """Calls functions unconverted, although it belongs to TensorFlow."""
     CALLS_CONVERTED = "calls converted"
-    """Calls functions as its caller would."""
+    """Calls functions in the same way as its caller."""
     CONVERTS_SOURCE = "converts source"
-    """Has AutoGraph convert a function."""
+    """Makes AutoGraph convert a function."""
     RESHAPES = "reshapes"
     """Returns its data with a different shape."""
     STACKS = "stacks"
     """Stacks parts along a new axis."""
     RUNS_GRAPHS_EAGERLY = "runs graphs eagerly"
-    """Has traced functions run as they are."""
+    """Makes traced functions run eagerly."""
     ENDS_EAGER = "ends eager"
-    """Turns eager execution off."""
+    """Disables eager execution."""
     EAGER_PROGRAMS = "eager programs"
-    """Of use in eager programs only."""
+    """Useful only in eager programs."""
 
 
 class ParameterPassing(Enum):
@@ -190,7 +192,7 @@ class ParameterPassing(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ParameterSpec:
-    """One parameter of a library function; `default` is its value where it is a plain constant."""
+    """One parameter of a library function; `default` is its value if that is a plain constant."""
 
     name: str
     passing: ParameterPassing = ParameterPassing.POSITIONAL
@@ -199,7 +201,7 @@ class ParameterSpec:
 
 
 class Invoker(Protocol):
-    """Calls a value abstractly, in the place of the library."""
+    """Calls a value abstractly, on behalf of the library."""
 
     def __call__(self, function: Value, arguments: Sequence[Value], *, graph: bool = False) -> Value:
         """The result of `function(*arguments)`; `graph` if the library traces it as a graph. `UNKNOWN` if it cannot be called."""
@@ -218,7 +220,7 @@ class BoundCall:
     name: str
     """The canonical name of the callee."""
     arguments: Mapping[str, Value]
-    """By parameter name. A parameter that was not passed has its default if that is a plain constant, else it is absent."""
+    """By parameter name. A parameter that was not passed has its default if that is a plain constant; otherwise it is absent."""
     extra_arguments: tuple[Value, ...] = ()
     """Arguments bound to `*args`."""
     extra_keywords: Mapping[str, Value] = field(default_factory=dict)
@@ -226,9 +228,9 @@ class BoundCall:
     receiver: Value | None = None
     """`self` of a method."""
     configuration: Mapping[str, Value] = field(default_factory=dict)
-    """For a method of a library class's instance: the arguments of its constructor, by parameter name, with defaults."""
+    """For a method of a library instance: its constructor arguments by parameter name, with defaults."""
     incomplete: bool = False
-    """A `*` or `**` argument of unknown content was passed: an absent argument may be present after all."""
+    """A `*` or `**` argument of unknown content was passed, so an absent argument may have been passed."""
     invoke: Invoker = never_invoke
 
     def argument(self, name: str) -> Value | None:
@@ -237,7 +239,7 @@ class BoundCall:
 
 
 class ErrorKind(Enum):
-    """The problem; each is a rule of the TR4xx family."""
+    """The kind of error; each is a rule of the TR4xx family."""
 
     SHAPE = "shape"
     RANK = "rank"
@@ -248,10 +250,11 @@ class OperationError(Exception):
     """An operation that certainly fails on its inputs.
 
     Attributes:
-        kind: which rule of the TR4xx family it is.
+        kind: the rule of the TR4xx family.
         message: one sentence that names both shapes (or dtypes) and the axis.
         arguments: names of the parameters whose values contradict each other.
-        only: since when it is refused, where releases before are known to do something else; None if it fails everywhere.
+        only: the release since which it fails, if earlier releases are known to behave differently; None if it fails
+            everywhere.
     """
 
     def __init__(
@@ -265,7 +268,7 @@ class OperationError(Exception):
 
 
 OperationRule: TypeAlias = Callable[[BoundCall], Value]
-"""From a bound call to the abstract result. Raises OperationError where the operation certainly fails."""
+"""From a bound call to the abstract result. Raises OperationError if the operation certainly fails."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,6 +288,6 @@ class Entity:
     """Side effects of a call outside the program."""
     traits: frozenset[Trait] = frozenset()
     rule: OperationRule | None = None
-    """The result of a call (for a class: of its constructor, where an instance is a plain value such as a variable or a spec)."""
+    """The result of a call (for a class: of its constructor, if an instance is a plain value such as a variable or a spec)."""
     operations: int = 0
     """Estimated number of eager operations of one call, for the cost model."""

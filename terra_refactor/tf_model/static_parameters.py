@@ -1,9 +1,10 @@
 """Parameters whose value must be known when a graph is traced.
 
-Computes: nothing. Gives: `static_parameters`. Eager code may pass a tensor (or `int(tensor)`) there, for an eager tensor converts itself to
-a Python number; a symbolic one cannot: the parameter becomes an attribute of an operation, decides which operations are made, or is
-content that is put into the graph. Each row was seen to work eagerly and to raise in a graph (TensorFlow 2.21, Keras 3.15); most other
-sizes and axes (`tf.reshape`, `tf.concat`, `tf.reduce_sum`) may be symbolic.
+Computes: nothing. Gives: `static_parameters`. Eager code may pass a tensor (or `int(tensor)`), since an eager tensor
+converts to a Python number; a symbolic one cannot: the parameter becomes an attribute of an operation, determines
+which operations are created, or is embedded in the graph. Each row was observed to work eagerly and to raise in a
+graph (TensorFlow 2.21, Keras 3.15); most other sizes and axes (`tf.reshape`, `tf.concat`, `tf.reduce_sum`) may be
+symbolic.
 """
 
 from __future__ import annotations
@@ -62,14 +63,14 @@ operator.index: a
 """
 
 SCALARS: Final = {"tensorflow.split": "num_or_size_splits"}
-"""Parameters that may be symbolic tensors, but no scalars."""
+"""Parameters that may be symbolic tensors, but not scalar ones."""
 STATIC_PARAMETERS: Final[Mapping[str, frozenset[str]]] = {
     name: words(parameters) for name, _, parameters in (row.partition(":") for row in _ROWS.strip().splitlines())
 }
 """Names of such parameters, by the canonical name of the function."""
 
 WHOLLY_STATIC: Final = ("math.", "cmath.", "statistics.", "fractions.", "decimal.", "bisect.")
-"""Modules whose functions take Python numbers only."""
+"""Modules whose functions accept only Python numbers."""
 
 
 def static_parameters(name: str) -> frozenset[str] | None:

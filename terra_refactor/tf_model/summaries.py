@@ -1,7 +1,7 @@
 """One-line descriptions of operations, layers and classes of TensorFlow, Keras and NumPy, for an editor.
 
-Computes: nothing. Gives: `description_of`. Ignores: names that are not listed. The texts are our own. A key is a name's last part, or its
-last two if the last is ambiguous.
+Computes: nothing. Gives: `description_of`. Ignores: names that are not listed. The texts are written for this
+project. A key is a name's last component, or its last two if that is ambiguous.
 """
 
 from __future__ import annotations
@@ -281,7 +281,7 @@ _SUMMARIES: Final = _table()
 
 
 def description_of(name: str) -> str | None:
-    """A one-line description of a canonical library name; None where nothing is written about it."""
+    """A one-line description of a canonical library name; None if there is none."""
     parts = name.removesuffix(".__call__").removesuffix(".__init__").split(".")
     if parts[0] not in _LIBRARIES:
         return None

@@ -1,9 +1,10 @@
-"""The result of a library function while a graph is traced: its open sizes, ranks and contents. Shape rules compute sizes, also open ones,
-from the sizes and contents of their arguments; this adds sizes that are open because of the function itself, or of the contents of its
-arguments if a rule does not handle them.
+"""The result of a library function while a graph is traced: its open sizes, ranks and contents.
 
-Needs: a call and the result of its rule. Gives: `result_of`, and `is_lost`, `LOSES_RANK` for the rest of `tf_model`. Source: TensorFlow's
-shape functions.
+Shape rules compute sizes, including open ones, from the sizes and contents of their arguments; this module adds sizes
+that are open because of the function itself, or because of contents that a rule does not handle.
+
+Needs: a call and the result of its rule. Gives: `result_of`, and `is_lost`, `LOSES_RANK` for the rest of `tf_model`.
+Source: TensorFlow's shape functions.
 """
 
 from __future__ import annotations
@@ -53,9 +54,9 @@ LOSES_RANK: Final = frozenset(
         *("tensorflow.sparse.reduce_max", "tensorflow.sparse.reduce_sum"),
     }
 )
-"""Functions of whose results a graph does not even know the rank."""
+"""Functions for whose results a graph does not know even the rank."""
 _DEQUEUE: Final = "tensorflow.queue.QueueBase.dequeue"
-"""A queue knows the shapes of its elements if its constructor is given them."""
+"""A queue knows the shapes of its elements if they are passed to its constructor."""
 _KEEPS_RANK: Final = frozenset(
     {"tensorflow.cast", "tensorflow.compat.v1.to_float", "tensorflow.identity", "tensorflow.image.convert_image_dtype"}
 )
@@ -89,7 +90,7 @@ _SHAPES: Final[Mapping[str, str]] = {
     "tensorflow.slice": "size",
     "tensorflow.tile": "multiples",
 }
-"""Operations of whose result an argument says each size, or changes it."""
+"""Operations for which an argument gives, or changes, each size of the result."""
 _SIZES: Final[Mapping[str, tuple[int, tuple[str, ...]]]] = {
     "tensorflow.range": (0, ("start", "limit", "delta")),
     "tensorflow.linspace": (0, ("num",)),
@@ -100,9 +101,9 @@ _SIZES: Final[Mapping[str, tuple[int, tuple[str, ...]]]] = {
     "tensorflow.math.unsorted_segment_mean": (0, ("num_segments",)),
     "tensorflow.math.unsorted_segment_max": (0, ("num_segments",)),
 }
-"""Operations whose arguments give one size of the result."""
+"""Operations for which an argument gives one size of the result."""
 _OF_NUMBERS: Final = frozenset(f"builtins.{name}" for name in ("abs", "max", "min", "pow", "round", "divmod"))
-"""Functions that compute a number from the numbers that they get."""
+"""Functions that compute a number from their number arguments."""
 _OF_SHAPES: Final = frozenset({"tensorflow.shape", "tensorflow.size"})
 _SAME_CONTENT: Final = frozenset(
     {
@@ -134,13 +135,16 @@ def is_lost(value: Value | None) -> bool:
 
 
 def result_of(entity: Entity, call: BoundCall) -> Value:
-    """The result of a library function, with both views. Raises OperationError where it certainly fails."""
+    """The result of a library function, with both views. Raises OperationError if it certainly fails."""
     return _with_own_marks(entity, call, _computed(entity, call))
 
 
 def _computed(entity: Entity, call: BoundCall) -> Value:
-    """The result of the function's rule. If sizes are open, the eager view is computed without marks: a rule may look for an int, or for
-    None, and must find the same as without marks."""
+    """The result of the function's rule.
+
+    If sizes are open, the eager view is computed without marks: a rule may test for an int or for None, and must find
+    the same as without marks.
+    """
     rule = entity.rule
     assert rule is not None
     invoked = False
@@ -174,7 +178,7 @@ def _is_open(call: BoundCall) -> bool:
 
 
 def _eagerly(call: BoundCall) -> BoundCall:
-    """The call as eager code makes it."""
+    """The call as in eager code."""
     return replace(
         call,
         arguments={name: without_marks(value) for name, value in call.arguments.items()},
@@ -185,7 +189,9 @@ def _eagerly(call: BoundCall) -> BoundCall:
 
 
 def _with_own_marks(entity: Entity, call: BoundCall, result: Value) -> Value:
-    """The result with marks for sizes and contents that are open because of the function itself, or of the contents of its arguments."""
+    """The result, with marks for sizes and contents that are open because of the function itself, or because of its
+    arguments' contents.
+    """
     name = entity.name
     given = _given(call)
     roots = EVERYWHERE if name.startswith("tensorflow.random.") else 0
@@ -209,7 +215,7 @@ def _with_own_marks(entity: Entity, call: BoundCall, result: Value) -> Value:
 
 
 def is_call_of_layer(name: str) -> bool:
-    """Whether a function of the library is the call of a layer or model, which runs its `call`."""
+    """Whether a library function is the call of a layer or model, which runs its `call`."""
     return name.startswith("keras.") and name.endswith("__call__")
 
 
@@ -238,14 +244,14 @@ def _roots_of_shape(value: Value | None) -> int:
 
 
 def _roots_of_first(value: Value | None) -> int:
-    """For which graphs the first size of a tensor is open."""
+    """The graphs for which the first size of a tensor is open."""
     if not isinstance(value, TensorValue):
         return 0
     return roots_of(value.type.shape[0]) if value.type.shape else value.traced.first
 
 
 def _with_open_sizes(name: str, call: BoundCall, result: Value) -> Value:
-    """The result with the sizes open that the function's own kind or its arguments say."""
+    """The result with the sizes marked as open that are open by the kind of function or by its arguments."""
     argument = call.argument
     if name in LOSES_RANK:
         animation = argument("expand_animations") if name == "tensorflow.io.decode_image" else None
@@ -261,7 +267,7 @@ def _with_open_sizes(name: str, call: BoundCall, result: Value) -> Value:
             along = read.known_integer(argument("axis"))
             return result if along is None else _with_open_axes(result, (along,), EVERYWHERE)
         if "unique" in name and isinstance(result, TupleValue):
-            # the second has an element for each one that is searched
+            # the second result has an element for each one searched
             return replace(
                 result,
                 elements=tuple(
@@ -315,7 +321,7 @@ def _with_open_sizes(name: str, call: BoundCall, result: Value) -> Value:
 
 
 def _of_reshape(call: BoundCall, result: Value) -> Value:
-    """The requested sizes; for a tensor of known sizes, the only missing one follows from the others."""
+    """The requested sizes; for a tensor of known sizes, a single missing one follows from the others."""
     sizes, tensor = read.integers(call.argument("shape")) or (), call.argument("tensor")
     before = _roots_of_shape(tensor)
     open_places = [place for place, size in enumerate(sizes) if roots_of(size)]

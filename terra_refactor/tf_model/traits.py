@@ -1,8 +1,7 @@
 """Traits of names for the hazard rules and the cost model: see `spec.Trait`.
 
-Computes: nothing. Gives: `TRAITS`, one table. An eager-only function raises inside a traced function, or returns something there that is
-no tensor's value; tests/conformance/test_catalogue.py runs each such row. XLA rows
-likewise.
+Computes: nothing. Gives: `TRAITS`, one table. An eager-only function raises in a traced function, or returns
+something other than a tensor's value there; tests/conformance/test_catalogue.py runs each such row, and each XLA row.
 """
 
 from __future__ import annotations
@@ -66,8 +65,10 @@ _WEIGHTLESS_LAYERS: Final = """
     UpSampling2D UpSampling3D ZeroPadding1D ZeroPadding2D ZeroPadding3D CenterCrop
 """
 _WEIGHTLESS: Final = " ".join(f"!keras.layers.{name}" for name in _WEIGHTLESS_LAYERS.split())
-"""Layers that have no variables: creating one inside a graph, in each trace, is fine. The variables of `TimeDistributed` are those of
-the wrapped layer."""
+"""Layers without variables, which may be created inside a graph in each trace.
+
+The variables of `TimeDistributed` are those of the wrapped layer.
+"""
 
 WEIGHTLESS_WITH: Final = {"keras.layers.Normalization": ("mean", "variance")}
 """Layers that have no variables if these arguments are given."""
@@ -84,7 +85,9 @@ SEEDED_LAYERS: Final = frozenset(
         "SpatialDropout3D",
     )
 )
-"""Layers whose only variable is the state of their random numbers, which Keras 3 makes in the constructor and Keras 2 does not have."""
+"""Layers whose only variable is the state of their random generator, which Keras 3 creates in the constructor, and
+which Keras 2 does not have.
+"""
 
 _LAYER_STATE: Final = """ tensorflow.Variable tensorflow.compat.v1.Variable keras.Variable keras.layers.Layer
 keras.Model keras.Sequential keras.metrics.Metric keras.optimizers.Optimizer keras.optimizers.legacy.Optimizer
@@ -163,7 +166,7 @@ keras.ops.image.? keras.ops.linalg.? keras.ops.nn.? keras.activations.? keras.ra
 !keras.activations.get !keras.activations.serialize !keras.activations.deserialize !tensorflow.nn.RNNCellDeviceWrapper
 !tensorflow.nn.RNNCellDropoutWrapper !tensorflow.nn.RNNCellResidualWrapper
 """
-"""Modules in which everything, except a few names, runs operations and returns tensors."""
+"""Modules in which everything, with a few exceptions, runs operations and returns tensors."""
 
 ROOT_OPERATIONS: Final = within(
     "tensorflow",
@@ -360,4 +363,4 @@ TRAITS: Final[NameTable[Trait]] = name_table(
         **GRAPH_TRAITS,
     }
 )
-"""Every trait of every name that has one."""
+"""All traits of library names."""

@@ -1,4 +1,4 @@
-"""Functions that test the type or identity of a value, and the types of numbers that a class matches in `isinstance`.
+"""Functions that test the type or identity of a value, and the number types that a class matches in `isinstance`.
 
 Computes: nothing. Gives: `IDENTITY_KEYS`, `NUMBERS`, `accepted_numbers`.
 """
@@ -28,5 +28,7 @@ _ACCEPTED: Final = {
 
 
 def accepted_numbers(name: str) -> frozenset[PythonType] | None:
-    """The types of numbers that are instances of a library class; None of an enumeration, of whose members each may be one or not."""
+    """The number types that are instances of a library class; None for an enumeration, each of whose members may or may
+    not be one.
+    """
     return None if name.startswith("enum.") else _ACCEPTED.get(name, frozenset())

@@ -17,5 +17,6 @@ CATALOGUE_FILES: Final = (
     "tensorflow_probability-0.25",
     "python-3",
 )
-"""In `catalogue_data/`, older first: where two files know a name, the later one describes it, and the earlier one
-only says that it existed."""
+"""In `catalogue_data/`, oldest first: if two files contain a name, the later one describes it, and the earlier one only
+records that it existed.
+"""

@@ -23,7 +23,7 @@ def _receiver(call: BoundCall) -> DatasetValue | None:
 
 
 def _on_dataset(transform: DatasetMethod) -> OperationRule:
-    """A method of a dataset; of a dataset that is not known it makes another that is not known."""
+    """The rule of a dataset's method; for an unknown dataset the result is an unknown dataset."""
 
     def rule(call: BoundCall) -> Value:
         dataset = _receiver(call)

@@ -1,6 +1,6 @@
 """Methods of datasets that combine or split elements: `batch`, `padded_batch`, `window`, `unbatch`.
 
-Computes: the new axis, which is unknown if the last batch may be smaller, and the number of batches. Gives: `METHODS`.
+Computes: the new axis, which is unknown if the last batch may be smaller; the number of batches. Gives: `METHODS`.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from terra_refactor.tf_model.spec import BoundCall
 
 
 def _batch_size(call: BoundCall, dataset: DatasetValue) -> tuple[Dim, Dim]:
-    """The first axis of every batch, None where the last one may differ, and the number of batches."""
+    """The first axis of every batch, None if the last one may differ; and the number of batches."""
     size, total = read.size(call.argument("batch_size")), dataset.number
     drop = call.argument("drop_remainder")
     dropped = False if drop is None else read.truth(drop)
@@ -48,12 +48,12 @@ def _batch_size(call: BoundCall, dataset: DatasetValue) -> tuple[Dim, Dim]:
             return size, count
         return (total if total < size else None), count
     if count is not None:
-        return size, count  # a symbolic number of elements that is a multiple
+        return size, count  # a symbolic number of elements that is a multiple of the batch size
     return (size if dataset.endless else None), None
 
 
 def _batches(call: BoundCall, element: Value) -> Value:
-    """Batches, of which the last may be smaller for TensorFlow: a graph does not know the first size of any."""
+    """Batches whose last one may be smaller according to TensorFlow: a graph does not know the first size of any of them."""
     drop = call.argument("drop_remainder")
     is_open = drop is None or read.truth(drop) is False
     return with_first_open(element, EVERYWHERE, Why.BATCH) if is_open else element
@@ -88,7 +88,7 @@ def _batch(call: BoundCall, dataset: DatasetValue) -> Value:
 
 
 def _rest(call: BoundCall, dataset: DatasetValue) -> int | None:
-    """The number of elements of the last batch, if that is known and less than that of the others."""
+    """The number of elements of the last batch, if it is known and smaller than that of the others."""
     size, total, drop = read.size(call.argument("batch_size")), dataset.number, call.argument("drop_remainder")
     if not isinstance(size, int) or not isinstance(total, int) or not 0 < size < total:
         return None
@@ -98,7 +98,7 @@ def _rest(call: BoundCall, dataset: DatasetValue) -> int | None:
 
 
 def _padded_batch(call: BoundCall, dataset: DatasetValue) -> Value:
-    """Every element is padded: to the longest of its batch where a size is not fixed by the element or by `padded_shapes`."""
+    """Pads every element: to the longest of its batch if a size is fixed neither by the element nor by `padded_shapes`."""
     size, count = _batch_size(call, dataset)
     targets = call.argument("padded_shapes")
     element = _pad(dataset.element, None if read.is_none(targets) else targets, size)
@@ -160,7 +160,7 @@ def _bucket(call: BoundCall, dataset: DatasetValue) -> Value:
 
 
 def _window(call: BoundCall, dataset: DatasetValue) -> Value:
-    """Every component becomes a dataset of `size` elements, of fewer at the end."""
+    """Every component becomes a dataset of `size` elements, or fewer at the end."""
     drop = call.argument("drop_remainder")
     size = read.integer(call.argument("size")) if drop is not None and read.truth(drop) else None
     if isinstance(dataset.element, UnknownValue):

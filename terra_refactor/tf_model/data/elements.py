@@ -42,17 +42,17 @@ INT64_SCALAR: Final = TensorValue(TensorType(INT64, ()))
 _COMPOSITE: Final = (TensorKind.SPARSE, TensorKind.RAGGED, TensorKind.INDEXED_SLICES)
 
 DatasetMethod: TypeAlias = Callable[[BoundCall, DatasetValue], Value]
-"""A rule of a method of datasets: it gets the dataset, too."""
+"""A rule of a dataset's method, which also receives the dataset."""
 
 
 def so_many(dataset: DatasetValue, element: Value, count: Dim) -> DatasetValue:
-    """A dataset derived from another one: its element, and its length, which TensorFlow knows if it knows that of the other one."""
+    """A derived dataset: its element and its length, which TensorFlow knows if it knows that of the original."""
     known, counted = (None, count) if dataset.cardinality is None else (count, None)
     return DatasetValue(element, known, counted=counted)
 
 
 def taken(element: Value) -> Value:
-    """An element as a consumer of a dataset gets it: with a content that no graph knows."""
+    """An element as a consumer of a dataset receives it: with a content unknown to the graph."""
     return with_content_open(element, EVERYWHERE)
 
 
@@ -73,7 +73,7 @@ def map_components(function: Callable[[Value], Value], structure: Value) -> Valu
 
 
 def as_component(value: Value) -> Value:
-    """The dtype of one component of a dataset: a tensor; a nested dataset stays one."""
+    """A value as one component of a dataset: a tensor; a nested dataset is unchanged."""
     match value:
         case DatasetValue():
             return value
@@ -86,12 +86,12 @@ def as_component(value: Value) -> Value:
 
 
 def as_element(value: Value) -> Value:
-    """A value as an element of a dataset; `UNKNOWN` where its structure is not known."""
+    """A value as an element of a dataset; `UNKNOWN` if its structure is unknown."""
     return UNKNOWN if isinstance(value, UnknownValue) else map_components(_component, value)
 
 
 def _component(value: Value) -> Value:
-    """A leaf of an element; if TensorFlow does not know its rank, that stays so."""
+    """A leaf of an element; if TensorFlow does not know its rank, the rank stays unknown."""
     if is_lost(value):
         return value
     return as_component(value)
@@ -113,7 +113,7 @@ def element_of_specs(spec: Value) -> Value:
 
 
 def typed_element(types: Value, shapes: Value | None) -> Value:
-    """The element of a structure of dtypes and, where given, one of shapes (`output_types`, `output_shapes`)."""
+    """The element for a structure of dtypes and, if given, one of shapes (`output_types`, `output_shapes`)."""
     match types:
         case TupleValue(items, name, fields):
             parts = shapes.elements if isinstance(shapes, TupleValue) else (None,) * len(items)
@@ -142,7 +142,7 @@ def join_elements(left: Value, right: Value) -> Value:
 
 
 def arguments_of(element: Value) -> list[Value]:
-    """An element as arguments of a function: a plain tuple as several arguments."""
+    """An element as arguments of a function: a plain tuple is passed as several arguments."""
     element = taken(element)
     if isinstance(element, TupleValue) and element.name is None:
         return list(element.elements)

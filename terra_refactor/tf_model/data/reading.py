@@ -1,4 +1,4 @@
-"""Reads of a dataset: its elements by iterating, their number, their specs.
+"""Reads of a dataset: iteration over its elements, their number, their specs.
 
 Gives: `METHODS`, and `ATTRIBUTES` by their own names.
 """
@@ -42,7 +42,7 @@ def _numpy_iterator(call: BoundCall, dataset: DatasetValue) -> Value:
     element = (
         dataset.element if isinstance(dataset.element, UnknownValue) else map_components(_as_array, dataset.element)
     )
-    # `as_numpy_iterator` gives arrays, whose sizes are known
+    # `as_numpy_iterator` returns arrays, whose sizes are known
     return DatasetValue(element, dataset.cardinality, iterator=True)
 
 
@@ -52,7 +52,7 @@ def iterator(call: BoundCall, dataset: DatasetValue) -> Value:
 
 
 def next_element(call: BoundCall, dataset: DatasetValue) -> Value:
-    """One element, of an iterator or of a dataset that has only this one."""
+    """The next element of an iterator, or the single element of a dataset."""
     return taken(dataset.element)
 
 

@@ -1,6 +1,6 @@
-"""Where datasets come from: tensors, generators, ranges, files, other datasets.
+"""Sources of datasets: tensors, generators, ranges, files, other datasets.
 
-Computes: the structure of one element and, where it is known, the number of elements. Gives: `DATASET_CONSTRUCTORS`, by name.
+Computes: the structure of one element and, if known, the number of elements. Gives: `DATASET_CONSTRUCTORS`, by name.
 """
 
 from __future__ import annotations
@@ -96,7 +96,9 @@ def _from_generator(call: BoundCall) -> Value:
 
 
 def _count_yielded(call: BoundCall, declared: Value) -> Dim:
-    """The number of elements that the generator yields. Raises OperationError if one certainly has another shape than in its signature."""
+    """The number of elements that the generator yields. Raises OperationError if the shape of one certainly differs from
+    the signature.
+    """
     generator = call.argument("generator")
     if generator is None or not read.is_none(call.argument("args")):
         return None
@@ -146,13 +148,13 @@ def strings(call: BoundCall) -> Value:
 
 
 def counter(call: BoundCall) -> Value:
-    """Numbers without an end."""
+    """An endless sequence of numbers."""
     dtype = call.argument("dtype")
     return DatasetValue(TensorValue(TensorType(INT64 if dtype is None else read.dtype_argument(dtype), ())))
 
 
 def _zip(call: BoundCall) -> Value:
-    """`Dataset.zip(a, b)`, `Dataset.zip((a, b))`, of a dict too."""
+    """`Dataset.zip(a, b)`, `Dataset.zip((a, b))`, also with a dict."""
     given = call.argument("datasets")
     if given is None or read.is_none(given):
         parts = call.extra_arguments
@@ -194,7 +196,7 @@ def mixed(call: BoundCall) -> Value:
 
 
 def unknown_dataset(call: BoundCall) -> Value:
-    """A dataset with properties that only its file determines."""
+    """A dataset whose properties only its file determines."""
     return DatasetValue(UNKNOWN)
 
 
@@ -206,4 +208,4 @@ DATASET_CONSTRUCTORS: Final[Mapping[str, OperationRule]] = {
     "list_files": strings,
     "zip": _zip,
 }
-"""Static methods of every class of datasets."""
+"""Static methods of all dataset classes."""

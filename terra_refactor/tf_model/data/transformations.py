@@ -1,7 +1,7 @@
 """Methods of datasets that keep, drop, repeat or change elements.
 
-Computes: the new element and, where it is known, how many there are. Functions that a dataset applies are called through
-`BoundCall.invoke` as graphs. Gives: `METHODS`.
+Computes: the new element and, if known, the number of elements. Functions that a dataset applies are called as graphs
+through `BoundCall.invoke`. Gives: `METHODS`.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def _repeat(call: BoundCall, dataset: DatasetValue) -> Value:
 
 
 def _returned(outcome: Value) -> Value:
-    """A function's result as an element: a list is a structure here, as a tuple is."""
+    """A function's result as an element: lists are structures here, like tuples."""
     if isinstance(outcome, FrozenList):
         return UNKNOWN if outcome.elements is None else as_element(TupleValue(outcome.elements))
     return as_element(outcome)
@@ -97,7 +97,7 @@ def _map_function(call: BoundCall, dataset: DatasetValue) -> Value:
 
 
 def _flat_map(call: BoundCall, dataset: DatasetValue) -> Value:
-    """`flat_map`, `interleave`: the elements of the datasets that the function makes."""
+    """`flat_map`, `interleave`: the elements of the datasets that the function returns."""
     function = call.argument("map_func")
     if function is None or isinstance(dataset.element, UnknownValue):
         return DatasetValue(UNKNOWN)

@@ -25,7 +25,9 @@ from terra_refactor.tf_model.spec import ErrorKind, OperationError, OperationRul
 
 
 def _image(shape: Shape, rank: int) -> tuple[Dim, ...] | None:
-    """The shape if it is of the usual rank `rank`; None for unknown ranks and for several batch axes, which some versions accept."""
+    """The shape if it has the usual rank `rank`; None for unknown ranks and for several batch axes, which some versions
+    accept.
+    """
     return shape if shape is not None and len(shape) == rank + 2 else None
 
 
@@ -134,7 +136,9 @@ def _transposed_shape(rank: int) -> ShapeRule:
 
 
 def _pooled_size(size: Dim, image: tuple[Dim, ...], axis: int, window: Dim, stride: Dim) -> Dim:
-    """The size of a pooled axis. Where a window does not fit, eager pooling may still give an empty tensor: its kernel rounds to 0."""
+    """The size of a pooled axis. If a window does not fit, eager pooling may still return an empty tensor: its kernel
+    rounds to 0.
+    """
     if not isinstance(size, int) or size > 0:
         return size
     length = image[axis]

@@ -76,7 +76,7 @@ def _repeat_vector(settings: Settings, shape: Shape) -> Shape:
 
 
 def _axes(settings: Settings, default: int = -1) -> tuple[int, ...] | None:
-    """The axes a normalization layer works on; None if not known."""
+    """The axes of a normalization layer; None if unknown."""
     value = settings.get("axis")
     if read.is_none(value):
         return (default,)
@@ -149,7 +149,9 @@ def _hashed(settings: Settings, shape: Shape) -> Shape:
 
 
 def _encoded_axes(mode: str, shape: tuple[Dim, ...]) -> tuple[Dim, ...] | None:
-    """The axes before those of the classes: a row of `multi_hot` is one example, and each number of `one_hot`, without a last axis of 1."""
+    """The axes before those of the classes: a row of `multi_hot` is one example, each number of `one_hot` is one,
+    without a last axis of size 1.
+    """
     if mode != "one_hot":
         return shape[:-1]
     if len(shape) == 1:
@@ -169,7 +171,7 @@ def _hashing(call: BoundCall) -> Value:
 
 
 def _discretized(call: BoundCall) -> Value:
-    """The bin of each number, or its encoding. Keras 2 numbers bins by int64, Keras 3 by the dtype of its backend."""
+    """The bin of each number, or its encoding. Keras 2 uses int64 for bins, Keras 3 the dtype of its backend."""
     settings = Settings(call.configuration)
     value = layer_inputs(call)
     mode = settings.text("output_mode", "int")
@@ -202,7 +204,7 @@ def _crossed(call: BoundCall) -> Value:
         return read.tensor(None, None, output_kind(parts[0]))
     base = shape[:-1] if shape and shape[-1] == 1 else shape
     dtype = FLOAT32 if read.is_none(settings.get("dtype")) else None
-    # a number for two scalars is encoded without an axis of its own
+    # a single number for two scalars is encoded without an axis of its own
     return read.tensor(dtype, (*base, settings.integer("num_bins")), output_kind(parts[0]))
 
 
@@ -229,7 +231,9 @@ def _lambda(call: BoundCall) -> Value:
 
 
 def _given_placeholders(call: BoundCall, function: Value, value: Value) -> Value:
-    """The result of a function that a layer calls: of a placeholder of Keras it gets, in a graph that is thrown away, a tensor."""
+    """The result of a function called by a layer: for a Keras placeholder, the function receives a tensor in a graph
+    that is discarded.
+    """
 
     def as_tensor(leaf: Value) -> Value:
         is_placeholder = isinstance(leaf, TensorValue) and leaf.kind is TensorKind.KERAS
@@ -257,7 +261,7 @@ def _identity(call: BoundCall) -> Value:
 
 
 def _activation(call: BoundCall) -> Value:
-    """Functions by name are element-wise; another function is called."""
+    """Functions given by name are element-wise; other functions are called."""
     function = call.configuration.get("activation")
     if read.text(function) is None and not read.is_none(function):
         value = layer_inputs(call)
@@ -309,7 +313,7 @@ def _text_vectorization(call: BoundCall) -> Value:
         if shape is None:
             return read.tensor(INT64, None, output_kind(value))
         return read.tensor(INT64, (batch, settings.integer("output_sequence_length")), output_kind(value))
-    # counts are int64 or float32, which depends on the mode and the version
+    # counts are int64 or float32, depending on the mode and the version
     return read.tensor(None, None, output_kind(value))
 
 
@@ -334,7 +338,7 @@ def _einsum_dense(settings: Settings, shape: Shape) -> Shape:
             return None
         count = len(shape) - len(bare_source)
         if count > 1:
-            return None  # Keras' symbolic answer orders several such axes in its own way
+            return None  # Keras's symbolic result orders several such axes differently
         extra = shape[:count] if source.startswith("...") else shape[len(bare_source) :]
         labelled = shape[count:] if source.startswith("...") else shape[: len(bare_source)]
     else:

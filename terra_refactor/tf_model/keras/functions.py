@@ -1,4 +1,5 @@
-"""Keras' functions beside layers: initializers, activations, regularizers, random numbers, utilities, datasets, applications.
+"""Keras's functions other than layers: initializers, activations, regularizers, random numbers, utilities, datasets,
+applications.
 
 Computes: output types. Gives: `RULES`.
 
@@ -63,7 +64,7 @@ def _initializer(call: BoundCall) -> Value:
 
 
 def _activation(call: BoundCall) -> Value:
-    """Element-wise on floating tensors; the dtype of the result for integers differs."""
+    """Element-wise on floating-point tensors; for integers the dtype of the result differs."""
     value = read.first_of(call, "x")
     given = read.converted_type(value)
     return read.tensor(given.dtype if given.dtype in FLOATING else None, given.shape, output_kind(value))
@@ -75,7 +76,7 @@ def _glu(call: BoundCall) -> Value:
 
 
 def _penalty(call: BoundCall) -> Value:
-    """A regularizer called on a weight: one number of its dtype."""
+    """A regularizer called on a weight: a scalar of its dtype."""
     given = read.converted_type(read.first_of(call, "x"))
     return read.tensor(given.dtype if given.dtype in FLOATING else None, ())
 
@@ -104,7 +105,7 @@ def _same_type(call: BoundCall) -> Value:
 
 
 def _to_categorical(call: BoundCall) -> Value:
-    """One-hot rows as an ndarray of float64 (Keras 3; `tf_keras` makes float32); a trailing axis of size 1 is dropped."""
+    """One-hot rows as an ndarray of float64 (Keras 3; float32 in `tf_keras`); a trailing axis of size 1 is dropped."""
     value = call.argument("x") or call.argument("y")
     shape = read.converted_type(value, numpy=True).shape
     classes = call.argument("num_classes")
@@ -162,12 +163,12 @@ def _length(sequence: Value) -> Dim:
 
 
 def _is_of_numbers(sequence: Value) -> bool:
-    """Whether a sequence certainly holds single numbers."""
+    """Whether a sequence certainly contains single numbers."""
     if isinstance(sequence, TensorValue):
         return sequence.type.shape is not None and len(sequence.type.shape) == 1
     found = read.elements(sequence)
     if found is None and isinstance(sequence, FrozenList) and sequence.element is not None:
-        # of unknown length, but each item is one of these
+        # of unknown length, but each element is one of these
         found = members(sequence.element)
     return found is not None and all(isinstance(item, Constant | Scalar) for item in found)
 
@@ -183,7 +184,7 @@ def _image(result: Value) -> OperationRule:
 
 
 def _require_image(call: BoundCall, name: str, ranks: tuple[int, ...]) -> None:
-    """Raises OperationError if the argument certainly is an array of none of these ranks."""
+    """Raises OperationError if the argument certainly is an array of another rank."""
     value = call.argument(name)
     shape = value.type.shape if isinstance(value, TensorValue) else None
     if shape is not None and len(shape) not in ranks:
@@ -212,7 +213,7 @@ def _normalize(call: BoundCall) -> Value:
 
 
 def _labels(mode: Value | None, batch: Dim, names: Value | None) -> Value | None:
-    """The labels of a directory dataset; None where there are none, `UNKNOWN` where it is not known."""
+    """The labels of a directory dataset; None if there are none, `UNKNOWN` if it is unknown."""
     if mode is not None and read.is_none(mode):
         return None
     match "int" if mode is None else read.text(mode):
@@ -228,7 +229,7 @@ def _labels(mode: Value | None, batch: Dim, names: Value | None) -> Value | None
 
 
 def _directory_dataset(call: BoundCall, sample: Value) -> Value:
-    """Batches of samples and labels: `(samples, labels)`, or the samples alone; of a split into both subsets two datasets."""
+    """Batches of samples and labels: `(samples, labels)`, or only the samples; two datasets for a split into both subsets."""
     batch_value = call.argument("batch_size")
     if batch_value is not None and read.is_none(batch_value):
         return UNKNOWN
@@ -271,7 +272,7 @@ def _timeseries(call: BoundCall) -> Value:
     if batch_value is not None and read.is_none(batch_value):
         return UNKNOWN
     length = read.integer(call.argument("sequence_length"))
-    # the axis of the window is unknown to `element_spec`, but fixed: no window is shorter
+    # `element_spec` does not know the window's axis, but it is fixed: no window is shorter
     shape: Shape = None if data.shape is None else (None, length, *data.shape[1:])
     windows = read.tensor(data.dtype, shape)
     targets = call.argument("targets")
@@ -301,7 +302,7 @@ def _images(
 
 
 _OBJECTS: Final = TensorValue(TensorType(None, None), TensorKind.NDARRAY)
-"""An array of lists: its items are lists, which are indexed again, so the axes of the array itself do not limit the indices."""
+"""An array of lists: its elements are lists, which may be indexed further, so the array's own axes do not limit the indices."""
 
 
 def _housing(call: BoundCall) -> Value:
@@ -393,7 +394,7 @@ _OBJECT_MAKERS: Final = (
     "keras.metrics.deserialize",
     "keras.losses.deserialize",
 )
-"""Functions that make objects which are no tensors, of a class that is not known here."""
+"""Functions that create objects other than tensors, of an unknown class."""
 
 
 def _get(call: BoundCall) -> Value:

@@ -1,9 +1,12 @@
-"""The frame of every layer rule: the settings of the layer, its inputs, and the steps of `Layer.__call__` before `call`.
+"""The common part of layer rules: the settings of the layer, its inputs, and the steps of `Layer.__call__` before
+`call`.
 
-Computes: nothing. Gives: `Settings`, `layer_inputs`, `input_types`, `single_input` and the checks of ranks and sizes that layers share.
-Assumes: the default dtype policy, `float32`, unless the layer has one: a rule does not see global policies.
+Computes: nothing. Gives: `Settings`, `layer_inputs`, `input_types`, `single_input` and the checks of ranks and sizes
+that layers share. Assumes: the default dtype policy, `float32`, unless the layer has its own: a rule does not see
+global policies.
 
-Source: Keras' `Layer.__call__` (floating inputs are cast to the compute dtype, others are left) and `InputSpec`.
+Source: Keras's `Layer.__call__` (floating-point inputs are cast to the compute dtype, others are unchanged) and
+`InputSpec`.
 """
 
 from __future__ import annotations
@@ -34,15 +37,15 @@ class Settings:
         return self.values.get(name)
 
     def integer(self, name: str) -> Dim:
-        """An int setting, None where unknown."""
+        """An int setting; None if unknown."""
         return read.size(self.values.get(name))
 
     def truth(self, name: str, default: bool | None = None) -> bool | None:
-        """A bool setting; `default` where the constructor's signature does not give it."""
+        """A bool setting; `default` if the constructor's signature has no default."""
         return read.truth(self.values[name]) if name in self.values else default
 
     def text(self, name: str, default: str | None = None) -> str | None:
-        """A text setting in lower case; `default` where it is absent or None."""
+        """A string setting in lower case; `default` if it is absent or None."""
         value = self.values.get(name)
         if read.is_none(value):
             return default
@@ -50,19 +53,19 @@ class Settings:
         return None if known is None else known.lower()
 
     def sizes(self, name: str, rank: int, default: Dim = None) -> tuple[Dim, ...]:
-        """A setting that is one int or an int for each spatial axis; `default` for each where it is absent or None."""
+        """A setting that is one int or an int for each spatial axis; `default` for each if it is absent or None."""
         value = self.values.get(name)
         if read.is_none(value):
             return (default,) * rank
         return read.size_tuple(value, rank)
 
     def channels_first(self) -> bool | None:
-        """Whether `data_format` is `channels_first`; Keras' default is `channels_last`."""
+        """Whether `data_format` is `channels_first`; the default is `channels_last`."""
         layout = self.text("data_format", "channels_last")
         return None if layout is None else layout == "channels_first"
 
     def compute_dtype(self) -> DType | None:
-        """The dtype a layer computes in."""
+        """The dtype in which a layer computes."""
         value = self.values.get("dtype")
         if read.is_none(value):
             return FLOAT32
@@ -88,16 +91,16 @@ class ResultDType(Enum):
     COMPUTE = "compute"
     """The compute dtype, regardless of the input."""
     INPUT = "input"
-    """The dtype of the input, after the cast of floating ones."""
+    """The dtype of the input, after the cast of floating-point inputs."""
     FLOATING = "floating"
-    """The compute dtype for floating inputs, not known for others."""
+    """The compute dtype for floating-point inputs, unknown for others."""
 
 
 INPUT_NAMES: Final = ("inputs", "x", "input", "sequences", "sequence", "images", "data", "input_tensor", "query")
 
 
 def layer_inputs(call: BoundCall) -> Value | None:
-    """The first argument of a layer call, whatever it is called."""
+    """The first argument of a layer call, under any name."""
     return read.first_of(call, *INPUT_NAMES)
 
 
@@ -112,7 +115,7 @@ def is_dense_input(value: Value | None) -> bool:
 
 
 def cast_input(settings: Settings, value: Value | None) -> TensorType:
-    """The type of an input after `Layer.__call__` converted it: floating ones get the compute dtype."""
+    """The type of an input after `Layer.__call__` converted it: floating-point inputs get the compute dtype."""
     tensor_type = read.converted_type(value)
     if tensor_type.dtype in FLOATING and settings.truth("autocast", True):
         return TensorType(settings.compute_dtype(), tensor_type.shape)
@@ -122,7 +125,7 @@ def cast_input(settings: Settings, value: Value | None) -> TensorType:
 
 
 def output_kind(value: Value | None) -> TensorKind:
-    """Symbolic outputs for symbolic inputs."""
+    """The kind of the output: symbolic for symbolic inputs."""
     flat = read.leaves(value) if value is not None else None
     symbolic = any(isinstance(leaf, TensorValue) and leaf.kind is TensorKind.KERAS for leaf in flat or ())
     return TensorKind.KERAS if symbolic else TensorKind.TENSOR
@@ -134,7 +137,7 @@ def input_list(value: Value | None) -> tuple[Value, ...] | None:
 
 
 def layer_name(call: BoundCall) -> str:
-    """The class of the layer, or the function, for messages: `Dense`."""
+    """The name of a layer's class, or of the function, for messages: `Dense`."""
     return call.name.removesuffix(".__call__").rpartition(".")[2]
 
 
@@ -143,7 +146,7 @@ _TAKES_MORE: Final = Behaviour(KERAS, "3", "Keras 2 takes the first axes togethe
 
 
 def require_rank(call: BoundCall, shape: Shape, *, exactly: int | None = None, at_least: int | None = None) -> None:
-    """Raises OperationError if the input certainly has another rank than the layer accepts (`InputSpec`)."""
+    """Raises OperationError if the input's rank certainly differs from the one that the layer accepts (`InputSpec`)."""
     if shape is None:
         return
     if exactly is not None and len(shape) != exactly:
@@ -180,10 +183,9 @@ def single_input(
     """The rule of a layer with one input tensor.
 
     Args:
-        shape_rule: computes the output shape; raises OperationError where the layer certainly fails.
-        dtype: how the output's dtype follows.
-        rank: the only rank the layer accepts.
-        min_rank: the least rank the layer accepts.
+        shape_rule: computes the output shape; raises OperationError if the layer certainly fails. dtype: how the
+            output's dtype is determined. rank: the only rank that the layer accepts. min_rank: the minimum rank that
+            the layer accepts.
     """
 
     def rule(call: BoundCall) -> Value:
@@ -191,7 +193,7 @@ def single_input(
         value = layer_inputs(call)
         if not is_dense_input(value):
             return read.tensor(None, None)
-        # the conversion of a list differs between Keras versions: converted, unwrapped or refused
+        # the conversion of a list differs between Keras versions: converted, unwrapped or rejected
         listed = read.is_sequence(value)
         input_type = TensorType() if listed else cast_input(settings, value)
         require_rank(call, input_type.shape, exactly=rank, at_least=min_rank)
@@ -202,5 +204,5 @@ def single_input(
 
 
 def same_shape(settings: Settings, shape: Shape) -> Shape:
-    """The shape rule of layers that work element by element."""
+    """The shape rule of element-wise layers."""
     return shape

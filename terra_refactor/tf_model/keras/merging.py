@@ -28,7 +28,7 @@ from terra_refactor.tf_model.spec import BoundCall, ErrorKind, OperationError, O
 
 
 def _dtype_of(types: Sequence[TensorType]) -> DType | None:
-    """The common dtype; layers cast floating inputs to one, so that others are the ones that may mix."""
+    """The common dtype; layers cast floating-point inputs to one dtype, so that only others can be mixed."""
     distinct = {item.dtype for item in types}
     return types[0].dtype if len(distinct) == 1 else None
 
@@ -47,7 +47,7 @@ def _element_wise(call: BoundCall, items: tuple[Value, ...], settings: Settings)
 
 
 def _merged_shape(name: str, left: Shape, right: Shape) -> Shape:
-    """Keras broadcasts the axes after the batch; with unequal ranks it inserts axes, which is not modelled."""
+    """Keras broadcasts the axes after the batch axis; for unequal ranks it inserts axes, which is not modelled."""
     if left is None or right is None or len(left) != len(right):
         return None
     try:
@@ -113,7 +113,7 @@ def _merge(name: str) -> OperationRule:
 
 
 def _function_settings(call: BoundCall) -> Mapping[str, Value]:
-    """Of `keras.layers.concatenate(inputs, axis=-1)`, whose settings are arguments."""
+    """The settings of `keras.layers.concatenate(inputs, axis=-1)`, which are arguments."""
     return {name: value for name, value in call.arguments.items() if name in ("axis", "axes", "dtype")}
 
 
@@ -142,7 +142,7 @@ def _attention(call: BoundCall) -> Value:
 
 
 def _check_attended(query: Shape, key: Shape, value: Shape) -> None:
-    """Raises OperationError if a batch attends to that of another size, or keys and values certainly differ in number."""
+    """Raises OperationError if batch sizes certainly differ, or the numbers of keys and values."""
     for what, one, other, axis in (("query", query, value, 0), ("key", key, value, 1)):
         if one is None or other is None or len(one) != 3 or len(other) != 3:
             continue
@@ -191,7 +191,7 @@ def _multi_head_attention(call: BoundCall) -> Value:
     ):
         scores: Shape = None
     else:
-        # Keras' symbolic answer has the query's length on both axes
+        # Keras's symbolic result has the query's length on both axes
         scores = (query[0], settings.integer("num_heads"), query[1], None if kind is TensorKind.KERAS else key[1])
     return TupleValue((result, read.tensor(dtype, scores, kind)))
 

@@ -1,7 +1,7 @@
-"""Conversions of inputs by functional and sequential models, before any layer.
+"""Input conversions of functional and sequential models, before their layers.
 
-Computes: ranks that Keras adjusts, and the checks against the declared inputs. Gives: `adjusted_input`, `check_input`.
-Source: Keras 3, `keras.Functional` (`_adjust_input_rank`, `input_spec`).
+Computes: the ranks that Keras adjusts, and the checks against the declared inputs. Gives: `adjusted_input`,
+`check_input`. Source: Keras 3, `keras.Functional` (`_adjust_input_rank`, `input_spec`).
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ _REFUSES_SCALARS: Final = Behaviour(KERAS, "3", "Keras 2 compares the axes that 
 
 
 def adjusted_input(declared: Shape, given: Value, model: str) -> Value:
-    """An input with the rank that the model declares: an axis of size 1 at the end is dropped or added.
+    """An input with the rank that the model declares: a last axis of size 1 is dropped or added.
 
-    Raises OperationError if the rank certainly cannot be made that of the declared input.
+    Raises OperationError if the rank certainly cannot be adjusted to the declared one.
     """
     found = read.converted_type(given)
     shape = found.shape
@@ -44,7 +44,9 @@ def adjusted_input(declared: Shape, given: Value, model: str) -> Value:
 
 
 def check_input(declared: Shape, given: Value, model: str) -> None:
-    """Raises OperationError if an input, its rank adjusted, certainly does not fit the declared input of a functional model."""
+    """Raises OperationError if an input, with its rank adjusted, certainly does not match the declared input of a
+    functional model.
+    """
     shape = read.converted_type(given).shape
     if declared is None or shape is None or len(shape) != len(declared):
         return

@@ -39,7 +39,7 @@ from terra_refactor.tf_model.keras.model_inputs import adjusted_input, check_inp
 from terra_refactor.tf_model.spec import BoundCall, OperationRule
 
 BATCH: Final = symbol("N")
-"""The batch size of every input of functional models. A call of the model puts the size in its place that its inputs have."""
+"""The batch size of every input of functional models. A call of the model replaces it by the batch size of the inputs."""
 
 
 def _input(call: BoundCall) -> Value:
@@ -76,7 +76,7 @@ def _first_is_none(value: Value | None) -> bool:
 
 
 def substitute(dim: Dim, name: str, size: Dim) -> Dim:
-    """A size with `size` in the place of the symbol `name`."""
+    """A size with the symbol `name` replaced by `size`."""
     if not isinstance(dim, SymbolicDim):
         return dim
     result: Dim = 0
@@ -116,7 +116,7 @@ def _model_call(call: BoundCall) -> Value:
         return read.tensor(leaf.type.dtype, sizes, TensorKind.KERAS if symbolic else TensorKind.TENSOR)
 
     only = read.elements(outputs)
-    # Keras gives a single output as it is, whether or not it is declared in a list
+    # Keras returns a single output directly, whether or not it is declared in a list
     return read.map_structure(resolved, only[0] if only is not None and len(only) == 1 else outputs)
 
 
@@ -126,7 +126,7 @@ def _batch_of(value: Value) -> Dim:
 
 
 def _sequential_call(call: BoundCall) -> Value:
-    """One layer after the other."""
+    """Applies one layer after the other."""
     layers = read.elements(call.configuration.get("layers"))
     value = layer_inputs(call)
     if layers is None or value is None or call.incomplete:
@@ -141,7 +141,7 @@ def _sequential_call(call: BoundCall) -> Value:
 
 
 def _predict(call: BoundCall) -> Value:
-    """`Model.predict`: the outputs as ndarrays, all batches one after the other."""
+    """`Model.predict`: the outputs as ndarrays, all batches concatenated."""
     data = read.first_of(call, "x")
     if call.receiver is None or data is None:
         return NOT_A_TENSOR
@@ -216,7 +216,7 @@ def _any_dict(call: BoundCall) -> Value:
 
 
 def _unpacked(call: BoundCall) -> Value:
-    """`keras.utils.unpack_x_y_sample_weight(data)`: always three."""
+    """`keras.utils.unpack_x_y_sample_weight(data)`: always three values."""
     data = read.first_of(call, "data")
     return TupleValue((UNKNOWN, UNKNOWN, UNKNOWN)) if data is None else join_all(map(_three, members(data)))
 

@@ -1,7 +1,7 @@
 """`keras.ops` and `keras.backend`: NumPy's functions on tensors.
 
-Computes: output types; shapes by the same rules as NumPy's, dtypes where operands agree (Keras promotes mixed ones by a table of
-its own, which is not modelled). Gives: `RULES`.
+Computes: output types; shapes by NumPy's rules, dtypes if the operands agree (Keras promotes mixed dtypes by its own
+table, which is not modelled). Gives: `RULES`.
 """
 
 from __future__ import annotations
@@ -43,7 +43,9 @@ def _value(call: BoundCall, *names: str) -> Value | None:
 
 
 def common_dtype(values: list[Value | None]) -> DType | None:
-    """The dtype of operands that agree; Python numbers follow a floating tensor, or an integer one if they are ints."""
+    """The dtype of operands that agree; Python numbers take that of a floating-point tensor, and ints also that of an
+    integer tensor.
+    """
     dtypes = {value.type.dtype for value in values if isinstance(value, TensorValue)}
     if len(dtypes) != 1:
         return None
@@ -172,7 +174,7 @@ def _joined(*, new_axis: bool) -> OperationRule:
             return read.tensor(None, None)
         types = [read.converted_type(item) for item in items]
         if len(items) == 1 and not new_axis:
-            return read.tensor(types[0].dtype, types[0].shape, _kind(list(items)))  # whatever the axis
+            return read.tensor(types[0].dtype, types[0].shape, _kind(list(items)))  # for any axis
         axis_value = call.argument("axis")
         default = -1 if call.name == "keras.backend.concatenate" else 0
         axis = default if axis_value is None else read.known_integer(axis_value)
@@ -322,7 +324,7 @@ def _size(call: BoundCall) -> Value:
 
 
 def _shape_tensor(call: BoundCall) -> Value:
-    """`keras.backend.shape(x)`: as `tf.shape`."""
+    """`keras.backend.shape(x)`: like `tf.shape`."""
     shape = read.converted_type(_value(call)).shape
     if shape is None:
         return read.tensor(INT32, (None,))
@@ -424,7 +426,9 @@ def _einsum(call: BoundCall) -> Value:
 
 
 def _probability_loss(*, reduced: bool) -> OperationRule:
-    """`keras.backend.binary_crossentropy(target, output)`: a number for each number; `categorical_crossentropy`: one for each row."""
+    """`keras.backend.binary_crossentropy(target, output)`: a value for each element; `categorical_crossentropy`: one
+    for each row.
+    """
 
     def rule(call: BoundCall) -> Value:
         values = [call.argument("target"), call.argument("output")]

@@ -43,16 +43,16 @@ from terra_refactor.tf_model.shape_rules.windows import spatial_axes, window_out
 from terra_refactor.tf_model.spec import BoundCall, ErrorKind, OperationError, OperationRule
 
 _STATES: Final = {"keras.layers.LSTMCell": 2, "keras.layers.GRUCell": 1, "keras.layers.SimpleRNNCell": 1}
-"""The number of states of the cells of Keras."""
+"""The number of states of Keras's cells."""
 
 
 def cell_attribute(call: BoundCall, instance: Value, name: str) -> Value:
-    """Attribute `name` of an object, as the interpreter sees it; `UNKNOWN` where it does not know."""
+    """Attribute `name` of an object, from the interpreter; `UNKNOWN` if it does not know it."""
     return call.invoke(LibraryValue("builtins.getattr"), [instance, Constant(name)])
 
 
 def _outputs(output: Value, states: Sequence[Value], with_states: bool) -> Value:
-    """Keras 3 returns a tuple of the output and the states, Keras 2 a list; both unpack alike."""
+    """Keras 3 returns a tuple of the output and the states, Keras 2 a list; both unpack in the same way."""
     return TupleValue((output, *states)) if with_states else output
 
 
@@ -75,7 +75,7 @@ def _recurrent_input(call: BoundCall, rank: int | None) -> tuple[Settings, Tenso
 
 
 def _check_states(call: BoundCall, states: Value | None, units: Dim, batch: Dim) -> None:
-    """Raises OperationError if a state certainly is none of `units` for that batch."""
+    """Raises OperationError if the shape of a state certainly does not match `units` and the batch."""
     items = read.elements(states) if not isinstance(states, TensorValue) else (states,)
     for item in items or ():
         shape = read.converted_type(item).shape
@@ -92,7 +92,7 @@ def _check_states(call: BoundCall, states: Value | None, units: Dim, batch: Dim)
 
 
 def _time_axes(settings: Settings, shape: Shape) -> tuple[Dim, Dim]:
-    """Batch and time of an input."""
+    """The batch and time sizes of an input."""
     major = settings.truth("time_major", False)
     if shape is None or major is None:
         return None, None
@@ -162,7 +162,7 @@ def _generic_rnn(call: BoundCall) -> Value:
         output = read.tensor(dtype, (batch, shape[2] if shape else None), kind)
         for each in cells:
             states = _states(call, each, examples, UNKNOWN if several and not read.is_none(given) else given)
-            # of several cells, each gets the output of the one before it
+            # with several cells, each gets the output of the previous one
             output = _step(call, each, output, None if shape is None else states)
     if output is None or output.type.shape is None or not cells or sequences is None:
         # the states follow, in unknown number
@@ -177,9 +177,10 @@ def _generic_rnn(call: BoundCall) -> Value:
 
 
 def _step(call: BoundCall, cell: Value, step: TensorValue, states: tuple[Value, ...] | None) -> TensorValue:
-    """The output of a cell for one step (N, f). A cell of the program is called, as the layer does.
+    """The output of a cell for one step (N, f). A cell of the program is called, as in the layer.
 
-    For symbolic inputs, Keras 3 does not call it, but takes the size that the cell declares. Without `states`, it is not called.
+    For symbolic inputs, Keras 3 does not call it, but uses the size that the cell declares. Without `states`, it is
+    not called.
     """
     batch = step.type.shape[0] if step.type.shape else None
     dtype, kind = step.type.dtype, step.kind
@@ -201,7 +202,9 @@ def _step(call: BoundCall, cell: Value, step: TensorValue, states: tuple[Value, 
 
 
 def _states(call: BoundCall, cell: Value, examples: TensorValue, given: Value | None) -> tuple[Value, ...] | None:
-    """The states of a cell for examples (N,): those `given`, else (N, size) or unknown ones; None if their number is unknown."""
+    """The states of a cell for examples (N,): `given`, or otherwise (N, size) or unknown states; None if their number
+    is unknown.
+    """
     batch = examples.type.shape
     assert batch is not None
 
@@ -218,13 +221,16 @@ def _states(call: BoundCall, cell: Value, examples: TensorValue, given: Value | 
     if not read.is_none(given):
         items = read.elements(given)
         return items if items is not None and len(items) == len(sizes) else (UNKNOWN,) * len(sizes)
-    # a cell may create states of any shapes itself, and a size may be a shape
+    # a cell may create states of any shape itself, and a size may be a shape
     own = isinstance(cell_attribute(call, cell, "get_initial_state"), BoundMethod | FunctionValue)
     return tuple(UNKNOWN if own or not _is_integer(size) else zeros(read.integer(size)) for size in sizes)
 
 
 def _state_sizes(value: Value) -> tuple[Value, ...] | None:
-    """The items of `state_size`, one for each state; None where their number is unknown. A `TensorShape` is the shape of one."""
+    """The elements of `state_size`, one for each state; None if their number is unknown.
+
+    A `TensorShape` is the shape of one state.
+    """
     if _is_integer(value) or isinstance(value, ShapeValue):
         return (value,)
     return read.elements(value)
@@ -247,7 +253,7 @@ def _cell(state_count: int) -> OperationRule:
         states = call_argument(call, "states", 1)
         _check_states(call, states, settings.integer("units"), shape[0] if shape else None)
         if state_count == 1 and isinstance(states, TensorValue):
-            return TupleValue((step, step))  # a single state is returned without a list
+            return TupleValue((step, step))  # a single state is not wrapped in a list
         return TupleValue((step, FrozenList((step,) * state_count)))
 
     return rule

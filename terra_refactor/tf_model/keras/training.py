@@ -37,7 +37,7 @@ from terra_refactor.tf_model.spec import BoundCall, ErrorKind, OperationError, O
 
 
 def equal_ranks(labels: Shape, predictions: Shape) -> tuple[Shape, Shape] | None:
-    """Keras's treatment of two shapes whose ranks differ by one: an axis of size 1 is dropped or added; None where it is not known."""
+    """Two shapes as Keras adjusts them if their ranks differ by one: an axis of size 1 is dropped or added; None if unknown."""
     if labels is None or predictions is None:
         return None
     if len(labels) == len(predictions) + 1:
@@ -73,7 +73,9 @@ def _mismatch(name: str, labels: Shape, predictions: Shape, only: Behaviour | No
 
 
 def _broadcast_by_keras_2(labels: Shape, predictions: Shape) -> Behaviour | None:
-    """The release from which such shapes are refused: Keras 2 broadcasts labels as they are, and `fit` those of rank 1 as a column."""
+    """The release since which such shapes are rejected: Keras 2 broadcasts labels unchanged, and `fit` broadcasts
+    labels of rank 1 as a column.
+    """
     assert labels is not None
     for given in (labels, (*labels, 1)) if len(labels) == 1 else (labels,):
         try:
@@ -85,7 +87,7 @@ def _broadcast_by_keras_2(labels: Shape, predictions: Shape) -> Behaviour | None
 
 
 def _broadcast_loss(name: str, labels: Shape, predictions: Shape) -> Shape:
-    """Values of a loss that works element by element, then reduces the last axis."""
+    """The values of a loss that is element-wise, and then reduces the last axis."""
     adjusted = equal_ranks(labels, predictions)
     if adjusted is None:
         return None
@@ -97,7 +99,7 @@ def _broadcast_loss(name: str, labels: Shape, predictions: Shape) -> Shape:
 
 
 def _same_shape_loss(name: str, labels: Shape, predictions: Shape, *, in_keras_2: bool = True) -> Shape:
-    """Values of a loss that requires equal shapes (crossentropies); `in_keras_2`: whether that of Keras 2 does."""
+    """The values of a loss that requires equal shapes (crossentropies); `in_keras_2`: whether it also does in Keras 2."""
     adjusted = equal_ranks(labels, predictions)
     if adjusted is None:
         return None
@@ -113,12 +115,14 @@ def _same_shape_loss(name: str, labels: Shape, predictions: Shape, *, in_keras_2
 
 
 def _binary_loss(name: str, labels: Shape, predictions: Shape) -> Shape:
-    """Values of a loss that requires equal shapes since Keras 3."""
+    """The values of a loss that requires equal shapes since Keras 3."""
     return _same_shape_loss(name, labels, predictions, in_keras_2=False)
 
 
 def _taken_in_a_row(labels: tuple[Dim, ...], predictions: tuple[Dim, ...]) -> Behaviour | None:
-    """Since when labels of another rank than that of the scores are refused: Keras 2 flattens both, and counts."""
+    """The release since which labels of another rank than the scores are rejected: Keras 2 flattens both and compares
+    their number.
+    """
     given, wanted = labels, predictions[:-1]
     if labels and wanted and not definitely_different(labels[0], wanted[0]):
         given, wanted = labels[1:], wanted[1:]
@@ -128,7 +132,7 @@ def _taken_in_a_row(labels: tuple[Dim, ...], predictions: tuple[Dim, ...]) -> Be
 
 
 def _sparse_loss(name: str, labels: Shape, predictions: Shape) -> Shape:
-    """Values of a loss of class numbers against scores: the shape of the scores without the last axis."""
+    """The values of a loss of class indices against scores: the shape of the scores without the last axis."""
     if predictions is None:
         return None
     if not predictions:
@@ -176,7 +180,7 @@ _WHOLE_LOSSES: Final = ("Dice", "Tversky")
 
 
 def _reduction(settings: Settings) -> bool | None:
-    """Whether the values of a loss are reduced to one; None if not known."""
+    """Whether the values of a loss are reduced to a scalar; None if unknown."""
     value = settings.get("reduction")
     if isinstance(value, LibraryValue):
         value = Constant(value.name.rpartition(".")[2].lower())
@@ -189,7 +193,7 @@ def _reduction(settings: Settings) -> bool | None:
 
 
 def _loss_dtype(settings: Settings, predictions: TensorType) -> DType | None:
-    """Keras 3 converts to float32; Keras 2 keeps the predictions' floating type: where they differ it is not known."""
+    """Keras 3 converts to float32; Keras 2 keeps the predictions' floating-point dtype; unknown where they differ."""
     if not read.is_none(settings.get("dtype")):
         return settings.compute_dtype()
     return None if predictions.dtype in (FLOAT16, BFLOAT16, FLOAT64) else FLOAT32
@@ -246,7 +250,7 @@ def _whole_loss(call: BoundCall) -> Value:
 
 
 def _any_loss(call: BoundCall) -> Value:
-    """A loss whose values are not modelled: reduced it is a scalar."""
+    """A loss whose values are not modelled: a scalar if reduced."""
     settings = Settings(call.configuration)
     dtype = _loss_dtype(settings, read.converted_type(_loss_inputs(call)[1]))
     return read.tensor(dtype, () if _reduction(settings) is True else None)
@@ -312,19 +316,19 @@ def _threshold_result(call: BoundCall) -> Value:
 
 
 def _score_result(call: BoundCall) -> Value:
-    """`F1Score`, `FBetaScore`: one value for each class unless they are averaged."""
+    """`F1Score`, `FBetaScore`: one value for each class, unless averaged."""
     settings = Settings(call.configuration)
     return read.tensor(settings.compute_dtype(), () if read.text(settings.get("average")) else (None,))
 
 
 def _accuracy_function(call: BoundCall) -> Value:
-    """`keras.metrics.binary_accuracy` and its like: a float32 value for each sample."""
+    """`keras.metrics.binary_accuracy` and similar functions: a float32 value for each sample."""
     predictions = read.converted_type(call.argument("y_pred")).shape
     return read.tensor(FLOAT32, predictions[:-1] if predictions else None)
 
 
 def _schedule(call: BoundCall) -> Value:
-    """A learning rate at a step: float32, shaped like the step."""
+    """The learning rate at a step: float32, with the shape of the step."""
     step = read.first_of(call, "step")
     shape = read.converted_type(step).shape
     return read.tensor(FLOAT32, () if isinstance(step, Constant | Scalar) else shape)

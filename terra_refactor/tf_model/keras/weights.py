@@ -1,6 +1,6 @@
 """The weights that layers build: name, shape and dtype from a layer's settings and the type of its first input.
 
-Computes: nothing. Gives: `WeightsRule` and `typed_weights`, in which the layer files write their tables `WEIGHTS`.
+Computes: nothing. Gives: `WeightsRule` and `typed_weights`, with which the layer files write their tables `WEIGHTS`.
 Ignores: weights of a second `build`, quantization, sharing between layers.
 """
 
@@ -18,7 +18,7 @@ WeightsRule: TypeAlias = Callable[[Settings, TensorType], Mapping[str, TensorTyp
 
 
 def typed_weights(shapes: Callable[[Settings, Shape], Mapping[str, Shape]]) -> WeightsRule:
-    """A rule whose weights all have the layer's variable dtype; `bias` is left out if the layer was made without."""
+    """A rule whose weights all have the layer's variable dtype; `bias` is left out for a layer without one."""
 
     def rule(settings: Settings, input_type: TensorType) -> Mapping[str, TensorType]:
         dtype = settings.variable_dtype()

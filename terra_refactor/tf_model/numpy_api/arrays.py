@@ -1,4 +1,4 @@
-"""Conversions of arguments by NumPy functions: arrays, Python numbers that are weak beside them, and results.
+"""Conversions of arguments by NumPy functions: arrays, Python numbers (which are weakly typed), and results.
 
 Computes: operand types and promotions. Gives: `ArrayOperand`, `array_operand`, `promoted`, `array_result` and `array`, `content_of`.
 
@@ -60,12 +60,12 @@ class ArrayOperand:
 
 
 def array_operand(value: Value | None) -> ArrayOperand:
-    """An argument as an array; unknown parts where not known."""
+    """An argument as an array; parts may be unknown."""
     return ArrayOperand(read.converted_type(value, numpy=True), numpy_operand(value))
 
 
 def promoted(operands: Sequence[ArrayOperand]) -> DType | None:
-    """The common dtype; None where it is unknown, or differs between versions of NumPy."""
+    """The common dtype; None if it is unknown, or differs between versions of NumPy."""
     return numpy_common([item.choice for item in operands])
 
 
@@ -75,7 +75,7 @@ def promoted_strong(dtypes: Sequence[DType | None]) -> DType | None:
 
 
 def array_result(dtype: DType | None, shape: Shape) -> TensorValue:
-    """The result of a ufunc or reduction: a NumPy scalar where it has rank 0."""
+    """The result of a ufunc or reduction: a NumPy scalar if it has rank 0."""
     return TensorValue(TensorType(dtype, shape), TensorKind.NUMPY_SCALAR if shape == () else TensorKind.NDARRAY)
 
 
@@ -85,7 +85,7 @@ def array(dtype: DType | None, shape: Shape, content: Value | None = None) -> Te
 
 
 def float_dtype(dtype: DType | None) -> DType | None:
-    """The type in which `numpy.exp` and its like work."""
+    """The dtype in which `numpy.exp` and similar functions compute."""
     if dtype in (BOOL, INT8, UINT8):
         return FLOAT16
     if dtype in (INT16, UINT16):
@@ -96,12 +96,12 @@ def float_dtype(dtype: DType | None) -> DType | None:
 
 
 def mean_dtype(dtype: DType | None) -> DType | None:
-    """The type of a mean: float64 for integers and bools."""
+    """The dtype of a mean: float64 for integers and bools."""
     return FLOAT64 if dtype in INTEGER or dtype == BOOL else dtype
 
 
 def sum_dtype(dtype: DType | None) -> DType | None:
-    """The type of a sum: integers are summed in 64 bits."""
+    """The dtype of a sum: integers are summed in 64 bits."""
     if dtype in UNSIGNED:
         return UINT64
     return INT64 if dtype in INTEGER or dtype == BOOL else dtype
@@ -113,7 +113,7 @@ def numeric_or_none(dtype: DType | None) -> DType | None:
 
 
 def broadcast_all(name: str, shapes: Sequence[Shape]) -> Shape:
-    """The shape of an element-wise operation. Raises OperationError if the shapes certainly do not fit."""
+    """The shape of an element-wise operation. Raises OperationError if the shapes certainly cannot be broadcast."""
     shape: Shape = ()
     for other in shapes:
         try:
@@ -163,7 +163,7 @@ def _count(items: Sequence[Value]) -> int:
 
 
 def integer_content(value: Value | None) -> tuple[Dim, ...] | None:
-    """The elements of a rank-1 integer array of known length, where they are kept."""
+    """The elements of a rank-1 integer array of known length, if they are known."""
     content = content_of(value)
     if not isinstance(content, TupleValue) or any(isinstance(item, TupleValue) for item in content.elements):
         return None
@@ -175,7 +175,7 @@ def integer_content(value: Value | None) -> tuple[Dim, ...] | None:
 
 
 def dtype_setting(call: BoundCall, default: DType | None) -> DType | None:
-    """The `dtype` argument, or `default` where it is absent or None."""
+    """The `dtype` argument, or `default` if it is absent or None."""
     value = call.argument("dtype")
     return default if read.is_none(value) else read.dtype_argument(value)
 

@@ -1,4 +1,4 @@
-"""NumPy functions that make arrays, from nothing, from Python values, or at random.
+"""NumPy functions that create arrays: filled, from Python values, or random.
 
 Computes: output types, and the content of small arrays. Gives: `RULES`.
 """
@@ -46,7 +46,7 @@ _OBJECTS: Final = (
     Constant("object"),
     Constant("O"),
 )
-"""The dtype of object arrays. An item may be an array itself, and so may a sum of the items, so the items are unknown."""
+"""The dtype of object arrays. An element may be an array itself, and so may a sum of elements, so the elements are unknown."""
 
 
 def _first(call: BoundCall) -> Value | None:
@@ -74,7 +74,7 @@ def _array(call: BoundCall) -> Value:
         and not read.is_none(asked)
         and any(isinstance(row, TupleValue) for row in read.elements(value) or ())
     ):
-        # fields, most likely: a tuple is one item then, and no axis
+        # probably fields of a structured dtype: then a tuple is one element and not an axis
         return array(None, None)
     if asked in _OBJECTS:
         return UNKNOWN
@@ -87,7 +87,7 @@ def _keeps_content(source: DType | None, target: DType | None) -> bool:
 
 
 def _filled(default: DType | None) -> OperationRule:
-    """`numpy.zeros(shape, dtype)` and its like."""
+    """`numpy.zeros(shape, dtype)` and similar functions."""
 
     def rule(call: BoundCall) -> Value:
         shape = _new_shape(call.name, call.argument("shape"))
@@ -164,7 +164,7 @@ def _arange(call: BoundCall) -> Value:
         ):
             return array(dtype, (max(size, 0),))
         return array(dtype, (None,))
-    # NumPy counts in double precision, whatever the element type
+    # NumPy counts in double precision, whatever the dtype
     try:
         return array(dtype, (max(0, math.ceil((high - low) / step)),))
     except (OverflowError, ValueError, ZeroDivisionError):
@@ -207,7 +207,7 @@ def _window(call: BoundCall) -> Value:
 
 
 def _scalar_type(dtype: DType) -> OperationRule:
-    """`numpy.float32(x)`: a scalar of that type, or an array of an array."""
+    """`numpy.float32(x)`: a scalar of that type; an array for an array."""
 
     def rule(call: BoundCall) -> Value:
         value = read.first_of(call, "value", "x", "object")
@@ -238,7 +238,10 @@ def _sized(value: Value | None) -> Shape:
 
 
 def _random(dtype: DType | None, parameters: Sequence[str]) -> OperationRule:
-    """A draw from a distribution: shaped by `size`, or else by the broadcast of its parameters. Alone it is a Python number."""
+    """A draw from a distribution: shaped by `size`, or by the broadcast of its parameters.
+
+    Without either, it is a Python number.
+    """
 
     def rule(call: BoundCall) -> Value:
         size = call.argument("size")
@@ -358,7 +361,7 @@ def _grid(call: BoundCall) -> Value:
 
 
 def _loaded(call: BoundCall) -> Value:
-    """Results of reading files: their kind follows from their use."""
+    """The result of reading a file: its kind follows from its use."""
     return UnknownValue(may_be_tensor=False, origin=LOADED)
 
 

@@ -1,4 +1,4 @@
-"""NumPy's element-wise functions and reductions, and the methods of ndarrays that are the same.
+"""NumPy's element-wise functions and reductions, and the equivalent methods of ndarrays.
 
 Computes: output types. Gives: `RULES`.
 
@@ -63,7 +63,7 @@ def _function_name(call: BoundCall) -> str:
 
 
 def _out(call: BoundCall) -> Value | None:
-    """The array that was given to receive the result: it is the result."""
+    """The array passed as `out`, which is the result."""
     out = call.argument("out")
     return out if isinstance(out, TensorValue) else None
 
@@ -101,7 +101,7 @@ def binary_shape(call: BoundCall, left: str, right: str) -> Shape:
 
 
 def axes_argument(value: Value | None) -> tuple[int, ...] | bool | None:
-    """The `axis` of a reduction: a tuple, None for all axes, False where it is not known."""
+    """The `axis` of a reduction: a tuple, None for all axes, False if unknown."""
     if read.is_none(value):
         return None
     listed = read.integers(value) if not isinstance(value, TensorValue) else None
@@ -113,7 +113,7 @@ def axes_argument(value: Value | None) -> tuple[int, ...] | bool | None:
 
 
 def _source(call: BoundCall) -> Value | None:
-    """The array of a function, or the receiver of the method."""
+    """The array argument of a function, or the receiver of the method."""
     if call.receiver is not None:
         return call.receiver
     return read.first_of(call, "a", "x", "m", "arr", "ary", "array", "v", "object")
@@ -144,7 +144,7 @@ def _reduction(dtype_rule: _DTypeRule, *, index: bool = False) -> OperationRule:
             dtype = dtype_setting(call, dtype)
         keep = keepdims_argument(call)
         if isinstance(axes, bool):
-            # of all axes it is a scalar
+            # over all axes it is a scalar
             return (
                 join(array_result(dtype, None), array_result(dtype, ())) if keep is False else array_result(dtype, None)
             )
@@ -159,7 +159,7 @@ def _reduction(dtype_rule: _DTypeRule, *, index: bool = False) -> OperationRule:
 
 
 def _with_content(rule: OperationRule, combine: Callable[[Dim, Dim], Dim], start: int) -> OperationRule:
-    """Sums and products of a few known ints, as `np.prod(x.shape[1:])`."""
+    """Sums and products of a few known ints, such as `np.prod(x.shape[1:])`."""
 
     def exact(call: BoundCall) -> Value:
         outcome = rule(call)
@@ -213,7 +213,7 @@ def _cumulative(dtype_rule: _DTypeRule) -> OperationRule:
 
 
 def _quantile(call: BoundCall) -> Value:
-    """`numpy.percentile`, `numpy.quantile`: the axes of `q` are first."""
+    """`numpy.percentile`, `numpy.quantile`: the axes of `q` come first."""
     given = array_operand(call.argument("a")).type
     places = array_operand(call.argument("q")).type.shape
     axes = axes_argument(call.argument("axis"))
@@ -244,7 +244,7 @@ def _average(call: BoundCall) -> Value:
 def _where(call: BoundCall) -> Value:
     condition = array_operand(call.argument("condition"))
     choices = call.argument("x"), call.argument("y")
-    # NumPy takes both or none
+    # NumPy accepts both or neither
     if any(map(read.is_none, choices)) and all(map(read.may_be_none, choices)):
         if call.incomplete:
             return UNKNOWN
@@ -280,7 +280,7 @@ def _isin(call: BoundCall) -> Value:
 
 
 def _part(call: BoundCall) -> Value:
-    """`numpy.real`, `numpy.imag`: of a Python number a Python number."""
+    """`numpy.real`, `numpy.imag`; for a Python number a Python number."""
     value = call.argument("val")
     return _unary(_absolute)(call) if isinstance(value, TensorValue) and value.type.shape != () else UNKNOWN
 
@@ -384,7 +384,7 @@ _BITS: Final = (
 
 
 def _whole(dtype: DType | None) -> DType | None:
-    """`ceil`, `floor`, `trunc` keep integers since NumPy 2.1, and make floats of them before."""
+    """`ceil`, `floor`, `trunc` keep integers since NumPy 2.1, and convert them to floats before."""
     return dtype if dtype in FLOATING else None
 
 

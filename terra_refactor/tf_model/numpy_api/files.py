@@ -1,8 +1,8 @@
 """The result of `numpy.load`: an array, an archive of arrays, or any pickled object.
 
-Computes: the kind that its use determines: an item by name is an array of an archive, and a method of arrays is that of an array. Gives:
-`LOADED`, `array_in`, `array_with`. Ignores: pickled objects, except that items of arrays may be any object.
-Source: `numpy.load`, NumPy 2.
+Computes: the kind, from its use: an item under a name is an array of an archive, and a method of arrays belongs to an
+array. Gives: `LOADED`, `array_in`, `array_with`. Ignores: pickled objects, except that elements of arrays may be any
+object. Source: `numpy.load`, NumPy 2.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _OF_ARRAYS: Final = words(
     "T argmax argmin astype clip copy cumsum dtype flatten max mean min ndim prod ravel repeat reshape round shape size squeeze std sum "
     "swapaxes transpose var"
 )
-"""Attributes that arrays have and archives lack, or that do not read an item."""
+"""Attributes that arrays have and archives lack, or that do not read an element."""
 
 
 def array_in(index: Value) -> Value | None:

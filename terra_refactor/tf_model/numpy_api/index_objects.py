@@ -1,7 +1,7 @@
-"""NumPy's objects that make arrays of their index: `np.mgrid[0:3, 0:4]`, `np.c_[a, b]`, `np.r_[a, 0, b]`.
+"""NumPy's objects that build arrays from their index: `np.mgrid[0:3, 0:4]`, `np.c_[a, b]`, `np.r_[a, 0, b]`.
 
-Computes: the type of the array. Gives: `index_object`. Source: `numpy.lib.index_tricks`, NumPy 2. Ignores: directives in text
-(`np.r_["1,2,0", a]`).
+Computes: the type of the array. Gives: `index_object`. Source: `numpy.lib.index_tricks`, NumPy 2. Ignores: string
+directives (`np.r_["1,2,0", a]`).
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def index_object(name: str, index: Value) -> Value | None:
 
 
 def _axes(parts: Sequence[Value]) -> tuple[tuple[Dim, ...], DType | None]:
-    """The number of points of each slice, and the type of all."""
+    """The number of points of each slice, and the common dtype."""
     found = [_axis(part) for part in parts]
     dtypes = {dtype for _, dtype in found}
     dtype = None if None in dtypes else FLOAT64 if FLOAT64 in dtypes else INT64
@@ -68,7 +68,7 @@ def _axis(part: Value) -> tuple[Dim, DType | None]:
 
 
 def _row(parts: Sequence[Value]) -> Value:
-    """One array after the other along the first axis, numbers and slices as arrays of their own."""
+    """Concatenates arrays along the first axis; numbers and slices are arrays of their own."""
     total: Dim = 0
     dtypes: list[DType | None] = []
     for part in parts:

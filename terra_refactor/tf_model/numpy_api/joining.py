@@ -1,7 +1,7 @@
-"""NumPy functions that join arrays: concatenate, stack and their kin, of lists of known and of unknown length.
+"""NumPy functions that join arrays: concatenate, stack and similar functions, for lists of known or unknown length.
 
-Computes: output types; the joined axis exactly where the number of arrays is known. Gives: `ARRAY_JOINING`,
-which `manipulation` merges into its rules, and `at_least_rank`.
+Computes: output types; the joined axis exactly if the number of arrays is known. Gives: `ARRAY_JOINING`, which
+`manipulation` merges into its rules, and `at_least_rank`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from terra_refactor.tf_model.spec import BoundCall, OperationRule
 
 
 def _items(value: Value | None) -> tuple[Value, ...] | None:
-    """The arrays of a list, or of the first axis of an array of known size."""
+    """The arrays in a list, or along the first axis of an array of known size."""
     listed = read.elements(value)
     if listed is not None:
         return listed
@@ -41,12 +41,12 @@ def _items(value: Value | None) -> tuple[Value, ...] | None:
 
 
 def _join_dtype(call: BoundCall, items: Sequence[Value]) -> DType | None:
-    # the arrays of a list are arrays, also where they are Python numbers
+    # elements of the list count as arrays, even if they are Python numbers
     return dtype_setting(call, promoted_strong([array_operand(item).type.dtype for item in items]))
 
 
 def _joining(rule: OperationRule) -> OperationRule:
-    """A rule that joins the arrays of a list, also of one of unknown length: the sizes that depend on the length are not known then."""
+    """A rule that joins the arrays of a list; if its length is unknown, so are the sizes that depend on it."""
 
     def open_rule(call: BoundCall) -> Value:
         name = next((name for name in ("arrays", "tup") if name in call.arguments), None)
@@ -109,7 +109,7 @@ def at_least_rank(rank: int, shape: Shape) -> Shape:
 
 
 def _stack_along(name: str, rank: int, axis: int) -> OperationRule:
-    """`vstack`, `hstack`, `dstack`: join after raising to a rank."""
+    """`vstack`, `hstack`, `dstack`: join after raising the rank."""
 
     def rule(call: BoundCall) -> Value:
         items = _items(read.first_of(call, "tup", "arrays"))

@@ -21,7 +21,7 @@ from terra_refactor.tf_model.spec import BoundCall, ErrorKind, OperationError, O
 
 
 def _worked(dtype: DType | None) -> DType | None:
-    """The type in which `numpy.linalg` works: float64 for integers, no float16."""
+    """The dtype in which `numpy.linalg` computes: float64 for integers; float16 is not supported."""
     if dtype in INTEGER or dtype == BOOL:
         return FLOAT64
     return dtype if dtype in (FLOAT32, FLOAT64, COMPLEX64, COMPLEX128) else None
@@ -143,7 +143,7 @@ def _norm(call: BoundCall) -> Value:
 
 
 def _square(name: str, shape: Shape) -> None:
-    """Raises OperationError if the last two axes certainly are no square."""
+    """Raises OperationError if the last two axes certainly differ in size."""
     if shape is None:
         return
     if len(shape) < 2:
@@ -172,7 +172,7 @@ def _determinant(call: BoundCall) -> Value:
 
 
 def _eigenvalues(call: BoundCall) -> Value:
-    """`eigvalsh`: real, of the type in which it works."""
+    """`eigvalsh`: real, of the dtype in which it computes."""
     given = array_operand(call.argument("a")).type
     _square("eigvalsh", given.shape)
     return array(real_dtype(_worked(given.dtype)), None if given.shape is None else given.shape[:-1])
@@ -248,7 +248,7 @@ def _slogdet(call: BoundCall) -> Value:
 
 
 def _eigenvalues_any(call: BoundCall) -> Value:
-    """`eigvals`: real or complex, which the values decide."""
+    """`eigvals`: real or complex, depending on the values."""
     given = array_operand(call.argument("a")).type
     _square("eigvals", given.shape)
     return array(None, None if given.shape is None else given.shape[:-1])
@@ -261,7 +261,7 @@ def _eigen_any(call: BoundCall) -> Value:
 
 
 def _transformed(call: BoundCall) -> Value:
-    """Fourier transforms that keep the shape; complex128 of float64 and integers (float32 gives it before NumPy 2 only)."""
+    """Fourier transforms that keep the shape; complex128 for float64 and integers (for float32 only before NumPy 2)."""
     given = array_operand(call.argument("a")).type
     dtype = COMPLEX128 if given.dtype in (FLOAT64, COMPLEX128) or given.dtype in INTEGER else None
     plain = all(read.is_none(call.argument(name)) for name in ("n", "s"))

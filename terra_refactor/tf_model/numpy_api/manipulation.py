@@ -1,4 +1,4 @@
-"""NumPy functions that reshape, join, split, sort and select, and the methods of ndarrays that are the same.
+"""NumPy functions that reshape, join, split, sort and select, and the equivalent methods of ndarrays.
 
 Computes: output types. Gives: `RULES`.
 """
@@ -42,7 +42,7 @@ from terra_refactor.tf_model.spec import BoundCall, OperationRule
 
 
 def _source(call: BoundCall) -> Value | None:
-    """The array of a function, or the receiver of the method."""
+    """The array argument of a function, or the receiver of the method."""
     if call.receiver is not None:
         return call.receiver
     return read.first_of(call, "a", "x", "m", "arr", "ary", "array", "v", "A", "object", "ar")
@@ -53,7 +53,7 @@ def _name(call: BoundCall) -> str:
 
 
 def _axes(value: Value | None) -> tuple[int, ...] | None:
-    """Axes given as an int or a tuple; None where not known."""
+    """Axes given as an int or a tuple; None if unknown."""
     listed = read.integers(value)
     if listed is None:
         single = read.known_integer(value)
@@ -63,7 +63,7 @@ def _axes(value: Value | None) -> tuple[int, ...] | None:
 
 
 def _sizes(value: Value | None) -> tuple[Dim, ...] | None:
-    """Sizes given as an int or a tuple; None where their number is not known."""
+    """Sizes given as an int or a tuple; None if their number is unknown."""
     listed = read.integers(value)
     if listed is not None:
         return listed
@@ -424,7 +424,7 @@ def _diff(call: BoundCall) -> Value:
 
 
 def _insert_delete(change: int) -> OperationRule:
-    """`np.insert` and `np.delete`: of one index the size changes by one, where an axis is given."""
+    """`np.insert` and `np.delete`: with a single index the size changes by one, if an axis is given."""
 
     def rule(call: BoundCall) -> Value:
         given = array_operand(_source(call)).type

@@ -1,4 +1,4 @@
-"""Attributes and methods of ndarrays and NumPy scalars that are no functions of the module.
+"""Attributes and methods of ndarrays and NumPy scalars that have no equivalent module function.
 
 Computes: output types. Gives: `RULES`, `ATTRIBUTES`.
 """
@@ -35,7 +35,7 @@ def _astype(call: BoundCall) -> Value:
     given = array_operand(call.receiver).type
     dtype = read.dtype_argument(call.argument("dtype"))
     if given.dtype == STRING and dtype != STRING:
-        return UNKNOWN  # the text of numbers only
+        return UNKNOWN  # only strings of numbers
     content = content_of(call.receiver) if given.dtype in INTEGER and dtype in INTEGER else None
     outcome = array(dtype, given.shape, content) if not _is_scalar(call.receiver) else array_result(dtype, given.shape)
     return TensorValue(outcome.type, outcome.kind, content)
@@ -46,7 +46,7 @@ def _is_scalar(value: Value | None) -> bool:
 
 
 def python_value(dtype: DType | None) -> Value:
-    """The Python number that `item()` gives for an element of that dtype."""
+    """The Python number that `item()` returns for an element of that dtype."""
     if dtype in INTEGER:
         return Scalar(PythonType.INT)
     if dtype == BOOL:

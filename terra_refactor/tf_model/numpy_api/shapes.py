@@ -1,8 +1,8 @@
 """Shapes of array functions that move, add, drop or join axes: pure functions of shapes, shared with `keras.ops`.
 
 Computes: nothing about values. Gives: `reduced`, `expanded`, `squeezed`, `transposed`, `reshaped_array`,
-`stacked_arrays`, `concatenated_arrays`, `tiled`, `repeated`, `dot`, `matrix_product`.
-Each raises OperationError if, and only if, NumPy certainly refuses.
+`stacked_arrays`, `concatenated_arrays`, `tiled`, `repeated`, `dot`, `matrix_product`. Each raises OperationError if,
+and only if, NumPy certainly raises.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from terra_refactor.tf_model.spec import ErrorKind, OperationError
 
 
 def axis_error(name: str, axis: int, shape: Shape) -> OperationError:
-    """The refusal of an axis that an array does not have."""
+    """The error for an axis that an array does not have."""
     return OperationError(ErrorKind.RANK, f"{name}: no axis {axis} in an array of shape {format_shape(shape)}")
 
 
 def normal_array_axis(name: str, axis: int, shape: Sequence[Dim]) -> int:
-    """The axis counted from the front. Raises OperationError if there is none."""
+    """The axis counted from the front. Raises OperationError if there is no such axis."""
     if not -len(shape) <= axis < len(shape):
         raise axis_error(name, axis, tuple(shape))
     return axis % len(shape)
@@ -49,7 +49,7 @@ def reduced(name: str, shape: Shape, axes: tuple[int, ...] | None, keepdims: boo
     if shape is None:
         return None
     if not shape and all(axis in (0, -1) for axis in axes):
-        return ()  # NumPy lets rank 0 pass as rank 1 here
+        return ()  # NumPy accepts rank 0 as rank 1 here
     dropped = {normal_array_axis(name, axis, shape) for axis in axes}
     if keepdims:
         return tuple(1 if axis in dropped else size for axis, size in enumerate(shape))
@@ -57,7 +57,7 @@ def reduced(name: str, shape: Shape, axes: tuple[int, ...] | None, keepdims: boo
 
 
 def expanded(name: str, shape: Shape, axes: tuple[int, ...]) -> Shape:
-    """The shape with new axes of size 1 at these places of the result."""
+    """The shape with new axes of size 1 at these positions of the result."""
     if shape is None:
         return None
     rank = len(shape) + len(axes)
@@ -73,7 +73,7 @@ def expanded(name: str, shape: Shape, axes: tuple[int, ...]) -> Shape:
 
 
 def squeezed(name: str, shape: Shape, axes: tuple[int, ...] | None) -> Shape:
-    """The shape without axes of size 1, all of them or these."""
+    """The shape without axes of size 1: all of them, or the given ones."""
     if shape is None:
         return None
     if axes is None:
@@ -91,7 +91,7 @@ def squeezed(name: str, shape: Shape, axes: tuple[int, ...] | None) -> Shape:
 
 
 def transposed(name: str, shape: Shape, order: tuple[Dim, ...] | None) -> Shape:
-    """The shape with its axes in another order, reversed where `order` is None."""
+    """The shape with permuted axes, reversed if `order` is None."""
     if order is None:
         return None if shape is None else shape[::-1]
     if shape is None:
@@ -122,7 +122,7 @@ def reshaped_array(name: str, shape: Shape, target: tuple[Dim, ...]) -> Shape:
 
 
 def _completed(count: Dim, target: tuple[Dim, ...]) -> Shape:
-    """One size that is not known follows from the others."""
+    """Infers one unknown size from the others."""
     unknown = [axis for axis, size in enumerate(target) if size is None]
     if len(unknown) != 1 or count is None:
         return target
@@ -134,7 +134,7 @@ def _completed(count: Dim, target: tuple[Dim, ...]) -> Shape:
 
 
 def concatenated_arrays(name: str, shapes: Sequence[Shape], axis: int | None) -> Shape:
-    """The shape of arrays joined along an axis they have; `axis` None where it is not known."""
+    """The shape of arrays joined along an existing axis; `axis` is None if unknown."""
     known = [shape for shape in shapes if shape is not None]
     if not known:
         return None
@@ -169,7 +169,7 @@ def concatenated_arrays(name: str, shapes: Sequence[Shape], axis: int | None) ->
 
 
 def stacked_arrays(name: str, shapes: Sequence[Shape], axis: int | None) -> Shape:
-    """The shape of equal arrays put side by side along a new axis."""
+    """The shape of arrays of equal shape joined along a new axis."""
     known = [shape for shape in shapes if shape is not None]
     if not known:
         return None
@@ -218,7 +218,7 @@ def matrix_product(name: str, left: Shape, right: Shape) -> Shape:
 
 
 def dot(name: str, left: Shape, right: Shape) -> Shape:
-    """`numpy.dot`: the last axis of the first with the last but one of the second."""
+    """`numpy.dot`: contracts the last axis of the first with the second to last of the second."""
     if left is None or right is None:
         return None
     if not left or not right:
@@ -234,7 +234,7 @@ def dot(name: str, left: Shape, right: Shape) -> Shape:
 
 
 def split_sizes(name: str, size: Dim, sections: int) -> Dim:
-    """The size of each of equal parts. Raises OperationError if the parts cannot be equal."""
+    """The size of each of several equal parts. Raises OperationError if the parts cannot be equal."""
     if isinstance(size, int):
         if sections <= 0 or size % sections:
             raise OperationError(
@@ -245,7 +245,7 @@ def split_sizes(name: str, size: Dim, sections: int) -> Dim:
 
 
 def same_sizes(left: Shape, right: Shape) -> bool:
-    """True only if both shapes are known and the same in every run."""
+    """True only if both shapes are known and equal in every run."""
     if left is None or right is None or len(left) != len(right):
         return False
     return all(definitely_equal(a, b) for a, b in zip(left, right, strict=True))

@@ -1,7 +1,7 @@
 """Rules for functions that change the form of tensors: reshape, transpose, squeeze, tile, pad, sort, ...
 
-Computes: shapes exactly where sizes are known or symbolic; contents of small integer tensors (sizes) survive casts. Gives:
-`RULES`, together with those of `gathering` and `joining`. Source: `tf.*`, TensorFlow 2.21.
+Computes: exact shapes if sizes are known or symbolic; contents of small integer tensors (sizes) are kept in casts.
+Gives: `RULES`, together with those of `gathering` and `joining`. Source: `tf.*`, TensorFlow 2.21.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def _reshape(call: BoundCall) -> Value:
     if sizes is None and isinstance(integer(wanted), int):
         sizes = (integer(wanted),)
     if sizes is None and operand(wanted).known and operand(wanted).type.shape == ():
-        # a single size gives a vector
+        # a single size creates a vector
         sizes = (None,)
     shape = reshaped(data.type.shape, sizes)
     content = data.content if data.type.shape == shape else None
@@ -453,7 +453,7 @@ def _block(call: BoundCall, *, to_depth: bool) -> Value:
 
 
 def _is_no_multiple(size: Dim, divisor: Dim) -> bool:
-    """Whether a size is certainly not divisible by another, in the run with all defaults if they are computed from options."""
+    """Whether a size is certainly not divisible by another; if they are computed from options, in the run with all defaults."""
     one, other = at_defaults(size), at_defaults(divisor)
     note_numbers_of_files(size, divisor)
     return one is not None and other is not None and other > 0 and one % other != 0

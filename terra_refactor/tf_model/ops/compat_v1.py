@@ -1,7 +1,8 @@
-"""Rules for TensorFlow 1 names that mean something else, or take other arguments, than their successors.
+"""Rules for TensorFlow 1 names whose meaning or arguments differ from those of their successors.
 
-Computes: placeholders, variables by name, functional layers, sessions; whatever else `tf.compat.v1` has is the rule of the successor, which
-understands the old parameter names. Gives: `RULES`. Source: `tf.compat.v1`, TensorFlow 2.21; `tf.layers` as of TensorFlow 1.15.
+Computes: placeholders, variables by name, functional layers, sessions; other names of `tf.compat.v1` use the rule of
+the successor, which accepts the old parameter names. Gives: `RULES`. Source: `tf.compat.v1`, TensorFlow 2.21;
+`tf.layers` as of TensorFlow 1.15.
 """
 
 from __future__ import annotations
@@ -119,7 +120,7 @@ def _changed(call: BoundCall) -> Value:
 
 
 def _assign(call: BoundCall) -> Value:
-    """`tf.assign(ref, value, validate_shape=True)`: a value of the variable's shape."""
+    """`tf.assign(ref, value, validate_shape=True)`: a value with the shape of the variable."""
     target = call.argument("ref")
     if target is None:
         return UNKNOWN
@@ -192,7 +193,7 @@ def _pair(value: Value | None, rank: int) -> tuple[Dim, ...]:
 
 
 def _layer_window(rank: int, *, pooling: bool) -> OperationRule:
-    """`tf.layers.conv2d` and `tf.layers.max_pooling2d`, and those of other ranks."""
+    """`tf.layers.conv2d` and `tf.layers.max_pooling2d`, and those for other ranks."""
 
     def rule(call: BoundCall) -> Value:
         data = operand(argument(call, "inputs"))

@@ -1,12 +1,12 @@
 """Arithmetic on the known contents of small tensors.
 
-Computes: the content of `left <op> right`, of `-value`, and of a function of one number. Needs: contents as `TensorValue` keeps them.
-Gives: `content_result`, `negated_content`, `applied`.
+Computes: the content of `left <op> right`, of `-value`, and of a function of one number. Needs: contents as in
+`TensorValue`. Gives: `content_result`, `negated_content`, `applied`.
 
-How: integers may be sizes that are only symbols; floats are kept if all are known, and are rounded to their dtype. Rounding the
-result of `+ - * /` in double precision once more to single precision gives the same as computing in single precision.
+How: integers may be symbolic sizes; floats are kept if all are known, and are rounded to their dtype. Rounding a
+double-precision result of `+ - * /` to single precision gives the same as computing in single precision.
 
-Ignores: contents of other dtypes than int32, int64, float32 and float64.
+Ignores: contents of dtypes other than int32, int64, float32 and float64.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ _FLOAT_OPERATORS: Final[Mapping[str, Callable[[float, float], float]]] = {
     "/": lambda a, b: a / b,
 }
 _LARGEST_EXACT: Final = 2**53
-"""Larger integers are not all floats."""
+"""Larger integers are not all representable as floats."""
 
 
 def content_result(op: str, left: Value | None, right: Value | None, dtype: DType | None) -> Value | None:
-    """The content of a result of that dtype of two known contents; None where it is not kept."""
+    """The content of a result of that dtype from two known contents; None if it is not kept."""
     if left is None or right is None:
         return None
     if dtype in (FLOAT32, FLOAT64):
@@ -59,14 +59,14 @@ def content_result(op: str, left: Value | None, right: Value | None, dtype: DTyp
 
 
 def negated_content(content: Value | None, dtype: DType | None) -> Value | None:
-    """The content of `-value`; None where it is not kept."""
+    """The content of `-value`; None if it is not kept."""
     if content is None or dtype not in (INT32, INT64):
         return None
     return _map_content(lambda item: size_value(negate(value_size(item))), content)
 
 
 def applied(function: Callable[[float], float], content: Value | None, dtype: DType | None) -> Value | None:
-    """The content of a function of one float, as that dtype has it; None where it is not kept."""
+    """The content of a function of one float, in that dtype; None if it is not kept."""
     if content is None or dtype not in (FLOAT32, FLOAT64):
         return None
     return _known(_map_content(lambda item: _float(lambda a, _: function(a), dtype, item, item), content))
@@ -84,7 +84,7 @@ def _float(function: Callable[[float, float], float], dtype: DType | None, left:
 
 
 def _rounded(number: object, dtype: DType | None) -> float | None:
-    """A number as a float of that dtype; None where it is none that this keeps."""
+    """A number rounded to that float dtype; None if it is not one of the dtypes handled here."""
     if isinstance(number, bool) or not isinstance(number, int | float):
         return None
     if isinstance(number, int) and abs(number) > _LARGEST_EXACT:
@@ -98,7 +98,7 @@ def _rounded(number: object, dtype: DType | None) -> float | None:
 
 
 def _known(content: Value | None) -> Value | None:
-    """A content of floats where every one is known, else None."""
+    """A content of floats if every element is known, otherwise None."""
     items = content.elements if isinstance(content, TupleValue) else (content,)
     if any(isinstance(item, TupleValue) for item in items):
         return content if all(_known(item) is not None for item in items) else None
@@ -117,7 +117,7 @@ def _map_content(function: Callable[[Value], Value], content: Value) -> Value:
 
 
 def _zip_contents(function: Callable[[Value, Value], Value], left: Value, right: Value) -> Value | None:
-    """Element-wise with broadcasting of numbers, and of vectors of the same length."""
+    """Element-wise, with broadcasting of numbers, and for vectors of the same length."""
     match left, right:
         case TupleValue(first), TupleValue(second):
             if len(first) != len(second) or any(isinstance(item, TupleValue) for item in (*first, *second)):

@@ -1,8 +1,9 @@
 """Rules for the functional layers of `tf.contrib.layers` and `tf.contrib.slim`.
 
-Computes: output types. Gives: `RULES`. No catalogue lists these names, so arguments come by position or keyword as they were written.
+Computes: output types. Gives: `RULES`. No catalogue lists these names, so arguments are bound by position or keyword
+as written.
 
-Ignores: defaults of stride and padding, which `slim.arg_scope` may change: where they are not given, sizes are unknown.
+Ignores: defaults of stride and padding, which `slim.arg_scope` may change: if they are not given, sizes are unknown.
 
 Source: TensorFlow 1.15, `tensorflow/contrib/layers/python/layers/layers.py`.
 """

@@ -60,7 +60,7 @@ from terra_refactor.tf_model.spec import BoundCall, OperationRule
 
 
 def map_structures(function: Callable[[tuple[Value, ...]], Value], values: tuple[Value, ...]) -> Value:
-    """`function` on the rows of leaves of structures of the same form; `UNKNOWN` where they are not known to be."""
+    """Applies `function` to corresponding leaves of structures of the same form; `UNKNOWN` if they are not known to match."""
     first = values[0]
     if not is_structure(first):
         return function(values)
@@ -95,7 +95,7 @@ def map_structures(function: Callable[[tuple[Value, ...]], Value], values: tuple
 
 
 def _up_to(call: BoundCall) -> Value:
-    """`map_structure_up_to(shallow_tree, func, *inputs)` of TensorFlow's inner `nest`: leaves are where the shallow tree has them."""
+    """`map_structure_up_to(shallow_tree, func, *inputs)` of TensorFlow's internal `nest`: the leaves are those of the shallow tree."""
     values = (*call.arguments.values(), *call.extra_arguments)
     if len(values) < 3 or call.incomplete:
         return UNKNOWN
@@ -148,7 +148,7 @@ def _is_nested(call: BoundCall) -> Value:
 
 
 def _without_content(value: Value) -> Value:
-    """A value after a graph construct: numbers have become tensors, contents are no longer known."""
+    """A value after a graph construct: numbers have become tensors, contents are unknown."""
     match value:
         case TensorValue(tensor, kind):
             return TensorValue(tensor, TensorKind.TENSOR if kind in (TensorKind.VARIABLE, TensorKind.NDARRAY) else kind)
@@ -234,7 +234,7 @@ def _invariant(row: tuple[Value, ...]) -> Value:
     shape = shape_argument(invariant) if not isinstance(invariant, SpecValue) else invariant.type.shape
     before = value.type.shape
     if shape is not None and before is not None and len(shape) == len(before):
-        # a size that was known, and that the invariant lets change
+        # a size that was known, and that the invariant allows to change
         relaxed = [axis for axis, size in enumerate(shape) if size is None and before[axis] is not None]
         for axis in relaxed:
             shape = open_axis(shape, axis, EVERYWHERE, Why.CONTENT)
@@ -277,7 +277,7 @@ def _widened(state: Value, invariants: Value) -> Value | None:
 
 
 def _in_form_of(state: Value, after: Value) -> Value:
-    """The results of a loop's body as the kind of sequence that the loop variables are."""
+    """The results of a loop's body as the same kind of sequence as the loop variables."""
     items = elements(after)
     if items is None:
         return after
@@ -287,7 +287,7 @@ def _in_form_of(state: Value, after: Value) -> Value:
 
 
 def _row(value: Value) -> Value:
-    """A slice along the first axis, as the functions of `map_fn` and `scan` get it."""
+    """A slice along the first axis, as the functions of `map_fn` and `scan` receive it."""
     part = operand(value)
     if isinstance(value, TensorValue) and value.kind is TensorKind.RAGGED:
         return UNKNOWN
@@ -296,7 +296,7 @@ def _row(value: Value) -> Value:
 
 
 def _count(value: Value) -> Dim:
-    """The size of the first axis of the first leaf whose size is known."""
+    """The size of the first axis, from the first leaf for which it is known."""
     for leaf in leaves(value) or ():
         shape = operand(leaf).type.shape
         if shape and shape[0] is not None:
@@ -320,7 +320,7 @@ def _map_fn(call: BoundCall) -> Value:
     if function is None or elems is None:
         return UNKNOWN
     count = _count(elems)
-    # the others run eagerly where they are called eagerly; this one is always traced
+    # the others run eagerly if called eagerly; this one is always traced
     made = call.invoke(function, (map_structure(_row, elems),), graph=call.name.endswith("vectorized_map"))
     signature = argument(call, "fn_output_signature", "dtype")
     if signature is None or call.name.endswith("vectorized_map"):
@@ -339,12 +339,12 @@ def _declared(leaf: Value, count: Dim) -> Value:
         if leaf.kind is not TensorKind.TENSOR:
             return TensorValue(TensorType(leaf.type.dtype), leaf.kind)
         return result(leaf.type.dtype, None if leaf.type.shape is None else (count, *leaf.type.shape))
-    # an unknown value may declare a structure as well
+    # an unknown value may declare a structure, too
     return UNKNOWN if any(isinstance(each, UnknownValue) for each in members(leaf)) else result(tensor_dtype(leaf))
 
 
 def minimize(call: BoundCall) -> Value:
-    """An optimizer's `minimize` calls its loss, if that is a function, under a tape of its own."""
+    """An optimizer's `minimize` calls its loss, if it is a function, under its own tape."""
     loss = call.argument("loss")
     if loss is not None and not isinstance(loss, TensorValue):
         call.invoke(loss, ())
@@ -352,7 +352,7 @@ def minimize(call: BoundCall) -> Value:
 
 
 def _run_program(call: BoundCall) -> Value:
-    """absl's `app.run(main)` calls `main` with the arguments of the command line, once."""
+    """absl's `app.run(main)` calls `main` once, with the command-line arguments."""
     main = call.argument("main") or call.extra_keywords.get("main") or next(iter(call.extra_arguments), None)
     if main is not None and not is_none(main):
         call.invoke(main, (FrozenList(None, UNKNOWN_STR),))
@@ -377,7 +377,7 @@ def _scan(call: BoundCall) -> Value:
 
 
 def _callback(call: BoundCall) -> Value:
-    """`tf.py_function`: dtypes as declared, shapes lost."""
+    """`tf.py_function`: dtypes as declared, shapes unknown."""
     declared = call.argument("Tout")
     if declared is None or isinstance(declared, UnknownValue):
         return UNKNOWN
@@ -421,7 +421,7 @@ def _jacobian(call: BoundCall) -> Value:
 
     def one(source: Value) -> Value:
         if not batch and not isinstance(source, TensorValue):
-            # as many tensors, in the structure of the sources
+            # as many tensors as sources, in the same structure
             return _gradient_of(source)
         part = operand(source)
         shape: Shape = None
@@ -438,7 +438,7 @@ def _jacobian(call: BoundCall) -> Value:
 def _element_type(call: BoundCall) -> TensorType:
     wanted, shape = call.configuration.get("dtype"), call.configuration.get("element_shape")
     if is_none(shape):
-        # the written elements, on paths with a write: see `analysis.transfer.tensor_arrays`
+        # the written elements, on paths with a write (see `analysis.transfer.tensor_arrays`)
         written = [member for member in members(call.configuration.get("written", UNKNOWN)) if member != UNBOUND]
         shape = written[0] if len(written) == 1 and isinstance(written[0], ShapeValue) else ShapeValue(None)
     return TensorType(tensor_dtype(wanted), shape_argument(shape))
@@ -454,7 +454,7 @@ def _array_read(call: BoundCall) -> Value:
 
 
 def _array_length(call: BoundCall) -> Dim:
-    """The number of elements of an array: its initial size, unless it grows and something may have been written beyond."""
+    """The number of elements of an array: its initial size, unless it may grow and may have been written beyond that."""
     dynamic = call.configuration.get("dynamic_size")
     fixed = is_none(dynamic) or truth(call.configuration["dynamic_size"]) is False
     within = {TRUE}.issuperset(set(members(call.configuration.get("within", FALSE))) - {UNBOUND})

@@ -1,7 +1,8 @@
-"""Values as tensors: the conversion of Python numbers, nested lists, arrays and sizes by TensorFlow and NumPy.
+"""The conversion of Python numbers, nested lists, arrays and sizes to tensors by TensorFlow and NumPy.
 
-Computes: dtype, shape and (of small integer tensors) content of `tf.convert_to_tensor(value)`. Gives: `convert_rule`, `Operand`.
-Source: `tf.convert_to_tensor`, TensorFlow 2.21, eager and in graphs. Ignores: objects with conversion functions of their own.
+Computes: dtype, shape and (of small integer tensors) content of `tf.convert_to_tensor(value)`. Gives: `convert_rule`,
+`Operand`. Source: `tf.convert_to_tensor`, TensorFlow 2.21, eager and in graphs. Ignores: objects with their own
+conversion functions.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ from terra_refactor.tf_model.dtype_rules import python_value_fits
 from terra_refactor.tf_model.spec import ErrorKind, OperationError
 
 CONTENT_LIMIT: Final = 64
-"""Tensors and arrays of more elements are kept without their content."""
+"""The content of tensors and arrays with more elements is not kept."""
 
 NDARRAYS: Final = (TensorKind.NDARRAY, TensorKind.NUMPY_SCALAR)
 """Arrays of NumPy."""
@@ -54,18 +55,18 @@ NDARRAYS: Final = (TensorKind.NDARRAY, TensorKind.NUMPY_SCALAR)
 
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """One operand of an operation, seen as a tensor."""
+    """One operand of an operation, as a tensor."""
 
     type: TensorType
     kind: TensorKind | None
     """None for values that are not arrays: Python numbers, structures and unknown values."""
     content: Value | None = None
     weak: bool = False
-    """A Python number, text or structure: it gets the dtype of the other operand, a tensor, if it fits."""
+    """A Python number, string or structure, which takes the dtype of the other operand, a tensor, if possible."""
     packed: bool = False
     """A list or tuple that holds tensors."""
     known: bool = True
-    """False if it is not even known whether this becomes a tensor."""
+    """False if it is unknown whether it can be converted to a tensor."""
 
     @property
     def is_tensor(self) -> bool:
@@ -77,13 +78,13 @@ class Operand:
 
 
 def fits(part: Operand, wanted: DType | None) -> bool:
-    """Whether a Python value can become a tensor of dtype `wanted`; an empty list can become anything."""
+    """Whether a Python value can be converted to a tensor of dtype `wanted`; an empty list always can."""
     empty = part.type.shape is not None and 0 in part.type.shape
     return empty or python_value_fits(part.type.dtype, wanted)
 
 
 def operand(value: Value | None) -> Operand:
-    """The value as an operand. Raises OperationError if it certainly can be no tensor."""
+    """The value as an operand. Raises OperationError if it certainly cannot be a tensor."""
     if isinstance(value, TensorValue):
         return Operand(value.type, value.kind, value.content)
     if value is None:
@@ -95,7 +96,7 @@ def operand(value: Value | None) -> Operand:
 
 
 def tensor_type(value: Value | None) -> TensorType:
-    """The type of `tf.convert_to_tensor(value)`; unknown parts where not known."""
+    """The type of `tf.convert_to_tensor(value)`; parts may be unknown."""
     return operand(value).type
 
 
@@ -119,7 +120,7 @@ def convert_rule(value: Value, dtype: DType | None = None) -> Value:
             ("value", "dtype"),
         )
     if source.weak and not source.packed and not fits(source, dtype):
-        # tensors in a list are cast in eager code
+        # eager code casts tensors in a list
         raise OperationError(
             ErrorKind.DTYPE,
             f"convert_to_tensor: a Python value of dtype {given} is not converted to {dtype}",
@@ -136,9 +137,9 @@ class _Converted:
     type: TensorType
     content: Value | None = None
     numpy: bool = False
-    """An array or number of NumPy, no list of such."""
+    """An array or number of NumPy, not a list of such."""
     packed: bool = False
-    """Holds a tensor: `tf.stack` is applied, whose operands all take that tensor's dtype."""
+    """Holds a tensor: it is converted by `tf.stack`, whose operands all take that tensor's dtype."""
 
 
 _SCALAR_DTYPES: Final = {
@@ -173,7 +174,7 @@ def _converted(value: Value) -> _Converted | None:
         case Constant(str() | bytes()):
             return _Converted(TensorType(STRING, ()), value)
         case Scalar(python_type, dim):
-            # an int of unknown size may need 64 bits; that is ignored as long as nothing says that it does
+            # an int of unknown size may need 64 bits; ignored unless there is evidence
             return _Converted(
                 TensorType(_SCALAR_DTYPES[python_type], ()),
                 value if python_type is PythonType.INT and dim is not None else None,
@@ -206,7 +207,7 @@ def _repeated(element: Value | None, length: Dim) -> _Converted:
     if inner is None:
         return _Converted(TensorType())
     shape = inner.type.shape
-    # of a list of unknown length it is not known whether it is empty, and then a float32 of shape (0,)
+    # it is unknown whether a list of unknown length is empty, which gives a float32 of shape (0,)
     return _Converted(TensorType(_in_list(inner), None if shape is None else (length, *shape)), packed=inner.packed)
 
 
@@ -230,7 +231,7 @@ def _packed(items: Sequence[Value]) -> _Converted:
     elif len(known) == len(items) <= CONTENT_LIMIT and shape == () and dtype in (INT32, INT64):
         content = TupleValue(tuple(UNKNOWN_INT if part.content is None else part.content for part in known))
     if any(part is None for part in parts):
-        # an unknown element may be anything of any rank, but the others determine the only type that works
+        # an unknown element may have any rank, but the others determine the only type that works
         if shape is None:
             return _Converted(TensorType(dtype))
     return _Converted(
@@ -241,7 +242,7 @@ def _packed(items: Sequence[Value]) -> _Converted:
 
 
 def _with_marks(part: _Converted | None, item: Value) -> _Converted | None:
-    """An element of a list whose content has its own marks for open sizes in a graph."""
+    """An element of a list, where each element of the content has its own marks for open sizes in a graph."""
     roots = whole_content_roots(item)
     if part is None or not roots or part.type.dtype not in (INT32, INT64) or part.type.shape != ():
         return part
@@ -276,7 +277,7 @@ def _check_equal_rows(left: Shape, right: Shape) -> None:
 
 
 def _common_dtype(parts: Sequence[_Converted | None]) -> DType | None:
-    """The dtype of a list: that of the first tensor in it, else of its Python numbers together."""
+    """The dtype of a list: that of the first tensor in it, otherwise that of its Python numbers together."""
     packed = [part.type.dtype for part in parts if part is not None and part.packed]
     if packed:
         return next((dtype for dtype in packed if dtype is not None), None)
@@ -291,7 +292,7 @@ def _common_dtype(parts: Sequence[_Converted | None]) -> DType | None:
 
 
 def _in_list(part: _Converted) -> DType | None:
-    """The dtype that an element brings to a list. Of NumPy's types eager code and graphs keep, or replace, different ones."""
+    """The dtype that an element contributes to a list. Eager code and graphs keep or replace different NumPy types."""
     dtype, shape = part.type.dtype, part.type.shape
     if not part.numpy or dtype in (BOOL, INT32, FLOAT16, FLOAT32, STRING):
         return dtype
@@ -313,7 +314,7 @@ def size_content(dims: Sequence[Dim]) -> TupleValue:
 
 
 def value_size(value: Value) -> Dim:
-    """The int that a content's element is; None where unknown or no int."""
+    """The int value of an element of a content; None if unknown or not an int."""
     match value:
         case Constant(bool()):
             return None

@@ -1,4 +1,4 @@
-"""Rules for functions that make tensors: constants, fills, ranges, one-hot codes, identity matrices; and for specs, shapes and dtypes.
+"""Rules for functions that create tensors: constants, fills, ranges, one-hot codes, identity matrices; and for specs, shapes and dtypes.
 
 Computes: dtype and shape from Python values and sizes; contents of small integer tensors are kept. Gives: `RULES`, `ATTRIBUTES` (of
 shapes and dtypes). Source: `tf.constant`, `tf.zeros`, `tf.range`, `tf.TensorShape`, `tf.TensorSpec`, TensorFlow 2.21.
@@ -65,7 +65,7 @@ from terra_refactor.tf_model.spec import BoundCall, ErrorKind, OperationError, O
 
 
 def tensor_dtype(value: Value | None) -> DType | None:
-    """A dtype argument of TensorFlow; `float` means float32 and `int` int32 there, as `tf.as_dtype` says."""
+    """A dtype argument of TensorFlow, where `float` means float32 and `int` int32 (`tf.as_dtype`)."""
     if isinstance(value, Constant) and value.value in ("float", "int"):
         return FLOAT32 if value.value == "float" else None
     found = dtype_argument(value)
@@ -88,7 +88,7 @@ def _convert(call: BoundCall) -> Value:
     hint = argument(call, "dtype_hint", "preferred_dtype")
     converted = convert_rule(value)
     if hint is not None and isinstance(converted, TensorValue) and not isinstance(value, TensorValue):
-        # the hint is followed where it is possible, which is decided value by value
+        # the hint is followed if possible, depending on the value
         preferred = tensor_dtype(hint)
         if converted.type.dtype == preferred:
             return converted
@@ -118,7 +118,7 @@ def _constant(call: BoundCall) -> Value:
         return result(None)
     dtype = None if is_none(wanted) else tensor_dtype(wanted)
     if isinstance(value, TensorValue) and value.kind not in (TensorKind.NDARRAY, TensorKind.NUMPY_SCALAR):
-        # symbolic tensors are refused, concrete ones taken
+        # symbolic tensors are rejected, concrete ones accepted
         return result(value.type.dtype if is_none(wanted) else dtype, value.type.shape, value.content)
     made = (
         convert_rule(value, dtype) if is_none(wanted) or dtype is not None else result(None, operand(value).type.shape)
@@ -189,7 +189,7 @@ def _fill(call: BoundCall) -> Value:
 
 
 def _float_range_size(start: float, limit: float, delta: float, dtype: DType | None) -> Dim:
-    """The number of elements of a range of floats: TensorFlow computes it in the range's own precision."""
+    """The number of elements of a range of floats: TensorFlow computes it in the precision of the range."""
     if dtype == FLOAT64:
         return max(0, math.ceil((limit - start) / delta))
     if dtype != FLOAT32:
@@ -223,7 +223,7 @@ def _range(call: BoundCall) -> Value:
     for name, value in (("start", start), ("limit", limit), ("delta", delta)):
         shape = operand(value).type.shape
         if shape and len(shape) == 1 and not definitely_different(shape[0], 1):
-            # a vector of one element is a number to the kernel, though not to a graph
+            # the kernel accepts a vector of one element as a number, but a graph does not
             return result(dtype, (None,))
         if shape:
             raise OperationError(
@@ -305,7 +305,7 @@ def _eye(call: BoundCall) -> Value:
 
 
 def _static_value(call: BoundCall) -> Value:
-    """`tf.get_static_value`: an ndarray where the content is known, else perhaps None."""
+    """`tf.get_static_value`: an ndarray if the content is known, otherwise perhaps None."""
     data = primary(call)
     if data.is_ndarray or data.weak:
         return TensorValue(data.type, TensorKind.NDARRAY, data.content)
@@ -365,7 +365,7 @@ def _as_list(call: BoundCall) -> Value:
     shape = _receiver_shape(call)
     if shape is None:
         return FrozenList(None, UNKNOWN_INT)
-    # a size that is not static is None there; which one it is at run time, only the interpreter can say
+    # None for sizes that are not static; their run-time values are known only to the interpreter
     return FrozenList(tuple(NOT_A_TENSOR if size is None else size_value(size) for size in shape))
 
 
@@ -507,7 +507,7 @@ def _spec_from_tensor(call: BoundCall) -> Value:
 
 
 def _spec_shape(value: Value) -> Value:
-    # a size that a spec leaves open is None for eager code as well
+    # a size that a spec leaves open is None in eager code, too
     return ShapeValue(value.type.seen_eagerly().shape) if isinstance(value, SpecValue) else UNKNOWN
 
 
@@ -523,7 +523,7 @@ def _is_tensor(call: BoundCall) -> Value:
 
 
 def operand_is_python(value: Value) -> bool:
-    """True for values that are certainly plain Python values."""
+    """Whether a value certainly is a plain Python value."""
     return isinstance(value, Constant | TupleValue | FrozenList | ShapeValue | DTypeValue)
 
 

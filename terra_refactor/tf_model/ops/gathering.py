@@ -1,4 +1,4 @@
-"""Rules for functions that take parts of tensors or put parts into them: gather, slice, boolean_mask, where, scatter.
+"""Rules for functions that read or write parts of tensors: gather, slice, boolean_mask, where, scatter.
 
 Gives: `GATHERING`, which `array` merges into its rules. Source: `tf.gather`, `tf.where`, `tf.scatter_nd`, TensorFlow 2.21.
 """
@@ -99,7 +99,7 @@ def _boolean_mask(call: BoundCall) -> Value:
 def _where(call: BoundCall) -> Value:
     condition = operand(call.argument("condition"))
     first, second = call.argument("x"), call.argument("y")
-    # both are given, or none
+    # both are given, or neither
     if (is_none(first) or is_none(second)) and may_be_none(first) and may_be_none(second):
         if call.incomplete:
             return result(None)
@@ -146,7 +146,7 @@ def _agreed(call: BoundCall, left: DType | None, right: DType | None) -> DType |
 
 
 def _check_updates(call: BoundCall, shape: Shape, indices: Shape, updates: Shape) -> None:
-    """Updates have the shape of the indices without their last axis, then that of the rest of the tensor."""
+    """Checks that updates have the shape of the indices without their last axis, followed by the remaining axes of the tensor."""
     if shape is None or indices is None or updates is None or not indices or not isinstance(indices[-1], int):
         return
     if indices[-1] > len(shape):

@@ -62,7 +62,7 @@ def _resized(call: BoundCall) -> Value:
 
 
 def _bounded(call: BoundCall) -> Value:
-    """`crop_to_bounding_box`: the box must lie in the image."""
+    """`crop_to_bounding_box`: checks that the box lies in the image."""
     shape = _image(call).type.shape
     if shape is not None and len(shape) in (3, 4):
         for axis, offset, target in ((-3, "offset_height", "target_height"), (-2, "offset_width", "target_width")):
@@ -105,7 +105,7 @@ def _converted(call: BoundCall) -> Value:
 
 
 def _cropped(call: BoundCall) -> Value:
-    """`random_crop`: a part of that size of a tensor of any rank."""
+    """`random_crop`: a part of the given size of a tensor of any rank."""
     data = _image(call)
     shape, size = data.type.shape, shape_argument(call.argument("size"))
     if shape is not None and size is not None:
@@ -137,7 +137,7 @@ def _rotated(call: BoundCall) -> Value:
     if shape is None or len(shape) not in (3, 4):
         return result(data.type.dtype, _sized(shape, None, None))
     if not isinstance(turns, int):
-        # of a square, for any number of turns; with a tensor as the number, the sizes are still open in a graph
+        # a square, for any number of turns; with a tensor as the number, the sizes are still open in a graph
         times = call.argument("k")
         is_python = isinstance(times, Scalar) and not is_symbolic_number(times)
         square = is_python and shape[-2] is not None and shape[-2] == shape[-3]
@@ -208,7 +208,7 @@ def _selected(call: BoundCall) -> Value:
 
 
 def _selected_of_classes(call: BoundCall) -> Value:
-    """`combined_non_max_suppression`: boxes, scores, classes, and their number, for each image."""
+    """`combined_non_max_suppression`: boxes, scores, classes and their number, for each image."""
     boxes, scores = operand(call.argument("boxes")).type.shape, operand(call.argument("scores")).type.shape
     batch = boxes[0] if boxes else scores[0] if scores else None
     most = integer(call.argument("max_total_size"))

@@ -73,7 +73,7 @@ def _parse_sequence(call: BoundCall) -> Value:
 
 
 def _decoded_image(call: BoundCall) -> Value:
-    """An image file's content: height, width and channels, of which 0 means as in the file."""
+    """The content of an image file: height, width and channels; 0 channels means as in the file."""
     channels_value = call.argument("channels")
     channels = None if is_none(channels_value) else integer(channels_value)
     wanted = call.argument("dtype")

@@ -40,7 +40,7 @@ from terra_refactor.tf_model.spec import BoundCall, ErrorKind, OperationError, O
 
 
 def _item_operands(values: Value | None) -> list[Operand] | None:
-    """The tensors of a list argument; None where their number is not known."""
+    """The tensors of a list argument; None if their number is unknown."""
     items = elements(values)
     if items is not None:
         return [_with_marks(operand(item), item) for item in items]
@@ -52,7 +52,7 @@ def _item_operands(values: Value | None) -> list[Operand] | None:
 
 
 def _with_marks(part: Operand, item: Value) -> Operand:
-    """A part of a list whose elements have their own marks for open sizes."""
+    """An element of a list whose elements have their own marks for open sizes."""
     roots, shape = whole_content_roots(item), part.type.shape
     if not roots or part.type.dtype not in (INT32, INT64):
         return part
@@ -63,7 +63,7 @@ def _with_marks(part: Operand, item: Value) -> Operand:
 
 
 def _repeated(values: Value | None) -> Operand | None:
-    """The element type of a list of unknown length."""
+    """The type of the elements of a list of unknown length."""
     if isinstance(values, FrozenList | SequenceValue) and values.element is not None:
         return operand(values.element)
     return None
@@ -94,7 +94,7 @@ def _concat(call: BoundCall) -> Value:
         values, axis_value = axis_value, values
     axis = integer(axis_value)
     known_axis = axis if isinstance(axis, int) else None
-    # a value that is no list is one tensor
+    # a value that is not a list is one tensor
     parts = [operand(values)] if isinstance(values, TensorValue) else _item_operands(values)
     if parts is None:
         each = _repeated(values)
@@ -109,7 +109,7 @@ def _concat(call: BoundCall) -> Value:
         return result(None)
     dtype = list_dtype(call, parts)
     if len(parts) == 1:
-        # one tensor is returned as it is, whatever the axis
+        # a single tensor is returned unchanged, whatever the axis
         return result(parts[0].type.dtype, parts[0].type.shape, parts[0].content)
     shape = concatenated([part.type.shape if part.known else None for part in parts], known_axis)
     content: Value | None = None

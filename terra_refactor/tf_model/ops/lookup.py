@@ -16,7 +16,7 @@ from terra_refactor.tf_model.spec import BoundCall, OperationRule
 
 
 def _value_dtype(call: BoundCall) -> DType | None:
-    """The dtype of the values, if the constructor names it; buckets of a vocabulary are numbered."""
+    """The dtype of the values, if the constructor names it; vocabulary buckets are int64."""
     if call.name.startswith(_VOCABULARY):
         return INT64
     wanted = call.configuration.get("value_dtype")
@@ -24,7 +24,7 @@ def _value_dtype(call: BoundCall) -> DType | None:
 
 
 def _found(call: BoundCall) -> Value:
-    """A value for each key. Tables of vectors, whose default has a rank, give more axes."""
+    """A value for each key. Tables of vectors, whose default value has a rank, give additional axes."""
     keys, dtype = call.argument("keys"), _value_dtype(call)
     data = operand(keys)
     default = call.configuration.get("default_value")
@@ -40,7 +40,7 @@ def _size(call: BoundCall) -> Value:
 
 
 def _export(call: BoundCall) -> Value:
-    """All keys and values. A graph does not even know their rank."""
+    """All keys and values. A graph does not know even their rank."""
     wanted = call.configuration.get("key_dtype")
     keys = None if is_none(wanted) else tensor_dtype(wanted)
     default = operand(call.configuration.get("default_value"))
@@ -49,7 +49,7 @@ def _export(call: BoundCall) -> Value:
 
 
 def _dequeue(call: BoundCall) -> Value:
-    """One element of a queue whose elements are one tensor; those of several are unknown."""
+    """One element of a queue with single-tensor elements; elements of several tensors are unknown."""
     dtypes = elements(call.configuration.get("dtypes")) or (call.configuration.get("dtypes", UNKNOWN),)
     if len(dtypes) != 1:
         return UNKNOWN

@@ -1,8 +1,7 @@
 """Rules for `tf.losses` of TensorFlow 1, which compare the static shapes of labels and predictions.
 
-Computes: the loss, a number unless `reduction` asks for one of each example. Gives: `RULES`.
-Ignores: whether the weights can be broadcast to the losses.
-Source: `tf.compat.v1.losses`, TensorFlow 2.21 (`losses_impl.py`).
+Computes: the loss, a scalar unless `reduction` requests one per example. Gives: `RULES`. Ignores: whether the weights
+can be broadcast to the losses. Source: `tf.compat.v1.losses`, TensorFlow 2.21 (`losses_impl.py`).
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ def _reduced(call: BoundCall, dtype: DType | None, losses: Shape) -> Value:
 
 
 def _elementwise(labels: str, predictions: str) -> OperationRule:
-    """A loss of predictions and labels of the same shape."""
+    """A loss of predictions and labels of equal shapes."""
 
     def rule(call: BoundCall) -> Value:
         given, made = operand(argument(call, labels)).type.shape, operand(argument(call, predictions)).type.shape

@@ -1,9 +1,9 @@
 """Element-wise functions, reductions, scans and segment operations of `tf.math`.
 
-Computes: shapes by broadcasting and reduction, dtypes as TensorFlow agrees on them (no promotion between tensors).
-Gives: `RULES`. Source: `tf.math`, `tf.nn` (activations), `tf.bitwise`, TensorFlow 2.21, eager and in graphs.
+Computes: shapes by broadcasting and reduction, dtypes by TensorFlow's rules (no promotion between tensors). Gives: `RULES`. Source:
+`tf.math`, `tf.nn` (activations), `tf.bitwise`, TensorFlow 2.21, eager and in graphs.
 
-Approximates: a reduction over axes that are not known has an unknown shape; numbers of segments that come from data are unknown.
+Approximates: a reduction over unknown axes has an unknown shape; the number of segments is unknown if it depends on data.
 """
 
 from __future__ import annotations
@@ -79,9 +79,9 @@ def _elementwise(
     magnitude: bool = False,
     of_number: Callable[[float], float] | None = None,
 ) -> OperationRule:
-    """A function of one tensor that keeps the shape; dtype kept, or `gives`, or the real type of a complex one.
+    """A function of one tensor that keeps the shape; the dtype is kept, or is `gives`, or the real type of a complex one.
 
-    `of_number` is the same function of a float, for contents.
+    `of_number` is the same function for a float, for contents.
     """
 
     def rule(call: BoundCall) -> Value:
@@ -161,10 +161,10 @@ def _crelu(call: BoundCall) -> Value:
 def agreed_dtype(
     call: BoundCall, first: Operand, second: Operand, *, alone: bool, names: tuple[str, str]
 ) -> DType | None:
-    """The dtype in which a function of two operands works.
+    """The dtype in which a function of two operands computes.
 
-    A tensor decides; Python numbers and arrays follow it. `alone` if the function converts its first operand before it looks at the
-    second (`tf.add(1, x)` fails for a float `x`). Raises OperationError where the two certainly do not agree.
+    A tensor determines it; Python numbers and arrays are converted to it. `alone`: the function converts its first operand before it
+    reads the second (`tf.add(1, x)` fails for a float `x`). Raises OperationError if the two certainly do not agree.
     """
     left, right = first.type.dtype, second.type.dtype
     if not first.known or not second.known:
@@ -207,7 +207,7 @@ def _binary(
     alone: bool = False,
     operator: str = "",
 ) -> OperationRule:
-    """A function of two tensors that broadcast. `operator` is the Python operator whose content arithmetic applies."""
+    """A function of two tensors that are broadcast. `operator` is the Python operator for arithmetic on contents."""
 
     def rule(call: BoundCall) -> Value:
         first, second = operand(call.argument(names[0])), operand(call.argument(names[1]))
@@ -337,7 +337,7 @@ def _global_norm(call: BoundCall) -> Value:
 
 
 def _dtype_of_list(values: Value | None) -> DType | None:
-    """The element type of a list of tensors that have one."""
+    """The dtype of the elements of a list of tensors."""
     known = elements(values)
     if known is None:
         element = values.element if isinstance(values, FrozenList) else None
@@ -392,7 +392,7 @@ def _same_shape(call: BoundCall, left: Shape, right: Shape, name: str) -> None:
 
 
 def reduction(allowed: frozenset[DType], gives: DType | None = None, *, magnitude: bool = False) -> OperationRule:
-    """A reduction over `axis` (all axes where it is None), with `keepdims`; TensorFlow 1's parameter names are understood."""
+    """A reduction over `axis` (all axes if it is None), with `keepdims`; TensorFlow 1's parameter names are accepted."""
 
     def rule(call: BoundCall) -> Value:
         data = primary(call)
@@ -443,7 +443,7 @@ def _arg_extreme(call: BoundCall) -> Value:
     if shape is None or not isinstance(axis, int):
         return result(dtype, None if shape is None or not shape else (None,) * (len(shape) - 1))
     if not shape:
-        # a number is taken as it is
+        # a number is returned unchanged
         return result(dtype, ())
     return result(dtype, reduced_shape(shape, (normal_axis(call, axis, shape),), False))
 
@@ -461,7 +461,7 @@ def _scan(allowed: frozenset[DType]) -> OperationRule:
 
 
 def _along_axis(call: BoundCall) -> Value:
-    """Functions such as softmax that work along an axis and keep the type."""
+    """Functions such as softmax that compute along an axis and keep the type."""
     data = primary(call)
     check_dtype(call, data.type.dtype, FLOATING, "logits")
     axis = integer(argument(call, "axis", "dim"))
@@ -505,7 +505,7 @@ def _named_pair(name: str, fields: tuple[str, str], first: Value, second: Value)
 
 
 def _in_top_k(call: BoundCall) -> Value:
-    """Predictions (batch, classes) and targets (batch,); TensorFlow 1 takes them in that order, its successor in the other."""
+    """Predictions (batch, classes) and targets (batch,), in TensorFlow 1's order; its successor has the other order."""
     shapes = [
         shape for name in ("predictions", "targets") if (shape := operand(call.argument(name)).type.shape) is not None
     ]
@@ -528,7 +528,7 @@ def _in_top_k(call: BoundCall) -> Value:
 
 
 def _segment(*, counted: bool) -> OperationRule:
-    """Segment reductions: the first axes become segments, whose number is data, or is given (`counted`)."""
+    """Segment reductions: the first axes become segments, whose number depends on data, or is given (`counted`)."""
 
     def rule(call: BoundCall) -> Value:
         data, ids = operand(call.argument("data")), operand(call.argument("segment_ids"))

@@ -27,7 +27,7 @@ from terra_refactor.tf_model.spec import BoundCall, ErrorKind, OperationError, O
 
 
 def _settings(value: Value | None, rank: int, channels_first: bool) -> tuple[Dim, ...]:
-    """Strides, dilations or windows of the spatial axes: given as one int, one for each of them, or one for each axis."""
+    """Strides, dilations or windows of the spatial axes, given as one int, one for each of them, or one for each axis."""
     single = integer(value)
     if single is not None:
         return (single,) * rank
@@ -55,7 +55,7 @@ def _layout(call: BoundCall, rank: int) -> bool | None:
 
 
 def _padding(call: BoundCall, rank: int, channels_first: bool) -> str | tuple[tuple[Dim, Dim], ...] | None:
-    """`same`, `valid`, or explicit padding of the spatial axes; None where not known."""
+    """`same`, `valid`, or explicit padding of the spatial axes; None if unknown."""
     value = call.argument("padding")
     name = text(value)
     if name is not None:
@@ -108,7 +108,7 @@ def _check_rank(call: BoundCall, shape: Shape, rank: int, name: str) -> None:
 
 
 def _convolution(rank: int | None, *, depthwise: bool = False) -> OperationRule:
-    """A convolution over `rank` spatial axes (from the filters where None)."""
+    """A convolution over `rank` spatial axes (determined by the filters if None)."""
 
     def rule(call: BoundCall) -> Value:
         data = operand(argument(call, "input", "value"))
@@ -198,7 +198,7 @@ def _transposed_convolution(rank: int) -> OperationRule:
 
 
 def _check_transposed(call: BoundCall, rank: int, shape: Shape, kernel: Shape, wanted: tuple[Dim, ...]) -> None:
-    """Raises OperationError unless a convolution of the wanted output could give the input."""
+    """Raises OperationError unless a convolution of the requested output could give the input."""
     first = _layout(call, rank)
     if first is None:
         return
@@ -370,7 +370,7 @@ def _softmax_loss(call: BoundCall) -> Value:
 
 
 def sparse_softmax_loss_shape(name: str, labels: Shape, logits: Shape) -> Shape:
-    """The shape of the cross entropy with class numbers. Raises OperationError if the shapes certainly do not go together."""
+    """The shape of the cross entropy with class indices. Raises OperationError if the shapes are certainly incompatible."""
     if logits == ():
         raise OperationError(ErrorKind.RANK, f"{name}: logits are a number (shape ())", ("logits",))
     if logits is None or labels is None:
@@ -435,7 +435,9 @@ def _poisson_loss(call: BoundCall) -> Value:
 
 
 def _check_rows(call: BoundCall, labels: tuple[Dim, ...], logits: tuple[Dim, ...]) -> None:
-    """Raises OperationError if labels of another rank than the logits cannot be broadcast to them, both taken as matrices of classes."""
+    """Raises OperationError if labels of another rank than the logits cannot be broadcast to them, both as matrices of
+    classes.
+    """
     rows = [(element_count(shape[:-1]), shape[-1]) for shape in (labels, logits)]
     for what, a, b in zip(("rows", "classes"), *rows, strict=True):
         if definitely_different(a, b) and 1 not in (a, b):
@@ -477,7 +479,9 @@ def _ctc_loss(call: BoundCall) -> Value:
 
 
 def _ctc_decoder(call: BoundCall) -> Value:
-    """`ctc_greedy_decoder` and `ctc_beam_search_decoder`: labels of each path, sparse, and scores of the paths of each sequence."""
+    """`ctc_greedy_decoder` and `ctc_beam_search_decoder`: sparse labels of each path, and the scores of the paths for
+    each sequence.
+    """
     inputs = operand(call.argument("inputs"))
     shape, lengths = inputs.type.shape, operand(call.argument("sequence_length")).type.shape
     batch = shape[1] if shape is not None and len(shape) == 3 else None

@@ -2,9 +2,9 @@
 
 Computes: the result of `left <op> right`, `<op> value`, comparisons and `value[index]` where at least one operand is an array. Gives:
 `operator_rule`, `with_unknown`, `unary_rule`, `compare_rule`, `index_rule`, and `convert_rule` for values that are converted to tensors.
-Operators of two Python numbers are not handled here, and those of NumPy in `numpy_operators`.
+Operators of two Python numbers are not handled here; those of NumPy are in `numpy_operators`.
 
-Source: TensorFlow 2.21 (`tf.Tensor.__add__` and the like, `tf.Tensor.__getitem__`), NumPy 2 (basic and advanced indexing).
+Source: TensorFlow 2.21 (`tf.Tensor.__add__` and others, `tf.Tensor.__getitem__`), NumPy 2 (basic and advanced indexing).
 """
 
 from __future__ import annotations
@@ -65,13 +65,13 @@ _COMPARISONS: Final = frozenset({"<", "<=", ">", ">=", "==", "!="})
 _OPERANDS: Final = ("left", "right")
 _NOT_OF_TENSORS: Final = frozenset({"<<", ">>"})
 _LEFT_TO_NUMPY: Final[Mapping[DType, str]] = {BOOL: "/", STRING: "*"}
-"""For each dtype the operators that a tensor leaves to an array operand."""
+"""For each dtype, the operators for which a tensor defers to an array operand."""
 
 
 def operator_rule(op: str, left: Value, right: Value, *, in_place: bool = False) -> Value:
     """`left <op> right` for `+ - * / // % ** @ & | ^ << >>`, or `left <op>= right`, which keeps the type of an ndarray.
 
-    Returns `UNKNOWN` where neither operand is an array. Raises OperationError if the operation certainly fails.
+    Returns `UNKNOWN` if neither operand is an array. Raises OperationError if the operation certainly fails.
     """
     if not isinstance(left, TensorValue) and not isinstance(right, TensorValue):
         return UNKNOWN
@@ -115,15 +115,15 @@ def _traced_of(known: Value | None, *operands: Value) -> Traced:
 
 
 def with_unknown(op: str, tensor: TensorValue, other: UnknownValue, *, reflected: bool = False) -> Value:
-    """`tensor <op> other`, or the other way round, for an unknown other operand: the properties that hold for any.
+    """`tensor <op> other` or `other <op> tensor` for an unknown other operand: the properties that hold for all.
 
-    Ignores objects of the program that have operator methods of their own, ragged and sparse tensors.
+    Ignores program objects with operator methods, ragged and sparse tensors.
     """
     if op in _COMPARISONS:
         if tensor.kind in NDARRAYS:
             return UnknownValue(other.may_be_tensor)
         compared = TensorValue(TensorType(BOOL), _result_kind(tensor))
-        # only None is compared without a tensor as the result
+        # only a comparison with None does not give a tensor
         return compared if op not in ("==", "!=") else join(compared, FALSE if op == "==" else TRUE)
     dtype = tensor.type.dtype
     if tensor.kind not in (TensorKind.TENSOR, TensorKind.VARIABLE, TensorKind.KERAS):
@@ -135,7 +135,7 @@ def with_unknown(op: str, tensor: TensorValue, other: UnknownValue, *, reflected
     ):
         return UNKNOWN
     if op == "*" and dtype != BOOL and other.may_be_tensor:
-        # bools times anything are bools
+        # bools multiplied by anything are bools
         dtype = None
     if tensor.kind is TensorKind.KERAS:
         # Keras promotes
@@ -152,7 +152,7 @@ def _is_tensor(value: Value) -> bool:
 
 
 def _without_operator(op: str, left: Value, right: Value) -> Value:
-    """An operator that tensors do not have: NumPy's, if the other operand is an array."""
+    """An operator that tensors do not have: NumPy's if the other operand is an array."""
     if any(isinstance(side, TensorValue) and side.kind in NDARRAYS for side in (left, right)):
         return UNKNOWN
     raise OperationError(ErrorKind.DTYPE, f"operator {op}: tensors do not have it", _OPERANDS)
@@ -211,7 +211,7 @@ def unary_rule(op: str, value: Value) -> Value:
 
 
 def _composite_result(op: str, first: Operand, second: Operand) -> Value | None:
-    """The result where a ragged or sparse tensor takes part; None where none does."""
+    """The result if one operand is a ragged or sparse tensor; None otherwise."""
     kinds = (first.kind, second.kind)
     if TensorKind.RAGGED in kinds:
         dtype = BOOL if op in _COMPARISONS else _tensor_operand_dtype(op, first, second)
@@ -224,7 +224,7 @@ def _composite_result(op: str, first: Operand, second: Operand) -> Value | None:
     if TensorKind.SPARSE in kinds:
         if op not in ("*", "/") or first.kind is not TensorKind.SPARSE or second.kind is TensorKind.SPARSE:
             return UNKNOWN
-        # the dense operand is broadcast to the places of the sparse one
+        # the dense operand is broadcast to the positions of the sparse one
         dtype = _tensor_operand_dtype(op, first, second)
         dtype = quotient_dtype(dtype) if op == "/" else dtype
         return TensorValue(TensorType(dtype, first.type.shape), TensorKind.SPARSE)
@@ -232,7 +232,7 @@ def _composite_result(op: str, first: Operand, second: Operand) -> Value | None:
 
 
 def _tensor_operand_dtype(op: str, first: Operand, second: Operand) -> DType | None:
-    """The dtype in which an operator of two operands works, at least one of them a tensor of TensorFlow."""
+    """The dtype in which an operator computes on two operands, at least one of them a TensorFlow tensor."""
     left, right = first.type.dtype, second.type.dtype
     keras = TensorKind.KERAS in (first.kind, second.kind)
     if keras:
@@ -247,7 +247,7 @@ def _tensor_operand_dtype(op: str, first: Operand, second: Operand) -> DType | N
                 f"(shape {format_shape(second.type.shape)}); TensorFlow does not promote",
                 _OPERANDS,
             )
-        # the other one may be a bool, with which * has a result of another dtype
+        # the other one may be a bool, for which * has a result of another dtype
         dtype = (left or right) if op != "*" or (left is not None and right is not None) else None
     else:
         tensor, other = (first, second) if first.is_tensor else (second, first)
@@ -269,7 +269,7 @@ def _tensor_operand_dtype(op: str, first: Operand, second: Operand) -> DType | N
 
 
 def _keras_dtype(op: str, first: Operand, second: Operand) -> DType | None:
-    """Keras 3 promotes; only cases without a table of promotions are handled here."""
+    """Keras 3 promotes dtypes; only cases that need no promotion table are handled here."""
     left, right = first.type.dtype, second.type.dtype
     if left == right:
         return FLOAT32 if op == "/" and left in INTEGER else left
@@ -290,7 +290,7 @@ def _keras_dtype(op: str, first: Operand, second: Operand) -> DType | None:
 def index_rule(value: Value, index: Value) -> Value:
     """`value[index]` of a tensor, variable or array: ints, slices, None, `...`, tensors, boolean masks, and for arrays index arrays.
 
-    Raises OperationError if there are more indices than axes, or a known index lies outside of a known axis.
+    Raises OperationError if there are more indices than axes, or a known index is out of range.
     """
     if not isinstance(value, TensorValue):
         return UNKNOWN
@@ -305,13 +305,13 @@ def index_rule(value: Value, index: Value) -> Value:
     if array and shape == () and (dtype is None or dtype == STRING):
         return UNKNOWN  # the item of an array of texts is a text, and one of objects anything
     if array and any(_is_text(part) for part in parts):
-        # a field of a structured array, which may be an array for each element
+        # a field of a structured array, which may be an array per element
         return TensorValue(TensorType(None, None), TensorKind.NDARRAY)
     if array and isinstance(index, FrozenList) and any(map(_is_text, members(list_element(index)))):
         # several fields of each element
         return TensorValue(TensorType(None, shape), TensorKind.NDARRAY)
     if isinstance(index, FrozenList) and not array:
-        # TensorFlow takes the items of a list one for each axis, as those of a tuple
+        # TensorFlow applies the elements of a list to the axes in turn, like those of a tuple
         if index.elements is None:
             return TensorValue(
                 TensorType(dtype, None), kind, traced=Traced(content=content_roots(value), rank=value.traced.rank)
@@ -334,7 +334,7 @@ def index_rule(value: Value, index: Value) -> Value:
                 and len(part.type.shape) == 1
             ):
                 if kind is TensorKind.KERAS or value.type == UNKNOWN_TENSOR_TYPE:
-                    # a value that is known only by its use may be an array
+                    # a value known only by its use may be an array
                     break
                 raise OperationError(
                     ErrorKind.RANK,
@@ -364,7 +364,7 @@ def _is_text(part: Value) -> bool:
 
 
 def _basic(part: Value) -> bool:
-    """A number, slice, None or `...`: an index that changes one axis by itself."""
+    """A number, slice, None or `...`: an index that changes one axis independently of others."""
     match part:
         case Constant(bool()):
             return False
@@ -379,7 +379,7 @@ def _basic(part: Value) -> bool:
 
 
 def _mask_shape(index: Value) -> Shape | bool:
-    """The shape of a boolean mask; False if the index is none."""
+    """The shape of a boolean mask; False if the index is not a mask."""
     if isinstance(index, TensorValue) and index.type.dtype == BOOL:
         return index.type.shape
     return False
@@ -388,7 +388,7 @@ def _mask_shape(index: Value) -> Shape | bool:
 def masked_shape(shape: Shape, mask: Shape | bool, axis: int = 0) -> Shape:
     """The shape of `boolean_mask`: the masked axes become one of unknown size.
 
-    Raises OperationError if the mask has more axes than there are, or another size.
+    Raises OperationError if the mask has too many axes, or another size.
     """
     if isinstance(mask, bool) or mask is None or shape is None:
         return None
@@ -468,7 +468,7 @@ def _check_index(shape: tuple[Dim, ...], axis: int, number: Dim) -> None:
 
 
 def _listed_numbers(part: Value) -> Iterator[Value]:
-    """The known items of an index array, however they are nested."""
+    """The known elements of an index array, at any nesting."""
     content = part.content if isinstance(part, TensorValue) else part
     if isinstance(content, FrozenList | TupleValue):
         for item in content.elements or ():
@@ -477,7 +477,7 @@ def _listed_numbers(part: Value) -> Iterator[Value]:
 
 
 def _content_item(content: Value | None, parts: tuple[Value, ...]) -> Value | None:
-    """The content of a part of a small tensor, where every index is a known number or slice."""
+    """The content of a part of a small tensor, if every index is a known number or slice."""
     if content is None or not parts:
         return content
     if not isinstance(content, TupleValue):
@@ -507,7 +507,7 @@ def _content_item(content: Value | None, parts: tuple[Value, ...]) -> Value | No
 
 
 def _ragged_item(value: TensorValue, parts: tuple[Value, ...]) -> Value:
-    """An item of a ragged tensor: slices of its axes, which keep ragged axes, or one row."""
+    """An item of a ragged tensor: slices of its axes (ragged axes stay ragged), or one row."""
     shape = value.type.shape
     if shape is None or len(parts) > len(shape) or not parts:
         return UNKNOWN
@@ -528,8 +528,9 @@ def _ragged_item(value: TensorValue, parts: tuple[Value, ...]) -> Value:
 
 
 def _advanced_shape(shape: Shape, parts: tuple[Value, ...]) -> Shape:
-    """NumPy's indexing with arrays: index arrays are broadcast together, and their axes are at their position, or first if they were
-    not adjacent."""
+    """NumPy's advanced indexing: index arrays are broadcast together; their axes take their position, or come first if the index arrays
+    were not adjacent.
+    """
     if shape is None:
         return None
     result: list[Dim] = []

@@ -2,8 +2,8 @@
 
 Gives: `RULES`. Source: `tf.RaggedTensor`, `tf.ragged`, TensorFlow 2.21.
 
-A ragged axis has an unknown size, and in a known shape no other axis after the first has: if the inner size of the values is unknown, so
-is the shape. So the last axis without a size is the last ragged one.
+In a known shape, exactly the ragged axes have an unknown size, apart from the first axis: if an inner size of the
+values is unknown, so is the shape. So the last axis without a size is the last ragged one.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ def ragged(dtype: DType | None, shape: Shape = None) -> TensorValue:
 
 
 def _with_rows(outer: tuple[Dim, ...], inner: Shape) -> Shape:
-    """The shape of flat values of shape `inner` with these axes in the place of their first one; None if an inner size is unknown."""
+    """The shape of flat values of shape `inner`, with the first axis replaced by these axes; None if an inner size is unknown."""
     return None if not inner or None in inner[1:] else (*outer, *inner[1:])
 
 
 def _ragged_axes(shape: Shape) -> int:
-    """The number of axes up to the last ragged one, both included; 0 if that is unknown."""
+    """The number of axes up to and including the last ragged one; 0 if unknown."""
     last = max((axis for axis, size in enumerate(shape or ()) if size is None), default=0)
     return last + 1 if last else 0
 
@@ -52,7 +52,7 @@ def flat_values_of(value: TensorValue) -> TensorValue:
 
 
 def inner_values_of(value: TensorValue) -> TensorValue | None:
-    """`rt.values`: without the outermost rows; None if it is not known whether that is ragged."""
+    """`rt.values`: without the outermost rows; None if it is unknown whether the result is ragged."""
     shape = value.type.shape
     if shape is None or len(shape) < 2 or not _ragged_axes(shape):
         return None
@@ -96,7 +96,7 @@ def _to_tensor(call: BoundCall) -> Value:
     if not is_none(wanted):
         shape = shape_argument(wanted)
         if shape is not None and data.shape is not None and len(shape) == len(data.shape):
-            # None leaves a size as it is
+            # None leaves a size unchanged
             shape = tuple(own if size is None else size for size, own in zip(shape, data.shape, strict=True))
         return result(data.dtype, shape)
     return result(data.dtype, data.shape)
@@ -161,7 +161,7 @@ def _constant(call: BoundCall) -> Value:
 
 
 def _nesting(value: Value | None) -> tuple[int | None, Dim, DType | None]:
-    """Depth, outer length and dtype of a nested list; the depth is None where it is not the same everywhere or not known."""
+    """Depth, outer length and dtype of a nested list; the depth is None if it varies or is unknown."""
     items = elements(value)
     if items == ():
         # an empty row is no evidence about the content of the others
@@ -179,7 +179,7 @@ def _nesting(value: Value | None) -> tuple[int | None, Dim, DType | None]:
 
 
 def _masked(call: BoundCall) -> Value:
-    """`tf.ragged.boolean_mask(data, mask)`: some of the rows by a vector, some of the items of each row by a mask of more axes."""
+    """`tf.ragged.boolean_mask(data, mask)`: selects rows by a vector, or elements of each row by a mask of higher rank."""
     data, mask = operand(call.argument("data")), operand(call.argument("mask"))
     shape, wanted = data.type.shape, mask.type.shape
     if not shape or not wanted or len(wanted) > len(shape):
@@ -212,7 +212,9 @@ def _merged(call: BoundCall) -> Value:
 
 
 def over_rows(rule: OperationRule) -> OperationRule:
-    """A reduction of tensors that also takes ragged ones: of rank 2 over one axis it gives a tensor; else the result is unknown."""
+    """A reduction of tensors that also accepts ragged ones: for rank 2 over one axis it gives a tensor; otherwise the
+    result is unknown.
+    """
     dense = dense_only(rule)
 
     def reduce(call: BoundCall) -> Value:
@@ -226,7 +228,7 @@ def over_rows(rule: OperationRule) -> OperationRule:
             return UNKNOWN
         if flag(call.argument("keepdims"), False) is not False:
             return UNKNOWN
-        # the mean of integers is another type than theirs
+        # the mean of integers has another dtype
         kept = dtype if dtype in FLOATING or not call.name.endswith("reduce_mean") else None
         rank = len(shape)
         axis += rank if axis < 0 else 0
@@ -240,7 +242,7 @@ def over_rows(rule: OperationRule) -> OperationRule:
 
 
 def by_ragged_numbers(rule: OperationRule, table: str, numbers: str) -> OperationRule:
-    """A look-up of rows that also takes ragged numbers: each becomes a row."""
+    """A lookup of rows that also accepts ragged indices: each becomes a row."""
     dense = dense_only(rule)
 
     def look_up(call: BoundCall) -> Value:
@@ -267,12 +269,12 @@ def _rows_of(call: BoundCall, data: TensorValue, ids: Value | None) -> Value:
         return UNKNOWN
     if not places or shape is None:
         return ragged(data.type.dtype) if places else UNKNOWN
-    # further axes of the numbers become ragged ones, too
+    # further axes of the indices become ragged, too
     return ragged(data.type.dtype, (places[0], *((None,) * (len(places) - 1)), *shape[1:]))
 
 
 def keeping_rows(rule: OperationRule, name: str) -> OperationRule:
-    """An operation that keeps the shape, of ragged tensors too."""
+    """An operation that keeps the shape, also of ragged tensors."""
     dense = dense_only(rule)
 
     def keep(call: BoundCall) -> Value:
@@ -285,7 +287,7 @@ def keeping_rows(rule: OperationRule, name: str) -> OperationRule:
 
 
 def joining_rows(rule: OperationRule) -> OperationRule:
-    """`tf.concat` with a ragged tensor among its parts, of rank 2: longer rows, or more of them."""
+    """`tf.concat` with a ragged tensor of rank 2 among its parts: longer rows, or more rows."""
     dense = dense_only(rule)
 
     def join_parts(call: BoundCall) -> Value:
@@ -307,7 +309,7 @@ def joining_rows(rule: OperationRule) -> OperationRule:
 
 
 def _stacked(call: BoundCall) -> Value:
-    """`tf.ragged.stack(values)`: one more axis in front, and whatever was outermost is ragged."""
+    """`tf.ragged.stack(values)`: adds an axis in front; the previously outermost axis becomes ragged."""
     parts = elements(call.argument("values"))
     axis = integer(call.argument("axis"))
     if not parts or axis != 0:
@@ -320,7 +322,7 @@ def _stacked(call: BoundCall) -> Value:
 
 
 def _map_flat_values(call: BoundCall) -> Value:
-    """`tf.ragged.map_flat_values(op, *args)`: the function on the flat values; the rows are unchanged."""
+    """`tf.ragged.map_flat_values(op, *args)`: applies the function to the flat values; the rows are unchanged."""
     function = call.argument("op")
     rows = next((a for a in call.extra_arguments if isinstance(a, TensorValue) and a.kind is TensorKind.RAGGED), None)
     if function is None or rows is None or call.extra_keywords:

@@ -17,7 +17,7 @@ from terra_refactor.tf_model.spec import BoundCall, ErrorKind, OperationError, O
 
 
 def _draw(*parameters: str) -> OperationRule:
-    """A draw of `shape`, with which distribution parameters broadcast."""
+    """A draw of `shape`, to which the distribution parameters must broadcast."""
 
     def rule(call: BoundCall) -> Value:
         wanted = call.argument("dtype")
@@ -37,7 +37,7 @@ def _draw(*parameters: str) -> OperationRule:
 
 
 def _drawn_shape(call: BoundCall) -> Shape:
-    """The shape to draw. Raises OperationError for a number, which other functions treat as a shape of one axis."""
+    """The shape to draw. Raises OperationError for a number, which other functions accept as a shape of one axis."""
     given = call.argument("shape")
     if isinstance(given, Constant | Scalar) and not is_none(given):
         raise OperationError(

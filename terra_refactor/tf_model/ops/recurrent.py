@@ -1,6 +1,6 @@
 """Rules for the recurrent networks of TensorFlow 1: cells of `tf.nn.rnn_cell`, and the functions that run them over time.
 
-Computes: outputs and states. Gives: `RULES`. A cell of the program itself declares its sizes.
+Computes: outputs and states. Gives: `RULES`. A cell defined in the program declares its sizes.
 
 Source: `tf.compat.v1.nn.dynamic_rnn` and its relatives (`tensorflow/python/ops/rnn.py`), `legacy_cells.py` of tf_keras 2.21.
 """
@@ -32,7 +32,7 @@ from terra_refactor.tf_model.ops.results import argument, call_name, flag, resul
 from terra_refactor.tf_model.spec import BoundCall, ErrorKind, OperationError, OperationRule
 
 CELLS: Final = "tensorflow.compat.v1.nn.rnn_cell."
-"""Below this are the cells."""
+"""Prefix of the names of cells."""
 _SIMPLE: Final = ("BasicRNNCell", "GRUCell")
 _LSTM: Final = ("BasicLSTMCell", "LSTMCell")
 _WRAPPERS: Final = ("DeviceWrapper", "DropoutWrapper", "ResidualWrapper")
@@ -92,7 +92,7 @@ def _declared_sizes(call: BoundCall, cell: Value) -> tuple[Dim, Value] | None:
 
 
 def _with_batch(state: Value, dtype: DType | None, batch: Dim) -> Value:
-    """A state as `_sizes` gives it, of a known type and batch."""
+    """A state as in `_sizes`, with the given dtype and batch size."""
     match state:
         case TensorValue(type=made) if made.shape is not None:
             return result(dtype, (batch, *made.shape[1:]))
@@ -103,7 +103,7 @@ def _with_batch(state: Value, dtype: DType | None, batch: Dim) -> Value:
 
 
 def _check_state(call: BoundCall, given: Value | None, wanted: Value, batch: Dim) -> None:
-    """Raises OperationError if a state certainly is none of the cell for that batch."""
+    """Raises OperationError if a state certainly does not match the cell and the batch."""
     states, expected = leaves(given) if given is not None else None, leaves(wanted)
     if states is None or expected is None or len(states) != len(expected):
         return
@@ -127,7 +127,7 @@ def _over_time(call: BoundCall, cell: Value | None, suffix: str = "") -> tuple[V
     """Outputs and last state of a cell over the steps of `inputs`: (batch, time, features), with `time_major` (time, batch, features)."""
     given = argument(call, "inputs")
     if given is not None and is_structure(given):
-        # each of its tensors has a time axis; the cell gets one step of all of them
+        # each of its tensors has a time axis; the cell receives one step of all of them
         return UNKNOWN, UNKNOWN
     inputs = operand(given)
     shape = inputs.type.shape
@@ -152,7 +152,7 @@ def _over_time(call: BoundCall, cell: Value | None, suffix: str = "") -> tuple[V
 
 
 def _run_cell(call: BoundCall, cell: Value | None, step: Value, state: Value) -> None:
-    """Calls a cell of the program's own on one step."""
+    """Calls a cell of the program on one step."""
     if cell is None or isinstance(call.invoke(LibraryValue("builtins.type"), [cell]), LibraryValue):
         return
     for name in ("call", "__call__"):
@@ -177,7 +177,7 @@ def _bidirectional(call: BoundCall) -> Value:
 
 
 def _steps(call: BoundCall) -> tuple[int | None, DType | None, Dim]:
-    """For a list of inputs, one for each step: their number, dtype and batch."""
+    """For a list of inputs, one per step: their number, dtype and batch size."""
     steps = elements(argument(call, "inputs"))
     first = operand(steps[0]) if steps else None
     shape = None if first is None else first.type.shape

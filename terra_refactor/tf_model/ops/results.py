@@ -1,7 +1,7 @@
-"""The form that most rules share: take operands as tensors, check dtypes, give a tensor.
+"""Common parts of most rules: operands as tensors, dtype checks, tensor results.
 
-Gives: `primary` (the data argument of a call), `result`, `check_dtype`, `axes_of` (an `axis` argument, checked against a rank),
-`dense_only` (keeps ragged and sparse operands away from rules that do not know them).
+Gives: `primary` (the data argument of a call), `result`, `check_dtype`, `axes_of` (an `axis` argument, checked
+against a rank), `dense_only` (for rules that do not handle ragged and sparse operands).
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _DATA_PARAMETERS: Final = (
 
 
 def argument(call: BoundCall, *names: str) -> Value | None:
-    """The argument under the first of these names that exists and is not None."""
+    """The first argument under one of these names that exists and is not None."""
     for name in names:
         value = call.arguments.get(name)
         if value is None:
@@ -54,7 +54,7 @@ def argument(call: BoundCall, *names: str) -> Value | None:
 
 
 def primary(call: BoundCall) -> Operand:
-    """The data that a call works on: its receiver, or the argument under one of the usual names."""
+    """The data argument of a call: its receiver, or the argument under one of the usual names."""
     if isinstance(call.receiver, TensorValue):
         return operand(call.receiver)
     return operand(argument(call, *_DATA_PARAMETERS))
@@ -80,7 +80,9 @@ def check_dtype(call: BoundCall, dtype: DType | None, allowed: frozenset[DType],
 
 
 def normal_axis(call: BoundCall, axis: int, shape: tuple[Dim, ...], name: str = "axis", *, extra: int = 0) -> int:
-    """A known axis counted from 0. Raises OperationError if there is no such axis; `extra` is 1 where a new axis may be named."""
+    """A known axis counted from 0. Raises OperationError if there is no such axis; `extra` is 1 if the axis may be a new
+    one.
+    """
     rank = len(shape) + extra
     if not -rank <= axis < rank:
         raise OperationError(
@@ -92,7 +94,7 @@ def normal_axis(call: BoundCall, axis: int, shape: tuple[Dim, ...], name: str = 
 
 
 def axes_of(call: BoundCall, value: Value | None, shape: tuple[Dim, ...], name: str = "axis") -> tuple[int, ...] | None:
-    """The axes that an `axis` argument (an int, or several) names, counted from 0; None where not known."""
+    """The axes of an `axis` argument (an int, or several), counted from 0; None if unknown."""
     single = integer(value)
     if isinstance(single, int):
         return (normal_axis(call, single, shape, name),)
@@ -103,7 +105,7 @@ def axes_of(call: BoundCall, value: Value | None, shape: tuple[Dim, ...], name: 
 
 
 def flag(value: Value | None, default: bool) -> bool | None:
-    """A bool argument; `default` where it is absent or None, None where it is not known."""
+    """A bool argument; `default` if it is absent or None, None if it is unknown."""
     if is_none(value):
         return default
     if isinstance(value, Constant) and isinstance(value.value, bool | int):

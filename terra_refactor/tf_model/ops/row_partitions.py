@@ -1,7 +1,8 @@
 """Validity of a partition of values into rows, in each of its five forms.
 
-Computes: whether known numbers are a valid partition of that many values. Gives: `check_rows`. Source: the factories of
-`tf.RaggedTensor` (`from_row_lengths` and the others) with `validate=True`, TensorFlow 2.21. Ignores: partitions with an unknown number.
+Computes: whether known numbers are a valid partition of that many values. Gives: `check_rows`. Source: the factories
+of `tf.RaggedTensor` (`from_row_lengths` and the others) with `validate=True`, TensorFlow 2.21. Ignores: partitions
+that contain an unknown number.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ def check_rows(call: BoundCall, values: Shape) -> None:
     """Checks the partition that a call gives for values of this shape.
 
     Raises:
-        OperationError: it is no valid partition, or one of another number of values.
+        OperationError: it is not a valid partition, or is one for another number of values.
     """
     if call.argument("validate") == FALSE:
         return
@@ -40,7 +41,7 @@ def check_rows(call: BoundCall, values: Shape) -> None:
 
 
 def _fault(name: str, numbers: list[int], count: int | None) -> str | None:
-    """The error of a partition of `count` values, in words."""
+    """A message for the error in a partition of `count` values."""
     if name == "row_lengths":
         if any(number < 0 for number in numbers):
             return "have a negative length"

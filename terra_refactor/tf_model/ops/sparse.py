@@ -60,13 +60,13 @@ def _reduced(call: BoundCall) -> Value:
 
 
 def _with_values(call: BoundCall) -> Value:
-    """`sp.with_values(new_values)`: other values at the same places."""
+    """`sp.with_values(new_values)`: other values at the same positions."""
     data = operand(call.receiver)
     return sparse(operand(call.argument("new_values")).type.dtype, data.type.shape)
 
 
 def _mapped(call: BoundCall) -> Value:
-    """`tf.sparse.map_values(op, *args)`: the function on the values; the indices are unchanged."""
+    """`tf.sparse.map_values(op, *args)`: applies the function to the values; the indices are unchanged."""
     function = call.argument("op")
     first = next((a for a in call.extra_arguments if isinstance(a, TensorValue) and a.kind is TensorKind.SPARSE), None)
     if function is None or first is None or call.extra_keywords:
@@ -80,7 +80,7 @@ def _mapped(call: BoundCall) -> Value:
 
 
 def _added(call: BoundCall) -> Value:
-    """Sparse if both are; a dense one makes the sum dense, of its shape."""
+    """Sparse if both are; with a dense operand the sum is dense, with that shape."""
     left, right = call.argument("a"), call.argument("b")
     if not isinstance(left, TensorValue) or not isinstance(right, TensorValue):
         return UNKNOWN
@@ -111,7 +111,7 @@ def _concatenated(call: BoundCall) -> Value:
         return UNKNOWN
     shapes = [each.shape for each in types if each.shape is not None]
     dtype = types[0].dtype
-    # ranks that differ are an error, and sizes of other axes may differ on request
+    # different ranks are an error; other axes may differ in size on request
     if len(shapes) < len(types) or len({len(shape) for shape in shapes}) != 1:
         return sparse(dtype)
     rank = len(shapes[0])
@@ -148,20 +148,20 @@ def _indicator(call: BoundCall) -> Value:
 
 
 def _embedded(call: BoundCall) -> Value:
-    """`embedding_lookup_sparse`: a row for each up to the last that has an id, so the number of rows is open."""
+    """`embedding_lookup_sparse`: a row for each example up to the last one with an id, so the number of rows is open."""
     table = _table_row(call)
     return result(table.dtype, None if table.shape is None else (None, *table.shape))
 
 
 def _safely_embedded(call: BoundCall) -> Value:
-    """A row for each row of ids, empty ones too."""
+    """A row for each row of ids, including empty ones."""
     table, ids = _table_row(call), operand(call.argument("sparse_ids")).type.shape
     known = table.shape is not None and ids is not None
     return result(table.dtype, (*ids[:-1], *table.shape) if known and ids and table.shape is not None else None)
 
 
 def _table_row(call: BoundCall) -> TensorType:
-    """The type of a row of a table that is in one piece."""
+    """The type of a row of an unpartitioned table."""
     value = call.argument("params") or call.argument("embedding_weights")
     parts = elements(value)
     if parts is not None and len(parts) == 1:

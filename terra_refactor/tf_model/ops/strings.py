@@ -23,7 +23,7 @@ def _text(call: BoundCall) -> Operand:
 
 
 def _each(dtype: DType, *, texts: bool = True) -> OperationRule:
-    """A function of each text (or, without `texts`, of each element of any dtype)."""
+    """A function of each string (or, without `texts`, of each element of any dtype)."""
 
     def rule(call: BoundCall) -> Value:
         data = _text(call)
@@ -58,7 +58,7 @@ def _join(call: BoundCall) -> Value:
 
 
 def _split(call: BoundCall) -> Value:
-    """Split strings: one more axis, ragged unless a single string was given."""
+    """Split strings: one more axis, which is ragged unless a single string was given."""
     data = _text(call)
     shape = data.type.shape
     dtype = INT32 if call.name.endswith("unicode_decode") else STRING
@@ -70,7 +70,7 @@ def _split(call: BoundCall) -> Value:
 
 
 def _ngrams(call: BoundCall) -> Value:
-    """For a ragged tensor a ragged one with other rows; the result for dense strings depends on the padding."""
+    """A ragged tensor with other rows for a ragged tensor; for dense strings the result depends on the padding."""
     data = call.argument("data")
     if isinstance(data, TensorValue) and data.kind is TensorKind.RAGGED:
         return TensorValue(TensorType(STRING, data.type.shape), TensorKind.RAGGED)

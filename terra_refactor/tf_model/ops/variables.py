@@ -140,7 +140,7 @@ def _set_shape(call: BoundCall) -> Value:
 
 
 def shape_after_set(value: TensorValue, shape: Value) -> TensorValue:
-    """The tensor as it is known after `value.set_shape(shape)`."""
+    """The known type of the tensor after `value.set_shape(shape)`."""
     merged = meet_shapes(value.type.shape, shape_argument(shape))
     traced = Traced(content=value.traced.content)
     return TensorValue(TensorType(value.type.dtype, merged), value.kind, value.content, value.variable, traced)

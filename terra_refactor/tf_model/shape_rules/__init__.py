@@ -1,1 +1,3 @@
-"""Shapes of results from shapes of operands: pure functions that know no call and no value, shared by the families of operations."""
+"""Shapes of results from shapes of operands: pure functions, independent of calls and values, shared by the families of
+operations.
+"""

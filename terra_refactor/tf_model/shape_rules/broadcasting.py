@@ -12,7 +12,7 @@ from terra_refactor.tf_model.spec import ErrorKind, OperationError
 
 
 def broadcast_shapes(left: Shape, right: Shape, what: str, arguments: tuple[str, ...] = ("x", "y")) -> Shape:
-    """The shape of an element-wise operation, which messages call `what`.
+    """The shape of an element-wise operation, named `what` in messages.
 
     Raises OperationError if the shapes certainly cannot be broadcast.
     """

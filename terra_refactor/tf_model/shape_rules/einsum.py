@@ -16,7 +16,8 @@ from terra_refactor.tf_model.spec import ErrorKind, OperationError
 def einsum_shape(equation: str, shapes: Sequence[Shape]) -> Shape:
     """The shape of `tf.einsum(equation, ...)`.
 
-    Raises OperationError if the number of operands or an operand's rank does not fit the equation, or one letter has two sizes.
+    Raises OperationError if the number of operands or an operand's rank does not match the equation, or one letter
+    has two sizes.
     """
     text = equation.replace(" ", "")
     left, arrow, right = text.partition("->")
@@ -47,7 +48,7 @@ def einsum_shape(equation: str, shapes: Sequence[Shape]) -> Shape:
 
 
 def _bind(equation: str, term: str, shape: Shape, sizes: dict[str, Dim], spread: Shape) -> Shape:
-    """Assigns sizes to the letters of one operand; the broadcast shape of `...` so far."""
+    """Assigns sizes to the letters of one operand; returns the broadcast shape of `...` so far."""
     head, dots, tail = term.partition("...")
     count = len(head) + len(tail)
     if shape is None:

@@ -8,7 +8,7 @@ from terra_refactor.tf_model.spec import ErrorKind, OperationError
 
 
 def check_feed(declared: Shape, fed: Shape, name: str) -> None:
-    """Raises OperationError if a value of shape `fed` certainly does not fit the tensor that is called `name` in the message."""
+    """Raises OperationError if a value of shape `fed` certainly does not fit the tensor named `name` in the message."""
     if declared is None or fed is None:
         return
     what = f"a value of shape {format_shape(fed)} is fed to {name}, which has shape {format_shape(declared)}"

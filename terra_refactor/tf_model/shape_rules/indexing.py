@@ -3,9 +3,9 @@
 Computes: the number of elements that `start:stop:step` selects from an axis. Source: Python's slicing, which `tf.strided_slice` and NumPy
 follow.
 
-Approximates: `x[:-k]` and `x[k:]` of an axis of symbolic size `n` have size `n - k`, `x[j:-k]` has `n - k - j`: right for every `n` of at
-least `k` and `j + k`; shorter axes are ignored. A bound that is computed from options is assumed to be within the axis if it is with all
-defaults.
+Approximates: `x[:-k]` and `x[k:]` of an axis of symbolic size `n` have size `n - k`, `x[j:-k]` has `n - k - j`:
+correct if `n` is at least `k` and `j + k`; shorter axes are ignored. A bound computed from options is assumed to be
+within the axis if it is with all defaults.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def slice_size(size: Dim, start: Dim, stop: Dim, step: int | None, *, has_start:
         return _strided_size(size, step) if not has_start and not has_stop else None
     low: Dim = start if has_start else 0
     if has_stop and isinstance(stop, int) and stop >= 0:
-        # a constant bound may be beyond the end of an axis of unknown size: only an empty or negative window is certain
+        # a constant bound may exceed an axis of unknown size: only an empty or negative window is certain
         return 0 if isinstance(low, int) and low >= stop and low >= 0 else None
     if has_stop and isinstance(low, int) and low < 0 and isinstance(stop, int) and stop < 0:
         return 0 if low >= stop else None
@@ -77,7 +77,7 @@ def slice_size(size: Dim, start: Dim, stop: Dim, step: int | None, *, has_start:
 
 
 def _is_usually_within(bound: Dim, size: Dim) -> bool:
-    """Whether a bound that is computed from options is no larger than the axis in the run with all defaults."""
+    """Whether a bound computed from options is no larger than the axis in the run with all defaults."""
     one, other = at_defaults(bound), at_defaults(size)
     return is_chosen(bound) and one is not None and other is not None and 0 <= one <= other
 

@@ -1,4 +1,7 @@
-"""How TensorFlow brings labels and predictions to matching ranks. Source: `remove_squeezable_dimensions` of `confusion_matrix.py`."""
+"""How TensorFlow adjusts labels and predictions to matching ranks.
+
+Source: `remove_squeezable_dimensions` of `confusion_matrix.py`.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +10,9 @@ from terra_refactor.domain.shape import Shape
 
 
 def without_squeezable(labels: Shape, predictions: Shape, difference: int = 0) -> tuple[Shape, Shape]:
-    """Labels and predictions without a superfluous last axis of size 1 in one of them.
+    """Labels and predictions, without an extra last axis of size 1 in one of them.
 
-    `difference` is the number of further axes of predictions.
+    `difference` is the number of additional axes of predictions.
     """
     if labels is None or predictions is None:
         return labels, predictions

@@ -1,7 +1,7 @@
 """Shapes of matrix products.
 
-Computes: the shape of a batched matrix product with transposed operands, and of NumPy's, which takes vectors too.
-Source: `tf.linalg.matmul`, `numpy.matmul`.
+Computes: the shape of a batched matrix product with optionally transposed operands, and of NumPy's, which also
+accepts vectors. Source: `tf.linalg.matmul`, `numpy.matmul`.
 """
 
 from __future__ import annotations

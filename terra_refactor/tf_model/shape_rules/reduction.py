@@ -1,4 +1,4 @@
-"""Shapes of reductions. Computes: which axes remain. Source: `tf.reduce_sum`, `numpy.sum`."""
+"""Shapes of reductions. Computes: the remaining axes. Source: `tf.reduce_sum`, `numpy.sum`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from terra_refactor.domain.shape import Shape
 def reduced_shape(
     shape: Shape, axes: tuple[int, ...] | None, keepdims: bool | None, *, everything: bool = False
 ) -> Shape:
-    """The shape after reducing `axes` (from 0), or all axes where `everything`; None where axes or `keepdims` are not known."""
+    """The shape after reducing `axes` (from 0), or all axes if `everything`; None if the axes or `keepdims` are unknown."""
     if everything:
         if keepdims is False:
             return ()

@@ -1,4 +1,5 @@
-"""Shapes of operations that move, merge or cut axes: reshape, concat, stack, gather, slice. Pure functions over shapes.
+"""Shapes of operations that move, merge or slice axes: reshape, concat, stack, gather, slice. Pure functions over
+shapes.
 
 Source: `tf.reshape`, `tf.concat`, `tf.stack`, `tf.gather`, `tf.gather_nd`.
 """
@@ -13,9 +14,10 @@ from terra_refactor.tf_model.spec import ErrorKind, OperationError
 
 
 def reshaped(shape: Shape, wanted: tuple[Dim, ...] | None) -> Shape:
-    """The shape of `tf.reshape`; -1 and unknown sizes in `wanted` follow from the number of elements where only one is missing.
+    """The shape of `tf.reshape`; -1 or an unknown size in `wanted` follows from the number of elements if only one is
+    missing.
 
-    Raises OperationError if the number of elements certainly does not fit.
+    Raises OperationError if the number of elements certainly differs.
     """
     if wanted is None:
         return None
@@ -38,7 +40,7 @@ def reshaped(shape: Shape, wanted: tuple[Dim, ...] | None) -> Shape:
 
 
 def _known_factor(shape: tuple[Dim, ...]) -> int:
-    """The product of the sizes that are known numbers."""
+    """The product of the known sizes."""
     product = 1
     for size in shape:
         if isinstance(size, int):
@@ -63,7 +65,7 @@ def _reshape_error(shape: tuple[Dim, ...], wanted: tuple[Dim, ...], total: Dim, 
 
 
 def concatenated(shapes: Sequence[Shape], axis: int | None, what: str = "concat", name: str = "values") -> Shape:
-    """The shape of a concatenation along `axis` (None where not known).
+    """The shape of a concatenation along `axis` (None if unknown).
 
     Raises OperationError if ranks, or sizes of another axis, certainly differ, or there is no such axis.
     """
@@ -117,7 +119,7 @@ def _agreed(column: Sequence[Dim], shapes: Sequence[tuple[Dim, ...]], position: 
 
 
 def stacked(shapes: Sequence[Shape], count: Dim, axis: int | None, what: str = "stack") -> Shape:
-    """The shape of tensors of equal shapes put together along a new axis."""
+    """The shape of tensors of equal shapes stacked along a new axis."""
     known = [shape for shape in shapes if shape is not None]
     if not known:
         return None

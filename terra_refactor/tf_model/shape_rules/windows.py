@@ -1,4 +1,4 @@
-"""Sizes of convolution and pooling windows.
+"""Output sizes of convolution and pooling windows.
 
 Computes: the output size of one axis. Gives: `window_output`, `transposed_output`, `spatial_axes`.
 
@@ -26,9 +26,8 @@ def window_output(size: Dim, window: Dim, stride: Dim, padding: str | None, dila
     Args:
         size: length of the axis.
         window: length of the window.
-        stride: step between places.
-        padding: `valid`, `same`, `causal`, or None where unknown.
-        dilation: step inside the window.
+        stride: distance between positions. padding: `valid`, `same`, `causal`, or None if unknown. dilation: distance
+            between elements of the window.
     """
     if padding in ("same", "causal"):
         return ceil_divide(size, stride)
@@ -47,7 +46,7 @@ def window_output(size: Dim, window: Dim, stride: Dim, padding: str | None, dila
 def transposed_output(
     size: Dim, window: Dim, stride: Dim, padding: str | None, output_padding: Dim, dilation: Dim
 ) -> Dim:
-    """The length of an axis after a transposed convolution; `output_padding` is None where it was not given.
+    """The length of an axis after a transposed convolution; `output_padding` is None if not given.
 
     Source: `keras.layers.Conv2DTranspose`, `tf.keras.backend` (`deconv_output_length`).
     """
@@ -76,7 +75,7 @@ POOLS_FIT: Final = Behaviour(TENSORFLOW, "2.12", "a window that does not fit giv
 def check_positive(
     operation: str, size: Dim, shape: Shape, axis: int, window: Dim, since: Behaviour | None = None
 ) -> None:
-    """Raises OperationError if a window certainly does not fit its axis, which is refused in some releases only if `since` is given."""
+    """Raises OperationError if a window certainly does not fit its axis; with `since`, only those releases reject it."""
     if isinstance(size, int) and size <= 0:
         raise OperationError(
             ErrorKind.SHAPE,
