@@ -26,7 +26,8 @@ from terra_refactor.domain.state import ANY_NAME, CELL, CLASS, EXISTS, ITEMS, He
 from terra_refactor.domain.value import ObjectId, Reference, TupleValue, members
 from terra_refactor.ir.function import Function, FunctionKind
 from terra_refactor.ir.ids import FunctionId, OpId
-from terra_refactor.ir.ops import Call, LoadAttribute, MakeClass
+from terra_refactor.ir.index import CodeIndex
+from terra_refactor.ir.ops import Call, Compare, If, Literal, LoadAttribute, LoadName, MakeClass, Unary
 
 _Node = TypeVar("_Node")
 _Way: TypeAlias = tuple[EffectSite, tuple[FunctionId, ...]]
@@ -374,11 +375,13 @@ def _given(engine: Heap, summary: Summary) -> frozenset[ObjectId]:
 def _constructing(engine: Engine, live: Sequence[Summary], real: Set[int]) -> frozenset[FunctionId]:
     """Constructors and the functions that only constructors call.
 
-    Without methods of existing objects, which several constructors share; in a library, also without public functions
-    that store their arguments, which other code may call. `real` are the contexts that a run reaches.
+    Without methods of existing objects, which several constructors share; without a `build` that another method of its object calls, for
+    example where the size of an argument has changed; in a library, also without public functions that store their arguments, which other
+    code may call. `real` are the contexts that a run reaches.
     """
     callers: dict[FunctionId, set[FunctionId]] = {}
     names: dict[FunctionId, str] = {}
+    rebuilt: set[FunctionId] = set()
     for summary in live:
         names[summary.function.id] = summary.function.name
         for op, record in summary.calls.items():
@@ -388,7 +391,9 @@ def _constructing(engine: Engine, live: Sequence[Summary], real: Set[int]) -> fr
                 # treated as if other code called it, too
                 by = {summary.function.id, callee.id} if by_shared else {summary.function.id}
                 callers.setdefault(callee.id, set()).update(by)
-    found = {identity for identity, name in names.items() if name in _CONSTRUCTORS}
+                if callee.name == "build" and _calls_own_build(engine, summary, op):
+                    rebuilt.add(callee.id)
+    found = {identity for identity, name in names.items() if name in _CONSTRUCTORS} - rebuilt
     called = {summary.function.id for summary in live if summary.identity in real}
     setters = {summary.function.id for summary in live if _is_public_setter(summary.function)} - called
     grown = True
@@ -397,6 +402,43 @@ def _constructing(engine: Engine, live: Sequence[Summary], real: Set[int]) -> fr
         found |= more
         grown = bool(more)
     return frozenset(found)
+
+
+def _calls_own_build(engine: Engine, summary: Summary, op: OpId) -> bool:
+    """Whether a call is `self.build(...)` in a method that is no constructor.
+
+    Not under `if not self.built`, `if self.weights is None` or `if not hasattr(self, "weights")`: there it is made once.
+    """
+    function = summary.function
+    if function.name in _CONSTRUCTORS or not function.takes_self:
+        return False
+    index = engine.code.index(function)
+    around = index.parents[op]
+    while around is not None:
+        test = index.ops[around]
+        if isinstance(test, If) and _asks_for_absence(index, test.test):
+            return False
+        around = index.parents[around]
+    call = engine.code.op(function, op)
+    method = engine.code.op(function, call.function) if isinstance(call, Call) else None
+    own = summary.parameters.get(function.parameters[0].name)
+    if not isinstance(method, LoadAttribute) or method.name != "build":
+        return False
+    return own is not None and summary.values[method.object] == own
+
+
+def _asks_for_absence(index: CodeIndex, test: OpId) -> bool:
+    """Whether a condition is `not object.name`, `object.name is None` or `not hasattr(...)`."""
+    match index.ops[test]:
+        case Unary(operator="not", operand=number):
+            asked = index.ops[number]
+            called = index.ops[asked.function] if isinstance(asked, Call) else None
+            return isinstance(asked, LoadAttribute) or (isinstance(called, LoadName) and called.name == "hasattr")
+        case Compare(operator="is", left=left, right=right):
+            none = index.ops[right]
+            return isinstance(index.ops[left], LoadAttribute) and isinstance(none, Literal) and none.value is None
+        case _:
+            return False
 
 
 def _is_of_shared(engine: Engine, summary: Summary, op: OpId) -> bool:

@@ -517,9 +517,14 @@ class HazardMap:
                 return not are_read_later(self.facts, self.codes, FunctionId(chain[0].module, chain[0].function))
             if position > 0 and self.is_hybrid(code.id) and self._assumption(effect) is None:
                 return True
-            if position > 0 and code.name == "build" and code.kind is FunctionKind.METHOD:
-                # it happens once by design: while a graph is traced already, or while Keras builds a layer for the first time
-                return True
+            if position > 0 and code.kind is FunctionKind.METHOD and code.name == "build":
+                caller = chain[position - 1]
+                around = self.index(FunctionId(caller.module, caller.function))
+                made = around.facts[caller.op]
+                if around.function.name in _SETS_UP or not (isinstance(made, Call) and made.method == "build"):
+                    # Keras calls it when it builds a layer for the first time, while a graph is traced already; one that the program calls
+                    # is a method like others
+                    return True
             if (
                 effect.kind in (EffectKind.VARIABLE_CREATION, EffectKind.STATE_WRITE)
                 and self.is_guarded(code, site.op)
@@ -661,6 +666,7 @@ _UNCONVERTED: Final = Question[HazardMap, ContextId, tuple[ReachedHazard, ...]](
 _SCRATCH: Final = Question[HazardMap, tuple[FunctionId, str], bool](
     lambda hazards, asked: is_scratch(hazards.facts, hazards.codes, asked), meanwhile=False
 )
+_SETS_UP: Final = frozenset({"__init__", "build"})
 _GUARDED: Final = Question[HazardMap, tuple[FunctionId, OpId], bool](_runs_first_time, meanwhile=False)
 _WRITTEN_THROUGH_CALLS: Final = Question[HazardMap, FunctionId, frozenset[tuple[OpId, str]]](
     _written_through_calls, frozenset()
