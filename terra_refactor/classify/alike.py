@@ -4,9 +4,10 @@ Computes: nothing of its own.
 Needs: the dependencies of decisions about a changed program (one with extracted steps), and the states of the program itself before and
 after the edit. Gives: `Seen`, `Edited`, `is_alike`.
 
-How: an edit that returns the same to all callers of a function (`SummaryStore.edited`) leaves every other context unchanged, in any
-program that contains the function and runs it in no other context. The rest of the edit is in the function itself: its values, its
-operations, and their numbers in references to them. None of these may be a dependency.
+How: an edit that does not change a function's results for its callers (`SummaryStore.edited`) leaves every other
+context unchanged, in any program that contains the function and runs it in no other context. The rest of the edit is
+in the function itself: its values, its operations, and their numbers in references to them. None of these may be a
+dependency.
 """
 
 from __future__ import annotations
@@ -25,14 +26,14 @@ from terra_refactor.facts.watch import Look
 from terra_refactor.ir.ids import FunctionId, OpId
 
 _OF_CALLS: Final = frozenset({"called", "calling", "leads", "library", "place"})
-"""Looks at the callees of contexts, and at the existing contexts: the same for all contexts in similar programs."""
+"""Looks at the callees of contexts, and at the existing contexts; the same for all contexts in similar programs."""
 _NUMBERS: Final = frozenset({"op", "tensor"})
-"""Fields that name operations of the function that something is about."""
+"""Fields that contain numbers of operations of the function in question."""
 
 
 @dataclass(slots=True)
 class Seen:
-    """The dependencies of some decisions, in addition to answers that existed before."""
+    """The dependencies of some decisions, except answers that existed before."""
 
     looks: frozenset[Look] = frozenset()
     executed: frozenset[FunctionId] = frozenset()
@@ -40,7 +41,7 @@ class Seen:
     places: frozenset[FunctionId] = frozenset()
     """The functions whose places or names the decisions contain."""
     share_of_steps: float = 0.0
-    """The largest part of the analysis's budget that was used."""
+    """The largest share of the analysis's budget that was used."""
     is_complete: bool = True
 
     def add(
@@ -77,7 +78,7 @@ def is_alike(before: HazardMap, now: HazardMap, edited: Edited, seen: Seen) -> b
 
 
 class Edited:
-    """Edited functions, with the new numbers of their operations. Nothing else differs."""
+    """Edited functions, with the new numbers of their operations. Nothing else has changed."""
 
     def __init__(self, moves: Mapping[FunctionId, Moves], facts: ProgramFacts) -> None:
         self.functions = moves.keys()
@@ -88,7 +89,10 @@ class Edited:
         self._facts = facts
 
     def before(self, about: Hashable) -> Hashable:
-        """The subject of a question or look, with the operation numbers of the earlier state. KeyError if there were no such operations."""
+        """The subject of a query or look, with the operation numbers of the earlier state.
+
+        Raises KeyError if there were no such operations.
+        """
         match about:
             case EffectSite():
                 return replace(about, op=self._op_before(FunctionId(about.module, about.function), about.op))
@@ -114,7 +118,7 @@ class Edited:
         return found
 
     def are_same(self, old: object, new: object, about: Hashable = None) -> bool:
-        """Whether two answers, or facts, about the same are equal, but for the numbers."""
+        """Whether two answers or facts about the same subject are equal, up to operation numbers."""
         return self._are_same(old, new, self._function_of(about))
 
     def _function_of(self, about: Hashable) -> FunctionId | None:
@@ -158,7 +162,7 @@ class Edited:
 
 
 def _coarse(look: Look, facts: ProgramFacts) -> Look | None:
-    """The look, with the function of a context instead of its number, which depends on the other contexts."""
+    """The look, with the function of a context instead of its number, which depends on other contexts."""
     match look:
         case ("context" | "effects") as kind, int(number):
             return kind, facts.function_of(number)
@@ -172,7 +176,7 @@ def _coarse(look: Look, facts: ProgramFacts) -> Look | None:
 
 
 def _is_renumbered_only(look: Look, facts: ProgramFacts, edited: Edited) -> bool:
-    """Whether a change outside of the edited functions is one of the numbers of their operations."""
+    """Whether a change outside of the edited functions consists only of new numbers of their operations."""
     match look:
         case "effects", int(number):
             return facts.function_of(number) not in edited.functions
@@ -182,7 +186,7 @@ def _is_renumbered_only(look: Look, facts: ProgramFacts, edited: Edited) -> bool
 
 
 def _is_inside(look: Look, before: HazardMap, now: HazardMap, edited: Edited) -> bool:
-    """Whether a change can be seen in the edited functions only, or in the numbers of their operations."""
+    """Whether a change is visible only in the edited functions, or in the numbers of their operations."""
     old_facts, facts = before.whole_facts, now.whole_facts
     match look:
         case "context" | "effects", int(number):
@@ -208,7 +212,7 @@ def _is_inside(look: Look, before: HazardMap, now: HazardMap, edited: Edited) ->
 
 
 def _callers(facts: ProgramFacts, function: FunctionId, edited: Edited, *, now: bool) -> list[object]:
-    """The callers of a function, by the numbers of before; None for one that is new."""
+    """The callers of a function, by their earlier numbers; None for a new one."""
     found: list[object] = []
     for caller in facts.functions[function].callers:
         try:
@@ -219,19 +223,20 @@ def _callers(facts: ProgramFacts, function: FunctionId, edited: Edited, *, now: 
 
 
 def _is_asked_the_same(before: HazardMap, now: HazardMap, old: ContextFacts, new: ContextFacts) -> bool:
-    """Whether each question about all contexts has the same answer for this one, up to the numbers of operations."""
+    """Whether each query about all contexts has the same answer for this one, up to operation numbers."""
     views = before.view_unnoted(old), now.view_unnoted(new)
     return all(_without_ops(question(views[0])) == _without_ops(question(views[1])) for question in QUESTIONS)
 
 
 def _without_ops(answer: object) -> object:
-    """The part of an answer at each position; an answer that is no tuple has no positions."""
+    """The part of an answer at each position; an answer that is not a tuple has no positions."""
     return [each[0] for each in answer] if isinstance(answer, tuple) else answer
 
 
 def _has_same_code(before: HazardMap, now: HazardMap, edited: FunctionId) -> bool:
-    """Whether queries of the code of all functions have the same results for an edited function: it has the same imports, and creates
-    no class."""
+    """Whether queries of the code of all functions have the same results for an edited function: it has the same
+    imports and creates no class.
+    """
     codes = before.whole_codes.of(edited), now.whole_codes.of(edited)
     old, new = ([(each.module, each.name, each.level) for each in code.of_kind(Imported)] for code in codes)
     return old == new and not any(code.of_kind(ClassMade) for code in codes)

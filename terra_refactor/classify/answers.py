@@ -1,15 +1,19 @@
-"""Answers to questions about the functions of a program: each computed once, and kept for the next state of the program if it is valid.
+"""Cached queries about the functions of a program: each answer is computed once, and kept for the next state of the
+program if it is valid.
 
-Computes: nothing of its own. Needs: a recorder of looks at a program, and a comparison of two states of it. Gives: `Question`, `Answers`.
+Computes: nothing of its own. Needs: a recorder of looks at a program, and a comparison of two of its states. Gives:
+`Question`, `Answers`.
 
-An answer is kept with its dependencies, in order: looks at the program, and other answers. In another state of the program it is doubtful
-if a dependency has changed, however far away; when it is used, it is still valid if all looks see the same, and the other answers,
-recomputed if invalid, are equal (Hammer et al., "Adapton: composable, demand-driven incremental computation", PLDI 2014).
+An answer is kept with its dependencies, in order: looks at the program, and other answers. In another state of the
+program it is doubtful if a dependency has changed, however far away; when it is used, it is still valid if all looks
+have the same results, and the other answers, recomputed if invalid, are equal (Hammer et al., "Adapton: composable,
+demand-driven incremental computation", PLDI 2014).
 
-A query that depends on itself (recursion) gets `meanwhile`, so its answer depends on where the cycle was entered. The answers of the
-cycle, and those that used one of them before the cycle was done, are not kept: they are recomputed in each state, and answers that used
-them afterwards are valid if they are equal. Dependencies are compared in their order, so only those are recomputed that would be used
-without kept answers: while each is equal to the earlier one, the next one would be used as well.
+A query that depends on itself (recursion) gets `meanwhile`, so its answer depends on where the cycle was entered. The
+answers of the cycle, and those that used one of them before the cycle was done, are not kept: they are recomputed in
+each state, and answers that used them afterwards are valid if they are equal. Dependencies are compared in order, so
+only answers are recomputed that a computation from scratch would use: as long as each is equal to the earlier one,
+the next one would be used, too.
 """
 
 from __future__ import annotations
@@ -34,14 +38,17 @@ class Renumbered(Protocol):
     """Numbers of operations in two states of a program."""
 
     def before(self, about: Hashable) -> Hashable:
-        """The subject of a question or look, with the operation numbers of the earlier state. KeyError if there were no such operations."""
+        """The subject of a query or look, with the operation numbers of the earlier state.
+
+        Raises KeyError if there were no such operations.
+        """
 
     def are_same(self, old: object, new: object, about: Hashable) -> bool:
-        """Whether two answers to the same question are equal, except for numbers of operations."""
+        """Whether two answers to the same query are equal, up to operation numbers."""
 
 
 class Question(Generic[ProgramT, AboutT, AnswerT]):
-    """A query about a context or a function, by its number or identity. Answers are compared, and do not change."""
+    """A query about a context or a function, by number or identity. Answers are compared, and must be immutable."""
 
     __slots__ = ("answer", "meanwhile")
 
@@ -56,7 +63,7 @@ class _Answer:
     about: Hashable
     value: object = None
     looks: dict[Look | _Answer, object] = field(default_factory=dict)
-    """Dependencies in order; of an answer, with its value."""
+    """Dependencies in order; for an answer, with its value."""
     users: set[_Answer] = field(default_factory=set)
     """Dependents."""
     settled: bool = False
@@ -64,18 +71,18 @@ class _Answer:
     recursive: bool = False
     """It used a query that was still being answered, or an answer that depends on one."""
     root: _Answer | None = None
-    """The outermost of these queries: until it is answered, answers that use this one depend on the recursion, too."""
+    """The outermost of these queries: until it is answered, answers that use this one are part of the recursion, too."""
     depth: int = 0
-    """The number of enclosing queries that are being answered."""
+    """The number of enclosing open queries."""
     changed: bool = False
-    """One of the looks that it depends on has another result."""
+    """A look on which it depends has a changed result."""
     asked: tuple[tuple[_Answer, object], ...] | None = None
-    """The answers among `looks`, after the first access."""
+    """The answers among `looks`, computed on first access."""
 
 
 _NO_LOOKS: Final[dict[Look | _Answer, object]] = {}
 _NO_USERS: Final[set[_Answer]] = set()
-"""Shared by answers without dependents, to save memory: there are a few for each context."""
+"""Shared by answers without dependents, to save memory: there are several answers for each context."""
 
 
 def _is_pair(look: Look) -> bool:
@@ -85,7 +92,7 @@ def _is_pair(look: Look) -> bool:
 
 
 class Answers(Generic[ProgramT]):
-    """The answers about a program. With `keeps`, they outlive a state of it."""
+    """The answers about a program. With `keeps`, they outlive one state of it."""
 
     def __init__(self, *, keeps: bool) -> None:
         self._keeps = keeps
@@ -93,15 +100,15 @@ class Answers(Generic[ProgramT]):
         self._notes: Looks | None = None
         self._found: dict[tuple[Question[Any, Any, Any], Hashable], _Answer] = {}
         self._users: dict[Look, set[_Answer]] = {}
-        """Dependents of a look at the program."""
+        """The dependents of each look."""
         self._running: list[_Answer] = []
         self._doubtful: list[_Answer] = []
         """Answers that may be invalid."""
         self._given: dict[_Answer, tuple[object, dict[Look | _Answer, object]]] = {}
-        """Answers that were found in this state, with their values and dependencies in the one before, if there is one."""
+        """Answers computed in this state, with their earlier values and dependencies, if any."""
         self._has_earlier = False
         self.are_complete = False
-        """Whether all of these are known: there was a state before, and no question of this one ended in an error."""
+        """Whether all of these are known: there was an earlier state, and no query of this one raised an error."""
 
     @property
     def count(self) -> int:
@@ -109,8 +116,9 @@ class Answers(Generic[ProgramT]):
         return len(self._found)
 
     def kept(self) -> tuple[object, ...]:
-        """All answers as data: the looks by number, and each answer with the numbers of its dependencies; those of answers are
-        negative."""
+        """All answers as data: the looks by number, and each answer with the numbers of its dependencies; negative
+        numbers stand for answers.
+        """
         numbers = {answer: number for number, answer in enumerate(self._found.values())}
         # most looks are at values of contexts: pairs of numbers, which need no object each
         pairs = [look for look in self._users if _is_pair(look)]
@@ -122,7 +130,7 @@ class Answers(Generic[ProgramT]):
             made_from = array(
                 "i", [~numbers[look] if isinstance(look, _Answer) else looks[look] for look in answer.looks]
             )
-            # it sees only this value of another answer, except in a recursion
+            # it depends only on this value of the other answer, except in a recursion
             exceptions = {
                 place: known
                 for place, (look, known) in enumerate(answer.looks.items())
@@ -134,7 +142,7 @@ class Answers(Generic[ProgramT]):
         return flat.tobytes(), others, answers
 
     def restore(self, kept: tuple[Any, ...]) -> None:
-        """Restores kept answers."""
+        """Restores stored answers."""
         flat, others, made = kept
         numbers = array("q")
         numbers.frombytes(flat)
@@ -159,15 +167,17 @@ class Answers(Generic[ProgramT]):
         self._users = dict(zip(looks, users, strict=True))
 
     def looked_at(self, *kinds: str) -> Iterator[Look]:
-        """The looks of some kinds that answers were made from."""
+        """The looks of some kinds on which answers depend."""
         return (look for look in self._users if look[0] in kinds)
 
     def looks_of_new(self) -> Iterator[Look]:
-        """The looks at the program of answers that were found in this state, and not only taken over."""
+        """The looks of answers that were computed in this state, not reused."""
         return (look for answer in self._given for look in answer.looks if not isinstance(look, _Answer))
 
     def are_steady(self, places: Renumbered) -> bool:
-        """Whether each answer that was found in this state has the same in the last one, found by looking at the same, but for places."""
+        """Whether each answer computed in this state equals the one in the previous state, with the same dependencies,
+        up to positions.
+        """
         return self.are_complete and all(map(partial(self._is_steady, places), self._given))
 
     def _is_steady(self, places: Renumbered, answer: _Answer) -> bool:
@@ -191,7 +201,7 @@ class Answers(Generic[ProgramT]):
         return places.are_same(value, answer.value, answer.about)
 
     def begin(self, program: ProgramT, notes: Looks | None, changed: AbstractSet[Look] | None) -> None:
-        """Sets the new state of the program, in which these looks have other results; None if that is unknown."""
+        """Sets the new state of the program, in which these looks have changed results; None if unknown."""
         self._program = program
         self._given = {}
         self._has_earlier = self.are_complete = changed is not None
@@ -211,7 +221,7 @@ class Answers(Generic[ProgramT]):
                 pending.extend(answer.users)
 
     def end(self) -> None:
-        """Lets go of the state: no more queries will be made about it, and answers that were not used again are dropped."""
+        """Releases the state after the last query about it; answers that were not used again are dropped."""
         for answer in self._doubtful:
             if not answer.settled:
                 self._unlink(answer)
@@ -221,7 +231,7 @@ class Answers(Generic[ProgramT]):
         self._program = None
 
     def ask(self, question: Question[ProgramT, AboutT, AnswerT], about: AboutT) -> AnswerT:
-        """The answer."""
+        """The answer to a query."""
         found = self._found.get((question, about))
         if found is None:
             found = self._found[question, about] = (
@@ -242,7 +252,7 @@ class Answers(Generic[ProgramT]):
         return cast(AnswerT, value)
 
     def _meet(self, root: _Answer) -> None:
-        """Records that the open questions inside of a question depend on its provisional answer."""
+        """Records that the open queries inside a query depend on its provisional answer."""
         for running in self._running[root.depth :]:
             running.recursive = True
             known = running.root
@@ -281,14 +291,14 @@ class Answers(Generic[ProgramT]):
                 notes.looks = outer
 
     def _holds(self, found: _Answer) -> bool:
-        """Whether the kept answer of an earlier state has the dependencies that it would have now."""
+        """Whether the kept answer of an earlier state is still valid."""
         if found.recursive or found.changed or not found.looks:
             return False
         looks, asked = found.looks, found.asked
         if asked is None:
             answers = ((look, known) for look, known in looks.items() if isinstance(look, _Answer))
             asked = found.asked = tuple(answers)
-        # queries on the way are recorded elsewhere
+        # nested queries are recorded with other answers
         found.looks = {}
         try:
             for look, known in asked:

@@ -53,9 +53,9 @@ _REPORTED_EFFECTS: Final = frozenset(
         EffectKind.STATE_WRITE,
     }
 )
-"""The effects that are Python side effects in the report's sense."""
+"""The effects that the report lists as Python side effects."""
 _LONG_BODY: Final = 10
-"""Operations in a loop's body from which a few hundred iterations take seconds to trace."""
+"""Size of a loop's body, in operations, above which a few hundred iterations take seconds to trace."""
 _REST: Final = (ParameterKind.VAR_POSITIONAL, ParameterKind.VAR_KEYWORD)
 
 
@@ -74,13 +74,13 @@ class Assessment:
 
 @dataclass(frozen=True, slots=True)
 class Portrait:
-    """Report entries of a function that do not depend on its action or place."""
+    """The parts of a function's report entry that do not depend on its action or position."""
 
     parameters: tuple[ParameterDecision, ...]
     """With samples."""
     returns: tuple[TensorType, ...]
     effects: tuple[Effect, ...]
-    """Its Python side effects, each by the shortest way."""
+    """Its Python side effects, each by the shortest path."""
     callees: tuple[FunctionId, ...]
     input_signature: str | None
 
@@ -93,7 +93,7 @@ def assess(hazards: HazardMap, identity: FunctionId) -> Assessment:
 
 
 def structural_reason(hazards: HazardMap, identity: FunctionId) -> str | None:
-    """The reason why a `tf.function` on the definition makes no sense, whatever it does; None if it may."""
+    """The reason why a `tf.function` on the definition makes no sense, whatever the body does; None if there is none."""
     return hazards.ask(_STRUCTURAL, identity)
 
 
@@ -103,7 +103,7 @@ def is_part_of_test(hazards: HazardMap, identity: FunctionId) -> bool:
 
 
 def proposal_of(hazards: HazardMap, identity: FunctionId) -> ProposedArguments | None:
-    """The arguments to add to its decorator; None if the present ones are right."""
+    """The arguments to add to its decorator; None if the present ones are correct."""
     return hazards.ask(_PROPOSAL, identity)
 
 
@@ -115,18 +115,18 @@ def portray(hazards: HazardMap, identity: FunctionId) -> Portrait:
 
 
 def takes_tensors(parameters: tuple[ParameterDecision, ...]) -> bool:
-    """Whether a tensor, or something that holds one, is known to be passed."""
+    """Whether it is known that a tensor, or a container of tensors, is passed."""
     tensors = (ParameterValueKind.TENSOR, ParameterValueKind.VARIABLE)
     return any(parameter.kind in tensors or parameter.types for parameter in parameters)
 
 
 def _assess(hazards: HazardMap, identity: FunctionId) -> Assessment:
-    """The assessment of a function; one that fails, by a fault of ours, costs this function only."""
+    """The assessment of a function; an internal error affects only this function."""
     try:
         return _assessed(hazards, identity)
     except Exception as error:
         if isinstance(error, RecursionError) and not has_deep_stack():
-            raise  # there is a larger stack to try it on
+            raise  # it is repeated on a larger stack
         LOGGER.exception("the assessment of %s failed", identity)
         why = f"{INTERNAL}the assessment failed ({type(error).__name__}: {error})"
         return Assessment((), Assumptions((), why), Classification.UNSAFE, NOTHING, ())
@@ -146,7 +146,7 @@ def _assessed(hazards: HazardMap, identity: FunctionId) -> Assessment:
     count = largest(operations(hazards, context) for context in contexts)
     reached = tuple(merged.values())
     if not count and found.hybrid is None and not takes_tensors(parameters):
-        # plain Python: in a graph it runs while the graph is traced, and its callers get the Python value that they got
+        # plain Python: in a graph it runs during tracing, and its callers receive the same Python value
         reached = tuple(
             hazard for hazard in reached if not (hazard.boundary and all_rules()[hazard.rule].needs_tensors)
         )
@@ -171,7 +171,7 @@ def _assessed(hazards: HazardMap, identity: FunctionId) -> Assessment:
         ] = None
     unknowable = assumptions.unknowable
     if unknowable is None and count and found.returns == BOTTOM:
-        # unreached code is unknown; that called code ends in this way is more likely an error of the analysis
+        # unreached code is unknown; that called code never returns is more likely an error of the analysis
         unknowable = "no call of it returns, as far as the analysis can tell"
     assumptions = Assumptions((*assumptions.sentences, *extra), unknowable)
     certain = [hazard for hazard in reached if hazard.assumption is None]
@@ -243,7 +243,7 @@ def _proposal(hazards: HazardMap, identity: FunctionId) -> ProposedArguments | N
 
 
 def _may_relax(hazards: HazardMap, contexts: tuple[ContextFacts, ...]) -> bool:
-    """Whether axes may become unknown: shapes are not relaxed where their sizes are used as Python values."""
+    """Whether axes may be relaxed to None: not if their sizes are used as Python values."""
     return not any(uses_static_sizes(hazards, context) for context in contexts)
 
 
@@ -273,7 +273,7 @@ def _portray(hazards: HazardMap, identity: FunctionId) -> Portrait:
 
 
 def _with_record(seen: FunctionSeen | None, parameters: tuple[ParameterDecision, ...]) -> tuple[ParameterDecision, ...]:
-    """The parameters for a report: if only a tensor is known, with the types recorded in a run."""
+    """The parameters for a report: if it is only known to be a tensor, with the types recorded in a run."""
     if seen is None:
         return parameters
     result = []

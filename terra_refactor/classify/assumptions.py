@@ -1,7 +1,7 @@
 """Assumptions of decisions.
 
-Computes: sentences that a person can check, or the one reason why the answer is unknown. Needs: facts and hazards. Gives: `Assumptions`,
-`are_too_many`.
+Computes: sentences for the user to check, or the reason why the answer is unknown. Needs: facts and hazards. Gives:
+`Assumptions`, `are_too_many`.
 """
 
 from __future__ import annotations
@@ -61,9 +61,9 @@ _UNDERSTOOD = frozenset(
 
 
 def _holds_instance(facts: ProgramFacts, parameter: ParameterFacts) -> bool:
-    """Whether objects are passed whose identity selects the graph, and which may differ between calls.
+    """Whether objects are passed whose identity is part of the trace key, and which may differ between calls.
 
-    Datasets and shapes are distinguished by their content.
+    Datasets and shapes are compared by content.
     """
     objects = [
         facts.objects[member.object]
@@ -71,16 +71,17 @@ def _holds_instance(facts: ProgramFacts, parameter: ParameterFacts) -> bool:
         for member in members(value)
         if isinstance(member, Reference) and facts.objects[member.object].kind is ObjectKind.INSTANCE
     ]
-    # inside of a function, an argument created by the caller has another name than at its creation
+    # in a function, an argument created by the caller has another name than where it was created
     places = {(each.function, each.op) for each in objects if each.op is not None}
     classes = {each.name for each in objects}
     return bool(objects) and not (len(places) <= 1 and len(classes) == 1 and parameter.evidence is Evidence.DATAFLOW)
 
 
 def _converted(codes: Codes, facts: ProgramFacts, found: FunctionFacts) -> dict[str, bool]:
-    """The parameters that the function converts to tensors of a dtype: so it accepts other values, and calls may pass any.
+    """The parameters that the function converts to tensors of a dtype, so that calls may pass other values, too. For
+    each, whether the dtype is certain:
 
-    With each, whether the dtype is certain: `dtype=dtype` may be None, and then the dtype is not converted.
+    `dtype=dtype` may be None, and then the dtype is not converted.
     """
     open_ones = {each.name for each in found.parameters if each.evidence is not Evidence.DATAFLOW}
     names: dict[str, bool] = {}
@@ -103,7 +104,10 @@ _NUMBERS: Final = (PythonType.INT, PythonType.FLOAT)
 
 
 def _is_any_number(code: Function, parameter: ParameterFacts) -> bool:
-    """Whether only an annotation says that it is a number, and so nothing which ones. One that has a default is a setting as a rule."""
+    """Whether only an annotation shows that it is a number, so that its values are unknown.
+
+    A parameter with a default is usually a setting.
+    """
     written = next(each for each in code.parameters if each.name == parameter.name)
     return (
         parameter.evidence is Evidence.ANNOTATION
@@ -151,7 +155,7 @@ def _holds_weights(parameter: ParameterFacts) -> bool:
 
 
 def _changes_weight(code: CodeFacts, parameter: ParameterFacts) -> bool:
-    """Whether a weight of a layer may be passed, and the function assigns to it or gives it to a tape or an optimizer."""
+    """Whether a layer's weight may be passed, and the function assigns to it or passes it to a tape or an optimizer."""
     given = (member for value in parameter.values for member in members(value))
     if not any(
         isinstance(member, TensorValue) and member.kind is TensorKind.VARIABLE and member.variable is None
@@ -169,10 +173,11 @@ def _changes_weight(code: CodeFacts, parameter: ParameterFacts) -> bool:
 
 
 def _is_rebuilt(codes: Codes, facts: ProgramFacts, parameter: ParameterFacts, *, made: bool) -> bool:
-    """Whether objects are passed that a traced function flattens and rebuilds without the additions of their class.
+    """Whether objects are passed that a traced function flattens and rebuilds without what their class adds.
 
-    TensorFlow Probability's deferred tensors are composite tensors; an instance of a subclass is rebuilt as one of the library's class.
-    With `made`, only objects count that a known call creates; others may occur only because an annotation allows them.
+    TensorFlow Probability's deferred tensors are composite tensors; an instance of a subclass is rebuilt as one of
+    the library's class. With `made`, only objects created by a known call count; others may occur only because an
+    annotation allows them.
     """
     names = {
         instance.name
@@ -207,14 +212,15 @@ class Assumptions:
 
 
 MAX_ASSUMPTIONS: Final = 8
-"""Maximum number of assumptions: a change with more than a person would check is not proposed."""
+"""Maximum number of assumptions: a change with more than a user would check is not proposed."""
 _NAMED: Final = re.compile(r"`((?:self\.)?\w+)")
 
 
 def are_too_many(sentences: Sequence[str], *, is_step: bool) -> bool:
-    """Whether a change has more assumptions than a person would check.
+    """Whether a change has more assumptions than a user would check.
 
-    A training step gets a network and an optimizer: all assumptions about each, and about calls of it and its methods, count once.
+    A training step receives a network and an optimizer: all assumptions about each of them, its calls and its methods
+    count once.
     """
     named = (_NAMED.match(sentence) for sentence in sentences)
     things = {sentence if name is None else name[1] for sentence, name in zip(sentences, named, strict=True)}

@@ -1,8 +1,8 @@
-"""Does graph execution pay? An estimate of the operations that one call executes eagerly.
+"""Benefit of graph execution: an estimate of the operations that one call executes eagerly.
 
-Computes: operations per call, through callees; loops multiply by their known or assumed number of iterations; a tape's gradient counts
-for the backward pass. It also estimates the operations of a trace: a loop inside of a graph is traced once.
-Needs: facts and the cost tables of `tf_model`. Gives: `operations`, `Count`.
+Computes: operations per call, through callees; loops multiply by their known or assumed number of iterations; a
+tape's gradient counts for the backward pass. It also estimates the operations of a trace: a loop in a graph is traced
+once. Needs: facts and the cost tables of `tf_model`. Gives: `operations`, `Count`.
 
 Source: the default threshold is the break-even point of `benchmarks/tf_function_cost.py`, see docs/benchmarks.md.
 """
@@ -38,16 +38,18 @@ from terra_refactor.tf_model.graph_traits import is_of_keras
 from terra_refactor.tf_model.spec import Trait
 
 DEFAULT_MIN_OPS: Final = 15
-"""Fewer operations than this per call do not pay for the call of a traced function."""
+"""With fewer operations per call, calling a traced function does not pay off."""
 UNKNOWN_ITERATIONS: Final = 4
-"""A loop of unknown length counts so often."""
+"""Assumed number of iterations of a loop of unknown length."""
 MAX_COUNT: Final = 1_000_000
 BACKWARD_FACTOR: Final = 2
 """Backward operations for each forward operation under a tape."""
 NETWORK_OPERATIONS: Final = 9
-"""Operations of an unknown callable that a tape records: those of a network of three layers, the smallest in practice."""
+"""Operations of an unknown callable under a tape: those of a network with three layers, the smallest in practice."""
 UPDATE_OPERATIONS: Final = 60
-"""Operations of an unknown optimizer that is given the gradients of one: it has six variables, and few optimizers do less with each."""
+"""Operations of an unknown optimizer that receives its gradients: that network has six variables, and few optimizers do
+less for each.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +59,11 @@ class Count:
     executed: int = 0
     """Eagerly."""
     traced: int = 0
-    """In a graph, as its trace makes them."""
+    """In a graph, as traced."""
     differentiated: bool = False
-    """It computes a gradient of some of them: an operation costs more eagerly then, and more in a trace."""
+    """It computes a gradient of some of them: then an operation costs more, both eagerly and in a trace."""
     open_loops: int = 0
-    """Maximum depth of nested Python loops of unknown length: a trace has a copy of the body for each iteration of all."""
+    """Maximum depth of nested Python loops of unknown length: a trace has a copy of the body for each iteration."""
     open_traced: int = 0
     """The operations of a trace that are in such loops."""
     flat: int = 0
@@ -81,7 +83,9 @@ class Count:
         )
 
     def times(self, eager: int, traced: int, open_loops: int = 0) -> Count:
-        """The count of a body that runs `eager` times and is traced `traced` times, inside `open_loops` loops of unknown length."""
+        """The count of a body that runs `eager` times and is traced `traced` times, inside `open_loops` loops of
+        unknown length.
+        """
         return Count(
             self.executed * eager,
             self.traced * traced,
@@ -96,7 +100,7 @@ NOTHING: Final = Count()
 
 
 def largest(counts: Iterable[Count]) -> Count:
-    """The most of each."""
+    """The maximum of each count."""
     found = tuple(counts)
     return Count(
         max((count.executed for count in found), default=0),
@@ -152,11 +156,12 @@ def _count(hazards: HazardMap, number: ContextId) -> Count:
 
 
 def _of_callee(hazards: HazardMap, context: ContextFacts, callee: ContextId) -> Count:
-    """The operations that a call executes; nothing if the callee is traced there and then (the function of a `Dataset.map`)."""
+    """The operations that a call executes; none if the callee is traced at the call (the function of a `Dataset.map`)."""
     called = hazards.facts.contexts[callee]
     if hazards.is_hybrid(called.function):
         inner = hazards.ask(_OPERATIONS_OF_FUNCTION, called.function)
-        # traced with the caller, but not part of it: its size does not depend on the decorated function
+        # traced together with the caller, but not part of its graph: its size does not depend on the decorated
+        # function
         return replace(inner, executed=1, traced=1, differentiated=False)
     if called.in_graph and not context.in_graph:
         return NOTHING
@@ -164,24 +169,24 @@ def _of_callee(hazards: HazardMap, context: ContextFacts, callee: ContextId) -> 
 
 
 def _count_of_function(hazards: HazardMap, identity: FunctionId) -> Count:
-    """The most that a call of the function executes, for any caller."""
+    """The maximum that a call of the function executes, over all callers."""
     return largest(operations(hazards, context) for context in hazards.facts.contexts_of(identity))
 
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """An operation of the program that executes something, or calls a function that may."""
+    """An operation of the program that executes TensorFlow operations, or calls a function that may."""
 
     own: Count
     callees: tuple[ContextId, ...]
     eager: int
-    """The number of times that the loops around it run it in one call."""
+    """The number of times that the enclosing loops run it in one call."""
     traced: int
-    """The number of their traces."""
+    """The number of times that it is traced."""
     open_loops: int
-    """The number of these loops that have an unknown length."""
+    """The number of enclosing loops of unknown length."""
     backward: bool
-    """The backward pass goes through it."""
+    """It is part of a backward pass."""
 
 
 def _body(hazards: HazardMap, context: ContextId) -> tuple[_Part, ...]:
@@ -212,13 +217,13 @@ _OPERATIONS_OF_FUNCTION: Final = Question(_count_of_function, NOTHING)
 
 
 def _has_own_graph(name: str) -> bool:
-    """Whether Keras runs the work of the call in its own graphs: `predict`, `fit`."""
+    """Whether Keras runs the call in its own graphs: `predict`, `fit`."""
     entity = registry.lookup(name)
     return entity is not None and is_of_keras(name) and Trait.EAGER_ONLY in entity.traits
 
 
 def _own(view: ContextView, fact: Fact | None) -> Count:
-    """The operations that one operation of the program executes itself."""
+    """The TensorFlow operations that one operation of the program executes itself."""
     match fact:
         case Call():
             return largest(_of_library(view, fact, name) for name in view.library_of(fact.op))
@@ -230,7 +235,7 @@ def _own(view: ContextView, fact: Fact | None) -> Count:
 
 
 def _of_unknown(view: ContextView, fact: Fact | None) -> Count:
-    """The operations of an unknown call in a function that computes gradients: of a network, or of an optimizer."""
+    """The operations of an unknown call in a function that computes gradients: a network or an optimizer."""
     if not isinstance(fact, Call) or not fact.arguments:
         return NOTHING
     if fact.owner is not None and fact.method in ("apply_gradients", "minimize"):
@@ -275,7 +280,9 @@ def _steps(view: ContextView, call: Call, stepping: Stepping) -> int:
 
 
 def _repetitions(view: ContextView, op: int) -> tuple[int, int, int]:
-    """The executions and traces of an operation in one call because of its enclosing loops, and the number of loops of unknown length."""
+    """The executions and traces of an operation in one call due to its enclosing loops, and the number of loops of
+    unknown length.
+    """
     eager = traced = 1
     open_loops = 0
     for loop in view.code.loops_around(op):
@@ -288,7 +295,7 @@ def _repetitions(view: ContextView, op: int) -> tuple[int, int, int]:
 
 
 def _is_open(view: ContextView, loop: Region) -> bool:
-    """Whether a Python loop counts to a number that is not known. Containers are short as a rule: layers, variables, pairs."""
+    """Whether a Python loop counts to an unknown number. Containers are usually short: layers, variables, pairs."""
     if loop.iterated is None:
         return True
     is_range = view.any_of(loop.iterated, lambda member: isinstance(member, RangeValue))
@@ -296,7 +303,9 @@ def _is_open(view: ContextView, loop: Region) -> bool:
 
 
 def tapes_open_loops(hazards: HazardMap, contexts: Iterable[ContextFacts]) -> bool:
-    """Whether a Python loop whose length is unknown repeats operations under a tape: each call may do others, as episodes do."""
+    """Whether a Python loop of unknown length repeats operations under a tape: each call may run a different number, as
+    for episodes.
+    """
     for context in contexts:
         view = hazards.view(context)
         for number in view.calls:

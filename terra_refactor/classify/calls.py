@@ -1,12 +1,13 @@
-"""How often a function is called in one run of the program, if known; and the number of calls that pay for a trace.
+"""The number of calls of a function in one run of the program, if known; and the number of calls after which a trace
+pays off.
 
-Computes: an upper bound of the calls from code outside of graphs: calls of the caller, in whichever module it is, times the known lengths
-of the loops around; whether a tape records them; how often a `def` in a function is run. Needs: facts. Gives: `CallCount`,
-`calls_until_paid`. Ignores: unknown counts (loops of unknown length, callers outside of the program): it may be called any number of
-times.
+Computes: an upper bound of the calls from code outside of graphs: calls of the caller, in any module, times the known
+lengths of the loops around; whether a tape records them; how often a nested `def` is executed. Needs: facts. Gives:
+`CallCount`, `calls_until_paid`. Ignores: unknown counts (loops of unknown length, callers outside of the program): it
+may be called any number of times.
 
-Only a program has known counts: a notebook, or code under `if __name__ == "__main__"`. A call at the top of a module may be an example of
-a function that others call often.
+Only a program has known counts: a notebook, or code under `if __name__ == "__main__"`. A module-level call may be an
+example of a function that other code calls often.
 """
 
 from __future__ import annotations
@@ -32,35 +33,38 @@ class GraphCost:
     """Cost and savings of a graph."""
 
     trace_milliseconds: float
-    """One trace of a function of one operation, its first run included."""
+    """One trace of a function with one operation, including its first run."""
     trace_milliseconds_for_each: float
-    """For each operation more."""
+    """Additional time for each operation."""
     call_microseconds: float
     """One call of a traced function of one or two arguments."""
     saved_microseconds: float
-    """By one operation that runs in a graph."""
+    """For each operation that runs in a graph."""
 
 
 PLAIN: Final = GraphCost(18.0, 0.77, 140.0, 15.5)
 DIFFERENTIATED: Final = GraphCost(18.0, 1.5, 140.0, 45.0)
-"""If the function has a tape of its own: eagerly the tape records and plays back in Python; the trace is made twice where an optimizer
-makes its variables in the first."""
+"""If the function has its own tape: eagerly the tape records and plays back in Python; the trace runs twice if an
+optimizer creates its variables in the first one.
+"""
 UNDER_TAPE: Final = GraphCost(60.0, 2.5, 330.0, 40.0)
-"""If a tape of the eager caller records the calls: the gradient becomes a graph as well. Source of all three:
-`benchmarks/tf_function_cost.py`, see docs/benchmarks.md."""
+"""If a tape of the eager caller records the calls: the gradient becomes a graph, too.
+
+Source of all three: `benchmarks/tf_function_cost.py`, see docs/benchmarks.md.
+"""
 MARGIN: Final = 1.25
-"""Safety factor on the number of calls that pay for a trace, since the estimate is not exact."""
+"""Safety factor on the number of calls after which a trace pays off, since the estimate is not exact."""
 
 BOMB: Final = 500
-"""Operations that take half a second to trace and a second to optimise: that needs calls with evidence."""
+"""Number of operations that take half a second to trace and a second to optimise: requires evidence of repeated calls."""
 BOMB_CALLS: Final = 60
-"""Number of calls that pay for a trace of any length, if each operation saves the time in `PLAIN`."""
+"""Number of calls after which a trace of any length pays off, if each operation saves the time in `PLAIN`."""
 OFTEN: Final = 160
-"""Expected number of calls of a function if it is unknown."""
+"""Assumed number of calls of a function if it is unknown."""
 
 
 def calls_until_paid(count: Count, *, traces: int = 1, under_tape: bool = False) -> float:
-    """Number of calls after which a graph with these operations has paid for its traces; infinite if never."""
+    """Number of calls after which a graph with these operations has paid off; infinite if never."""
     cost = cost_of(count, under_tape=under_tape)
     saved = count.executed * cost.saved_microseconds - cost.call_microseconds
     traced = traces * (cost.trace_milliseconds + count.traced * cost.trace_milliseconds_for_each)
@@ -83,8 +87,8 @@ class CallCount:
     ) -> int | None:
         """Maximum number of calls from outside of graphs; None if unknown.
 
-        `is_graph`: the caller is, or becomes, one. `seen_only`: a call at the top of a module is not taken as an example of other
-        calls.
+        `is_graph`: the caller is, or becomes, one. `seen_only`: a module-level call is not taken as an example of
+        other calls.
         """
         return self._of(identity, is_graph, {}, seen_only)
 
@@ -95,8 +99,10 @@ class CallCount:
         known: dict[FunctionId, int | None],
         seen_only: bool,
     ) -> int | None:
-        """`known`: the counts so far for this query, since paths through a program branch and meet again. While a function is being
-        counted it is None there, so that a cycle ends."""
+        """`known`: the counts so far for this query, since paths through a program branch and merge.
+
+        While a function is being counted its entry is None, which ends cycles.
+        """
         if identity not in known:
             known[identity] = None
             known[identity] = self._counted(identity, is_graph, known, seen_only)
@@ -133,7 +139,7 @@ class CallCount:
         return total
 
     def _places(self, identity: FunctionId) -> dict[tuple[FunctionId, OpId], list[ContextFacts]]:
-        """The calls of a function, each with the contexts in which it is made."""
+        """The call sites of a function, each with the contexts in which it is called."""
         facts = self.hazards.whole_facts
         places: dict[tuple[FunctionId, OpId], list[ContextFacts]] = {}
         for caller in facts.functions[identity].callers:
@@ -142,14 +148,14 @@ class CallCount:
         return places
 
     def _most(self, contexts: Iterable[ContextFacts], op: OpId) -> int | None:
-        """The most often that the loops around an operation run it in one call, over contexts; None if unknown."""
+        """Maximum number of times that the loops around an operation run it in one call, over contexts; None if unknown."""
         times = [self._repetitions(self.hazards.view(context), op) for context in contexts]
         return None if None in times else max(each for each in times if each is not None)
 
     def definitions(self, identity: FunctionId) -> int | None:
         """Maximum number of times a `def` in a function or loop is executed, which creates a function each time; None if unknown.
 
-        A call at the top of a module counts as one: it runs once, even if the callee has other callers.
+        A module-level call counts as one: it runs once, even if the callee has other callers.
         """
         code, facts = self.hazards.whole_program.function(identity), self.hazards.whole_facts
         if code.kind not in (FunctionKind.NESTED, FunctionKind.FUNCTION) or code.parent is None:
@@ -164,22 +170,22 @@ class CallCount:
         times = self._most(contexts, made)
         runs = self._runs(code.parent, {})
         if runs != 1 and times == 1 and self._is_step_of_training(identity, code.parent, made):
-            return 1  # however often the enclosing function is called, each of its calls pays for its own trace
+            return 1  # however often the enclosing function is called, each of its calls must pay for its own trace
         return None if times is None or runs is None else times * runs
 
     def is_counted(self, identity: FunctionId) -> bool:
-        """Whether the number of executions of a `def`, or of its calls after each, is known to some extent."""
+        """Whether the number of executions of a `def`, or of the calls after each, is known to some extent."""
         return self.definitions(identity) is not None or self.of_each_definition(identity) is not None
 
     def pays_each_definition(self, identity: FunctionId, count: Count, *, traces: int) -> bool:
-        """Whether the calls that follow each execution of a `def` pay for its traces, however often that is executed."""
+        """Whether the calls after each execution of a `def` pay for its traces, however often it is executed."""
         calls = self.of_each_definition(identity)
         return calls is not None and calls >= MARGIN * calls_until_paid(count, traces=traces)
 
     def of_each_definition(self, identity: FunctionId) -> int | None:
         """The minimum number of calls after each execution of a `def` in a function; None if unknown, or if other functions call it.
 
-        Each of these calls is made in the run of the enclosing function that executes the `def`, once.
+        All these calls occur in the run of the enclosing function that executes the `def` once.
         """
         code = self.hazards.whole_program.function(identity)
         if code.kind is not FunctionKind.NESTED or code.parent is None:
@@ -201,10 +207,11 @@ class CallCount:
         return max(least, default=None)
 
     def _is_step_of_training(self, identity: FunctionId, around: FunctionId, made: OpId) -> bool:
-        """Whether each call of a function that is made in another is in loops in loops of that, of unknown length: epochs and batches.
+        """Whether each call of a nested function is in nested loops of unknown length in the enclosing function: epochs
+        and batches.
 
-        One loop is enough for a step that updates variables, over something else than numbers, or where the other function makes the
-        network or the optimizer: each needs a step of its own then.
+        One loop is enough for a step that updates variables, if the loop does not count, or if the enclosing function
+        creates the network or the optimizer: then each of them needs its own step.
         """
         places = self._places(identity)
         code = self.hazards.index(around)
@@ -223,7 +230,7 @@ class CallCount:
         return bool(places)
 
     def _counts(self, contexts: Iterable[ContextFacts], loop: Region) -> bool:
-        """Whether a loop counts, or runs until something is so."""
+        """Whether a loop counts, or runs until a condition holds."""
         return loop.iterated is None or any(
             isinstance(member, RangeValue)
             for context in contexts
@@ -231,7 +238,7 @@ class CallCount:
         )
 
     def _trains(self, identity: FunctionId) -> bool:
-        """Whether the function updates variables, for all that is known."""
+        """Whether the function updates variables, as far as known."""
         return any(
             effect.kind is EffectKind.TENSOR_STATE
             or (effect.kind is EffectKind.UNKNOWN_CALL and effect.detail.endswith((".apply_gradients", ".minimize")))
@@ -271,7 +278,7 @@ class CallCount:
         return total
 
     def under_tape(self, identity: FunctionId, is_graph: Callable[[FunctionId], bool]) -> bool:
-        """Whether a tape that records eagerly is open where the function is called from outside of graphs, directly or further out."""
+        """Whether an eager tape is open where the function is called from outside of graphs, directly or indirectly."""
         facts = self.hazards.whole_facts
         pending, seen = [identity], {identity}
         while pending:

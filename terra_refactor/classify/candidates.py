@@ -1,6 +1,6 @@
-"""Functions that a decorator does not fit, whatever they do.
+"""Functions that cannot have a decorator for structural reasons.
 
-Computes: the structural reasons. Needs: the code and the facts about its class. Gives: `why_not_a_candidate`.
+Computes: these reasons. Needs: the code and the facts about its class. Gives: `why_not_a_candidate`.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def why_not_a_candidate(
     ask: AskFresh,
     is_taken: Callable[[str], bool],
 ) -> str | None:
-    """The reason why a `tf.function` on this definition makes no sense; None if it may.
+    """The reason why a `tf.function` on this definition makes no sense; None if there is none.
 
     `is_taken` is `is_taken_from_temporary`, by name.
     """
@@ -129,7 +129,7 @@ def why_not_a_candidate(
 
 
 def _has_odd_default(codes: Codes, code: Function) -> bool:
-    """Whether a parameter has a default that is no number, such as `name=None`: `tf.function` passes it on as an argument."""
+    """Whether a parameter has a default that is not a number, such as `name=None`: `tf.function` passes it as an argument."""
     if code.parent is None:
         return False
     parent = codes.of(code.parent)
@@ -150,7 +150,7 @@ def _converts(codes: Codes, facts: ProgramFacts, decorator: str) -> bool:
 
 
 def has_own_gradient(program: Program, facts: ProgramFacts, function: FunctionId) -> bool:
-    """Whether it is a `tf.custom_gradient` function, or defined in one (as the function of its gradient is): TensorFlow calls both."""
+    """Whether it is a `tf.custom_gradient` function, or defined in one (like its gradient function): TensorFlow calls both."""
     identity: FunctionId | None = function
     while identity is not None:
         found = facts.functions.get(identity)
@@ -180,7 +180,10 @@ def _is_reached_from_keras_call(codes: Codes, facts: ProgramFacts, found: Functi
 def _is_called_on_temporaries(
     codes: Codes, facts: ProgramFacts, code: Function, found: FunctionFacts, is_taken: Callable[[str], bool]
 ) -> bool:
-    """Whether some call is `Class(...).method(...)`: `tf.function` holds `self` weakly. Keras objects are in cycles that keep them."""
+    """Whether some call is `Class(...).method(...)`: `tf.function` holds `self` weakly.
+
+    Keras objects are kept alive by reference cycles.
+    """
     if code.kind is not FunctionKind.METHOD or code.name == "__call__":
         return False
     if code.parent is not None and is_keras_class(codes, facts, code.parent):
@@ -229,7 +232,7 @@ def _outlives_its_object(code: CodeFacts, facts: ProgramFacts, read: AttributeRe
 
 
 def is_test_code(codes: Codes, facts: ProgramFacts, code: Function) -> bool:
-    """Whether it is in a file of tests, or is, or is in, a method of a test case: they need no speed, and look at eager values."""
+    """Whether it is in a test file, or is (in) a method of a test case: tests need no speed, and inspect eager values."""
     if is_in_test_file(codes.program, code):
         return True
     while code.parent is not None:
@@ -302,7 +305,7 @@ def base_values(codes: Codes, facts: ProgramFacts, body: FunctionId) -> list[Val
 
 
 def class_body_of(codes: Codes, facts: ProgramFacts, value: Value) -> FunctionId | None:
-    """The class body that made a class object of the program."""
+    """The class body from which a class object of the program was created."""
     if not isinstance(value, Reference):
         return None
     made = facts.objects[value.object]
@@ -319,7 +322,7 @@ def varying_python_value(
     found: FunctionFacts,
     parameters: tuple[ParameterDecision, ...],
 ) -> str | None:
-    """A parameter that takes many Python numbers: each value would be a trace of its own."""
+    """A parameter that takes many Python numbers: each value would cause a trace."""
     kinds = {parameter.name: parameter.kind for parameter in code.parameters}
     for parameter, decided in zip(found.parameters, parameters, strict=True):
         if parameter.evidence is not Evidence.DATAFLOW:
@@ -350,7 +353,7 @@ def varying_python_value(
 
 
 def _collects_python_numbers(value: Value) -> bool:
-    """Whether it is a list that is filled with Python numbers of a computation: each content is another structure."""
+    """Whether it is a list filled with computed Python numbers: each content is another structure."""
     return any(
         isinstance(member, FrozenList) and member.element is not None and _holds_python_numbers(member.element)
         for member in members(value)
@@ -358,7 +361,7 @@ def _collects_python_numbers(value: Value) -> bool:
 
 
 def _has_computed_float(value: Value) -> bool:
-    """Whether it is a structure with a Python float: a float that each call computes usually differs from call to call."""
+    """Whether it is a structure with a Python float: a computed float usually differs between calls."""
     parts: list[Value] = []
     for member in members(value):
         match member:

@@ -1,8 +1,8 @@
 """Training steps that the shim may run although they cannot become graphs.
 
-Computes: whether a function is a training step that does the same operations in each call, and whether only varying Python values, or
-unknowns of the analysis, keep it from being a graph. Needs: the judgement about it. Gives: `does_equal_steps`, `is_kept_eager`,
-`called_by`. Ignores: certain hazards, which `decide` handles.
+Computes: whether a function is a training step that runs the same operations in each call, and whether only varying
+Python values, or unknowns of the analysis, keep it from being a graph. Needs: its `Judgement`. Gives:
+`does_equal_steps`, `is_kept_eager`, `called_by`. Ignores: certain hazards, which `decide` handles.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from terra_refactor.rules.rule import Nature
 
 
 def does_equal_steps(hazards: HazardMap, judgement: Judgement) -> bool:
-    """Whether it updates variables by a gradient, without Python loops that make each call one of other operations."""
+    """Whether it updates variables by a gradient, without Python loops that make the operations differ between calls."""
     trains = judgement.count.differentiated and judgement.updates_variables
     return trains and not judgement.count.open_loops and not tapes_open_loops(hazards, judgement.contexts)
 
 
 def is_kept_eager(hazards: HazardMap, judgement: Judgement) -> bool:
-    """Whether it could be a graph without varying Python values, or without arguments that are not known well enough."""
+    """Whether only varying Python values, or insufficiently known arguments, keep it from being a graph."""
     reason = structural_reason(hazards, judgement.code.id)
     if judgement.found.problem is not None:
         return False

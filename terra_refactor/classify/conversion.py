@@ -1,13 +1,14 @@
-"""Code that AutoGraph does not convert, and where that matters.
+"""Code that AutoGraph does not convert, and the effect on tensor conditions in it.
 
-AutoGraph converts a callee of a traced function if the call is in converted code: `f(x)`, `obj.method(x)`, `obj(x)`. It does not convert
-functions that Python or a library calls: properties, operators, `__getitem__`, `__enter__`, constructors, the functions that `map`,
-`filter`, `sorted` or `functools.reduce` get, and all functions that Keras calls (`call` through `layer(x)`, `train_step`, losses). Nor
-`do_not_convert` functions, those under `tf.function(autograph=False)`, and their callees. There, `if`, `while`, `for`, `and` and `or` on
-a symbolic tensor raise. Source: behaviour of TensorFlow 2.21 with Keras 3.15; tests/proof runs the cases. Computes: the places in a
-context's own code where the value of a tensor controls Python, and whether a call leads to code that is not converted.
-Needs: the view of a context. Gives: `tensor_decisions`, `leaves_conversion`, `is_never_converted`. Ignores: Keras 2, which converted
-`call`.
+AutoGraph converts a callee of a traced function if the call is in converted code: `f(x)`, `obj.method(x)`, `obj(x)`.
+It does not convert functions that Python or a library calls: properties, operators, `__getitem__`, `__enter__`,
+constructors, the functions that `map`, `filter`, `sorted` or `functools.reduce` get, and all functions that Keras
+calls (`call` through `layer(x)`, `train_step`, losses). It also does not convert `do_not_convert` functions, those
+under `tf.function(autograph=False)`, and their callees. There, `if`, `while`, `for`, `and` and `or` on a symbolic
+tensor raise. Source: behaviour of TensorFlow 2.21 with Keras 3.15; tests/proof runs the cases. Computes: the places
+in a context's own code where the value of a tensor controls Python, and whether a call leads to code that is not
+converted. Needs: the view of a context. Gives: `tensor_decisions`, `leaves_conversion`, `is_never_converted`.
+Ignores: Keras 2, which converted `call`.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ def tensor_decisions(view: ContextView) -> Iterator[OpId]:
         if region is None or region.subject is None or fact.kind not in (BranchKind.TENSOR, BranchKind.DATASET):
             continue
         if region.kind is RegionKind.FOR:
-            # while a graph is traced no tensor can be gone through, not even one that was made eagerly before
+            # while a graph is traced no tensor can be iterated over, not even one created eagerly before
             goes_through = view.is_symbolic(region.subject) or view.is_captured(region.subject)
             if fact.kind is BranchKind.TENSOR and goes_through:
                 yield number
@@ -46,7 +47,7 @@ def tensor_decisions(view: ContextView) -> Iterator[OpId]:
 
 
 def leaves_conversion(view: ContextView, call: CallFact, callee: Function) -> bool:
-    """Whether AutoGraph does not rewrite the callee of this call, although it rewrites the caller."""
+    """Whether AutoGraph does not convert the callee of this call, although it converts the caller."""
     if not isinstance(view.made(call.op), Call) or callee.name in _CONSTRUCTORS:
         return True
     return any(
@@ -62,7 +63,7 @@ def is_never_converted(view: ContextView) -> bool:
 
 
 def is_excluded(view: ContextView) -> bool:
-    """Whether the function itself says that it is not to be converted."""
+    """Whether the function itself is excluded from conversion."""
     if any("do_not_convert" in decorator.text for decorator in view.function.decorators):
         return True
     if dict(view.function_facts.hybrid or ()).get("autograph") == FALSE:
@@ -71,7 +72,7 @@ def is_excluded(view: ContextView) -> bool:
 
 
 def is_called_by_keras(view: ContextView) -> bool:
-    """Whether Keras 3 calls the method as it is; Keras 2 converted it."""
+    """Whether Keras 3 calls the method unconverted; Keras 2 converted it."""
     function = view.function
     return (
         function.name in _CALLED_BY_KERAS
@@ -82,7 +83,7 @@ def is_called_by_keras(view: ContextView) -> bool:
 
 
 def leaves_conversion_for_keras(view: ContextView, call: CallFact, callee: Function) -> bool:
-    """Whether AutoGraph does not rewrite the callee of this call, and would if Keras 2 made it."""
+    """Whether AutoGraph does not convert the callee of this call, but would if Keras 2 called it."""
     if not leaves_conversion(view, call, callee):
         return False
     return (

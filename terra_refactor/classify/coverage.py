@@ -1,7 +1,7 @@
-"""Which functions run only as parts of graphs, for one choice of the functions that are, or become, graphs.
+"""The functions that run only as parts of graphs, for one choice of the functions that are, or become, graphs.
 
-Needs: the functions that are graphs, and the call graph. Gives: `Coverage`. Each function is visited once for a choice, because walking
-up the callers again for each function is quadratic in a chain of calls, and exponential in a lattice.
+Needs: the functions that are graphs, and the call graph. Gives: `Coverage`. Each function is visited once per choice:
+walking up the callers for each function would be quadratic for a chain of calls, and exponential for a lattice.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from terra_refactor.ir.ids import FunctionId
 
 
 class IsGraph(Protocol):
-    """Whether a function is a graph itself, or becomes one, at a level."""
+    """Whether a function is itself a graph, or becomes one at a level."""
 
     def __call__(self, identity: FunctionId, level: Level) -> bool: ...
 
@@ -29,12 +29,12 @@ class Coverage:
         self._open: dict[bool, set[FunctionId]] = {True: set(), False: set()}
 
     def fewer_graphs(self) -> None:
-        """Marks a former graph as eager; code that runs outside of graphs still does."""
+        """Marks a former graph as eager; what runs outside of graphs still does."""
         for covered in self._covered.values():
             covered.clear()
 
     def runs_as_graph(self, identity: FunctionId, level: Level) -> bool:
-        """Whether every path up from a function ends in a graph. A path that returns to the function does not."""
+        """Whether every path up from a function ends in a graph. A path back to the function itself does not count."""
         covered, uncovered = self._covered[level is Level.SAFE], self._open[level is Level.SAFE]
         path: dict[FunctionId, Iterator[FunctionId]] = {}
         current: FunctionId | None = identity
@@ -50,7 +50,7 @@ class Coverage:
 
 
 def _next(path: dict[FunctionId, Iterator[FunctionId]], covered: set[FunctionId]) -> FunctionId | None:
-    """The next caller that decides; functions whose callers are all covered are so, too, and leave the path."""
+    """The next relevant caller; functions whose callers are all covered are covered, too, and leave the path."""
     while path:
         last = next(reversed(path))
         following = next(path[last], None)

@@ -4,7 +4,7 @@ Computes: classification (safe, speculative, unsafe) with reason and assumptions
 since a function that is only entered from graphs needs no decorator of its own. Needs: facts, hazards, the operation
 estimate. Gives: `decide`.
 
-Order: safe to trace? does it pay? where (the outermost functions that code outside of graphs enters)? how (arguments of the decorator)?
+Order: safe to trace? does it pay off? where (outermost functions entered from outside of graphs)? how (decorator's arguments)?
 """
 
 from __future__ import annotations
@@ -77,21 +77,21 @@ class DecisionOptions:
     """User settings for decisions."""
 
     min_ops: int | None = None
-    """Least estimated operations per call for which converting pays; 0 converts whatever does tensor work; None is the default."""
+    """Minimum number of estimated operations per call for a conversion; 0 converts all functions with tensor work; None is the default."""
     tf_version: str | None = None
-    """The release `X.Y` of TensorFlow that the program is for; None if it is not known. Programs for TensorFlow 1 are left as they are."""
+    """The TensorFlow release `X.Y` that the program targets; None if unknown. Programs for TensorFlow 1 are not changed."""
 
 
 _NONE_WANTED: Final[Mapping[FunctionId, Judgement]] = {}
 
 
 def decide(hazards: HazardMap, options: DecisionOptions, names: FunctionNames | None = None) -> tuple[Decision, ...]:
-    """The decision about every `def` and `lambda`, sorted by path and line; with `names`, about those with such a path and name."""
+    """The decision about every `def` and `lambda`, sorted by path and line; with `names`, only about those with such a path and name."""
     decider = _Decider(hazards, options, names)
     try:
         return decider.run()
     finally:
-        # it refers back to the decider: without that cycle, an edit in the editor frees the whole analysis at once
+        # it refers back to the decider: without the cycle, an edit in the editor frees the whole analysis at once
         del decider.coverage
 
 
@@ -107,14 +107,14 @@ class _Decider:
         self.frequency = CallFrequency(self.hazards)
         self.judgements: dict[FunctionId, Judgement] = {}
         self.removed: frozenset[FunctionId] = frozenset()
-        """Functions that are to be no graphs any more."""
+        """Functions that will no longer be graphs."""
         self.graph_contexts = frozenset(context.id for context in facts.contexts if context.in_graph)
-        """Functions that run in graphs without the changes."""
+        """Functions that run in graphs before the changes."""
         self.eager = run_eagerly_all_the_same(facts)
         self.old = programs_of_tensorflow_1(hazards, options.tf_version)
         self.of_sessions = tensorflow_1_modules(facts)
         self.piped: frozenset[FunctionId] = frozenset()
-        """Functions that datasets seem to trace. Where something would be taken away, none."""
+        """Functions that datasets seem to trace; none while removals are decided."""
         self.in_replicas: frozenset[FunctionId] = frozenset()
         """Functions that `strategy.run` calls outside of graphs and that update variables."""
         self.coverage = self.covered_by({})
@@ -126,26 +126,26 @@ class _Decider:
                 if code.kind in _DECIDED_KINDS:
                     self.judgements[code.id] = self.judge(code)
         self.choose()
-        self.hazards.forget_moved_decisions()  # these are not wanted now, so they are not compared
+        self.hazards.forget_moved_decisions()  # these are not requested, so they are not compared
         decisions = [self.decision_about(judgement) for judgement in self.asked_for()]
         return tuple(sorted(decisions, key=lambda decision: (decision.path, decision.line)))
 
     def asked_for(self) -> Iterator[Judgement]:
-        """The functions whose decisions are wanted; the set depends on all of them."""
+        """The functions whose decisions are requested; the set depends on all functions."""
         paths = {name: module.path for name, module in self.program.modules.items()}
         for each in self.judgements.values():
             if self.names is None or (paths[each.code.id.module], each.code.name) in self.names:
                 yield each
 
     def judge(self, code: Function) -> Judgement:
-        """A function before the set is decided."""
+        """Judges a function before the set is decided."""
         found, contexts = self.facts.functions[code.id], self.facts.contexts_of(code.id)
         return Judgement(code, found, contexts, assess(self.hazards, code.id))
 
     # --- the set -------------------------------------------------------------------------------------------------------------------
 
     def choose(self) -> None:
-        """Which functions to change: of those that may be, the outermost that code outside of graphs enters."""
+        """Chooses the functions to change: among the candidates, the outermost ones entered from outside of graphs."""
         hybrids = [judgement for judgement in self.judgements.values() if judgement.found.hybrid is not None]
         for judgement in hybrids:
             self.judge_hybrid(judgement)
@@ -186,14 +186,13 @@ class _Decider:
         for judgement in self.asked_for():
             judgement.held_back = judgement.found.hybrid is None and self.is_held_back(judgement)
         for judgement in hybrids:
-            # functions that the next run would find to be part of the graphs that this one creates
+            # functions that the next run would find to be part of the graphs created by this one
             self.judge_nested(judgement, wanted)
 
     def leave_out_short_lived(self, wanted: dict[FunctionId, Judgement]) -> None:
-        """Removes functions that are called too seldom to pay for a trace; that may uncover their callees, which are then checked
-        again.
+        """Removes functions that are called too rarely to pay for a trace; this may uncover their callees, which are checked next.
 
-        A function with an unknown number of calls may be called too seldom, so it needs a level above safe.
+        A function with an unknown number of calls may be called too rarely, so it needs a level above safe.
         """
         settled = False
         while not settled:
@@ -218,12 +217,12 @@ class _Decider:
                     settled = False
 
     def is_seen_to_pay(self, judgement: Judgement) -> bool:
-        """Whether the project itself calls the function often enough. A training step is meant to be repeated by any caller."""
+        """Whether the project itself calls the function often enough. A training step is assumed to be repeated by any caller."""
         trains = judgement.count.differentiated and judgement.updates_variables
         return judgement.paid_after is None and (judgement.seen_repeated or trains)
 
     def would_pay(self, judgement: Judgement) -> bool:
-        """Whether a graph of an unsafe function would pay, were it not for its hazards."""
+        """Whether a graph of an unsafe function would pay off without its hazards."""
         certain = any(hazard.assumption is None for hazard in judgement.hazards)
         return (
             judgement.classification is Classification.UNSAFE
@@ -235,7 +234,7 @@ class _Decider:
         )
 
     def is_held_back(self, judgement: Judgement) -> bool:
-        """Whether only hazards in the function's own code keep it from becoming a graph that pays."""
+        """Whether only hazards in the function's own code keep it from becoming a graph that pays off."""
         if judgement.action is not Action.NONE or not self.would_pay(judgement):
             return False
         if all(context.id in self.graph_contexts for context in judgement.contexts):
@@ -251,7 +250,7 @@ class _Decider:
     def why_not_paid(self, judgement: Judgement, is_graph: Callable[[FunctionId], bool]) -> str | None:
         """The reason why calls from outside of graphs do not pay for the traces of the function; None if they may.
 
-        Records the required number of calls of the function, if its number of calls is unknown.
+        If the number of calls is unknown, records the required number.
         """
         identity = judgement.code.id
         if self.min_ops == 0:
@@ -261,7 +260,7 @@ class _Decider:
                 return _DEFINED_ANEW
             return _CALLED_ONCE if calls is not None and calls <= 1 else self.why_bomb(judgement, is_graph)
         under_tape, proposed = self.calls.under_tape(identity, is_graph), proposal_of(self.hazards, identity)
-        # if shapes vary, the first is traced as it is, and the second relaxed
+        # if shapes vary, the first one is traced unchanged, and the second one relaxed
         each = 2 if "reduce_retracing" in dict(() if proposed is None else proposed.arguments) else 1
         pays = not under_tape and self.calls.pays_each_definition(identity, judgement.count, traces=each)
         definitions = self.calls.definitions(identity) or (1 if pays else None)
@@ -280,7 +279,7 @@ class _Decider:
             return self.why_bomb(judgement, is_graph)
         calls = self.calls.of(identity, is_graph)
         if calls is None and definitions > 1 and judgement.code.kind is FunctionKind.FUNCTION:
-            # a `def` in a loop of a script serves that script only
+            # a `def` in a loop of a script is used only by that script
             calls = self.calls.of(identity, is_graph, seen_only=True)
         if calls is None and definitions > 1:
             return _DEFINED_ANEW
@@ -317,7 +316,7 @@ class _Decider:
         return f"a trace has about {count.flat} operations, and the program is seen to call it {calls} time{'s' if calls != 1 else ''}"
 
     def why_not(self, judgement: Judgement) -> str | None:
-        """The reason why the function is not to be decorated; None if it may be."""
+        """The reason why the function should not be decorated; None if there is none."""
         if judgement.classification is Classification.UNSAFE:
             return self.why_unsafe(judgement)
         structural = structural_reason(self.hazards, judgement.code.id)
@@ -360,14 +359,14 @@ class _Decider:
         return None
 
     def why_unsafe(self, judgement: Judgement) -> str:
-        """The first certain hazard in words; notes its rule with the function. Else why the function cannot be analysed."""
+        """The first certain hazard in words (its rule is stored, too); otherwise why the function cannot be analysed."""
         certain = [hazard for hazard in judgement.hazards if hazard.assumption is None]
         if certain and judgement.found.problem is None:
             rest = f" (and {len(certain) - 1} more)" if len(certain) > 1 else ""
             way = way_to(self.program, certain[0])
             judgement.rule = certain[0].rule
             return certain[0].message + (f", through {' → '.join(way)}" if way else "") + rest
-        # the fault of code that was not analysed to its end is just that
+        # an internal error is the reason for code that was not fully analysed
         assert judgement.assumptions.unknowable is not None
         return judgement.assumptions.unknowable
 
@@ -384,7 +383,7 @@ class _Decider:
         return what
 
     def is_covered(self, judgement: Judgement, level: Level | None = None) -> bool:
-        """Whether every caller is a graph, or will be one at a level: by default that at which this function would be changed."""
+        """Whether every caller is a graph, or will be one at a level: by default the level at which this function would be changed."""
         level = level or judgement.level
         if any(context.entry is not EntryKind.CALLED for context in judgement.contexts):
             return False
@@ -396,7 +395,7 @@ class _Decider:
         return all(coverage.runs_as_graph(caller, level) for caller in callers)
 
     def covered_by(self, wanted: Mapping[FunctionId, Judgement]) -> Coverage:
-        """Functions that run in graphs, if the wanted ones become graphs."""
+        """The functions that run in graphs if the wanted ones become graphs."""
 
         def is_graph(identity: FunctionId, level: Level) -> bool:
             if (self.hazards.is_hybrid(identity) and identity not in self.removed) or identity in self.piped:
@@ -407,7 +406,7 @@ class _Decider:
         return Coverage(is_graph, self._callers_with_a_say)
 
     def _callers_with_a_say(self, identity: FunctionId) -> frozenset[FunctionId] | bool:
-        """The callers that decide whether a function runs as part of a graph; the answer where it does not depend on callers."""
+        """The callers that decide whether a function runs as part of a graph; or the answer itself, if it does not depend on callers."""
         judgement = self.judgements.get(identity)
         if judgement is None or not judgement.contexts:
             return False
@@ -473,10 +472,10 @@ class _Decider:
             judgement.reason = "it is already a graph, and correct as one"
 
     def is_proven(self, judgement: Judgement, hazard: ReachedHazard) -> bool:
-        """Whether the graph is wrong for sure. Its author has run it: removal needs as much proof as addition.
+        """Whether the graph is certainly wrong. Its author has run it, so a removal needs as much proof as an addition.
 
-        It must be wrong whatever reaches it, and not only if a parameter of unknown type is a tensor, or a flag is set. A stored value is
-        no mistake if no known code reads it between calls.
+        It must be wrong for all arguments, not only if a parameter of unknown type is a tensor, or a flag is set. A stored value is not
+        an error if no known code reads it between calls.
         """
         if not hazard.is_effect and any(
             parameter.evidence in (Evidence.KEYWORD, Evidence.NONE, Evidence.RECORDED)
@@ -494,7 +493,7 @@ class _Decider:
         )
 
     def is_internal(self, judgement: Judgement) -> bool:
-        """Whether only the program calls the function: it is private or nested, or of a script that only the program runs."""
+        """Whether only the program calls the function: it is private or nested, or in a script that no module imports."""
         code: Function = judgement.code
         if code.kind is FunctionKind.NESTED or (code.name.startswith("_") and not code.name.endswith("__")):
             return True
@@ -517,12 +516,12 @@ class _Decider:
         return True
 
     def makes_a_name(self, hazard: ReachedHazard) -> bool:
-        """Whether the graph freezes only a new name: its author may want one in each trace, to tell parts of the graph apart."""
+        """Whether the graph freezes only a new name: its author may want one per trace, to distinguish parts of the graph."""
         names = self.hazards.library_at(hazard.site)
         return all_rules()[hazard.rule].counts_if_used and bool(names) and all(map(makes_identifier, names))
 
     def why_needless(self, judgement: Judgement) -> bool:
-        """Whether the graph is right and only costs: it is traced in each call."""
+        """The reason why the graph is correct but only costs time: it is traced in each call."""
         if judgement.classification is not Classification.SAFE:
             return False
         primitive = all(
@@ -543,7 +542,7 @@ class _Decider:
         return False
 
     def judge_nested(self, judgement: Judgement, wanted: Mapping[FunctionId, Judgement] = _NONE_WANTED) -> None:
-        """Removes the decorators of functions that are part of other graphs, of those that stay, or are `wanted`."""
+        """Removes the decorators of functions that are part of other graphs: of graphs that remain, or of those in `wanted`."""
         if judgement.action not in (Action.NONE, Action.TUNE_TF_FUNCTION):
             return
         if judgement.classification is not Classification.SAFE or not has_own_decorator(judgement.code):
@@ -552,7 +551,7 @@ class _Decider:
             return
         nested = (
             not dict(judgement.found.hybrid or ())
-            # the same test as for additions: the next run does not remove what one run adds
+            # the same test as for additions, so that the next run does not remove what one run adds
             and self.is_covered(judgement, Level.SPECULATIVE)
             and bool(judgement.found.callers)
             and all(context.entry is EntryKind.CALLED for context in judgement.contexts)
@@ -578,9 +577,9 @@ class _Decider:
             self.graph_contexts = without(self.facts, self.removed)
 
     def consider_co_execution(self, judgement: Judgement, wanted: Mapping[FunctionId, Judgement]) -> None:
-        """A function that cannot be a graph, but whose tensor work would pay, may run under the shim."""
+        """Considers the shim for a function that cannot be a graph, but whose tensor work would pay off."""
         module = judgement.code.id.module
-        # a training step is worth it whatever it is given, if it does the same operations in each call
+        # a training step is worth it for any arguments, if it runs the same operations in each call
         is_step = does_equal_steps(self.hazards, judgement)
         is_kept = is_step and module not in self.old and is_kept_eager(self.hazards, judgement)
         if not (self.would_pay(judgement) or (is_kept and judgement.count.executed >= max(self.min_ops, 1))):
@@ -610,7 +609,7 @@ class _Decider:
     # --- the record -------------------------------------------------------------------------------------------------------------------
 
     def decision_about(self, judgement: Judgement) -> Decision:
-        """The decision; that of an earlier state of the program where it would be the same."""
+        """The decision; that of an earlier state of the program is reused if it would be the same."""
         identity = judgement.code.id
         portrait = portray(self.hazards, identity)
         made_from = (

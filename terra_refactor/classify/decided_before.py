@@ -1,7 +1,7 @@
 """Decisions about an earlier state of a program, kept for the next.
 
-Computes: which functions are other ones now, be it only in their places. Needs: both programs. Gives: `DecidedBefore`,
-`decided_from`, `moved_functions`.
+Computes: which functions have changed, including only in their positions. Needs: both programs. Gives:
+`DecidedBefore`, `decided_from`, `moved_functions`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class DecidedBefore:
     """A decision with its dependencies."""
 
     made_from: tuple[object, ...]
-    """By identity."""
+    """Compared by identity."""
     places: frozenset[FunctionId]
     """The functions whose positions or names it contains."""
     decision: Decision
@@ -36,7 +36,7 @@ def decided_from(
 
 
 def moved_functions(before: Program, now: Program) -> frozenset[FunctionId]:
-    """The functions of a program that are not the same objects as in one with the same modules."""
+    """The functions of a program that are not the same objects as in another one with the same modules."""
     return frozenset(
         function.id
         for name, module in now.modules.items()

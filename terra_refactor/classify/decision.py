@@ -1,7 +1,7 @@
 """Decision about a function: classification and action.
 
-Computes: nothing. Gives: frozen records that the report serialises, the refactorings act on, and the editor shows. Words and meanings
-are those of the report (`report/1`).
+Computes: nothing. Gives: frozen records that the report serialises, the refactorings apply, and the editor shows. The
+terms are those of the report (`report/1`).
 """
 
 from __future__ import annotations
@@ -19,24 +19,24 @@ from terra_refactor.syntax.location import Span
 
 
 class Classification(Enum):
-    """Does graph execution keep the meaning?"""
+    """Whether graph execution keeps the meaning."""
 
     SAFE = "safe"
     SPECULATIVE = "speculative"
     """It does if the listed assumptions hold."""
     UNSAFE = "unsafe"
-    """It does not, or that is unknown."""
+    """It does not, or it is unknown."""
 
 
 class Action(Enum):
-    """The action."""
+    """The change to make."""
 
     ADD_TF_FUNCTION = "add_tf_function"
     REMOVE_TF_FUNCTION = "remove_tf_function"
     TUNE_TF_FUNCTION = "tune_tf_function"
     CO_EXECUTE = "co_execute"
     EXTRACT_TF_FUNCTION = "extract_tf_function"
-    """Set only for statements that are no function yet, never for a function."""
+    """Only for statements that are not a function yet, never for a function."""
     NONE = "none"
 
 
@@ -83,7 +83,7 @@ class SideEffect:
 
     kind: str
     span: Span
-    """In the file of the function in which the effect happens."""
+    """In the file of the function in which the effect occurs."""
     path: str
     detail: str
     via: tuple[str, ...]
@@ -91,21 +91,23 @@ class SideEffect:
 
 @dataclass(frozen=True, slots=True)
 class Hazard:
-    """A reason why graph execution would fail or differ; `span` is in the decided function (the call, where `via` is not empty)."""
+    """A reason why graph execution would fail or differ; `span` is in the decided function (at the call, if `via` is
+    not empty).
+    """
 
     rule: str
     span: Span
     message: str
     via: tuple[str, ...]
     assumed: bool = False
-    """It is one only if an assumption fails: the function is speculative, not unsafe."""
+    """It is a hazard only if an assumption fails: the function is speculative, not unsafe."""
     cure: CureHint | None = None
     """A possible cure of the place; only for hazards in the function's own code."""
 
 
 @dataclass(frozen=True, slots=True)
 class HybridArguments:
-    """Arguments of the `tf.function` to add or change: keyword and source text, in the order in which they are to be written."""
+    """Arguments of the `tf.function` to add or change: keyword and source text, in the order of the source."""
 
     arguments: tuple[tuple[str, str], ...] = ()
 
@@ -117,12 +119,12 @@ class ExpectedGain:
     calls: int
     seconds_saved: float
     source: str
-    """`record`: in the recorded runs; `estimate`: in the known calls of the program."""
+    """`record`: from recorded runs; `estimate`: from the known calls of the program."""
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """Everything that is decided about one function."""
+    """The complete decision about one function."""
 
     function: FunctionId
     path: str
@@ -133,13 +135,13 @@ class Decision:
     end_line: int
     kind: FunctionKind
     hybrid: bool
-    """It is a `tf.function` already."""
+    """It already is a `tf.function`."""
     hybrid_arguments: tuple[tuple[str, str], ...]
-    """The arguments of the `tf.function` it has now, as source text."""
+    """The arguments of its present `tf.function`, as source text."""
     classification: Classification
     action: Action
     level: Level
-    """The least level at which `fix` performs the action."""
+    """The lowest level at which `fix` performs the action."""
     reason: str
     assumptions: tuple[str, ...]
     parameters: tuple[ParameterDecision, ...]
@@ -149,7 +151,7 @@ class Decision:
     tensor_computation: bool
     covered_by_graph_callers: bool
     input_signature: str | None
-    """Source text of a signature that agrees with every known call, or None."""
+    """Source text of a signature that matches every known call, or None."""
     proposal: HybridArguments
     """Only with `add_tf_function` and `tune_tf_function`: the proposed arguments of the decorator."""
     hazards: tuple[Hazard, ...]
@@ -162,10 +164,10 @@ class Decision:
     expected_gain: ExpectedGain | None = None
     """The expected gain of the action; None if unknown."""
     covered_at_speculative: bool = False
-    """With the changes of level `speculative`, every caller is a graph: at that level it needs no change of its own."""
+    """With the changes of level `speculative`, every caller is a graph, so it needs no change of its own at that level."""
     rule: str = ""
     """Id of the rule in the reason; empty if there is none."""
     operations: int = 0
     """Estimated tensor operations of one eager call."""
     held_back: bool = False
-    """A graph of it would pay, were it not for a hazard in its own code."""
+    """A graph of it would pay off, were it not for a hazard in its own code."""

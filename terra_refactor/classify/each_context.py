@@ -1,7 +1,8 @@
-"""Answers about the own code and values of every context, kept for the next state of the program.
+"""Queries about the own code and values of every context, kept for the next state of the program.
 
-Computes: nothing of its own. Needs: facts. Gives: `EachContext`, `about_each_context`. Unlike an answer of `answers.py`, such an answer has
-no dependencies but the context's facts and the body of its function, so it is kept where both are the same objects.
+Computes: nothing of its own. Needs: facts. Gives: `EachContext`, `about_each_context`. Unlike an answer of
+`answers.py`, such an answer depends only on the context's facts and the body of its function, so it is kept if both
+are the same objects.
 """
 
 from __future__ import annotations
@@ -33,13 +34,13 @@ QuestionT = TypeVar("QuestionT", bound=Callable[[ContextView], object])
 
 
 def about_each_context(question: QuestionT) -> QuestionT:
-    """Declares a query about every context."""
+    """Registers a query about every context."""
     QUESTIONS.append(question)
     return question
 
 
 class EachContext:
-    """Answers about each context of a program; those of the `earlier` state are taken over."""
+    """The answers about each context of a program; unchanged ones of the `earlier` state are reused."""
 
     def __init__(self, facts: ProgramFacts, codes: Codes, earlier: EachContext | None) -> None:
         self._facts = facts
@@ -52,8 +53,8 @@ class EachContext:
     ) -> Iterator[tuple[ContextFacts, _T]]:
         """Every context with the answer about it.
 
-        `question` is one of `QUESTIONS`. It may read the context's facts, the facts of its function's code but for positions, and
-        nothing that belongs to another function or context.
+        `question` is one of `QUESTIONS`. It may read the context's facts and the facts of its function's code except
+        positions, but nothing that belongs to another function or context.
         """
         found = self._found.get(question)
         assert question in QUESTIONS, question

@@ -1,11 +1,11 @@
-"""Effects of the surrounding code on a failing operation: it may expect the exception, or never reach the operation.
+"""Code around a failing operation that expects its exception, or never reaches the operation.
 
 A failure is certain only if nothing on the path catches its exception (a handler, a context manager, an assertion of a test, a test that
-is expected to fail) and nothing before it ends the program (`sys.exit`, `self.skipTest`, another exception) or replaces a function it
-calls (`mock.patch`).
+is expected to fail) and nothing before it ends the program (`sys.exit`, `self.skipTest`, another exception) or replaces a function that
+it calls (`mock.patch`).
 
-Computes: whether that is so for an operation, and for all calls that lead to its function. Needs: facts. Gives: `Expected`. Ignores:
-handlers that raise in the end, and `sys.exit` under conditions.
+Computes: whether this holds for an operation, and for all calls that lead to its function. Needs: facts. Gives: `Expected`. Ignores:
+handlers that re-raise at the end, and `sys.exit` under conditions.
 """
 
 from __future__ import annotations
@@ -74,10 +74,11 @@ class Expected:
         self._written: frozenset[str] | None = None
 
     def holds(self, context: ContextFacts, number: OpId, *, in_graph: bool = False) -> bool:
-        """Whether a failure of the operation leaves its function, and nothing before it in the function ends the program.
+        """Whether a failure of the operation leaves its function, and nothing before it in the function ends the
+        program.
 
-        A module is analysed to its end, because an early exit may be temporary (`is_behind_end`). `in_graph`: it fails because a graph
-        is traced, with exceptions that eager code does not raise.
+        A module is analysed to its end, because an early exit may be temporary (`is_behind_end`). `in_graph`: it
+        fails because a graph is traced, with exceptions that eager code does not raise.
         """
         is_module = self.hazards.index(context.function).function.kind is FunctionKind.MODULE
         return not self.is_expected(context, number, in_graph=in_graph) and (
@@ -108,7 +109,7 @@ class Expected:
         )
 
     def only_as_expected(self, context: ContextFacts) -> bool:
-        """Whether each way to the context leads through code that expects an exception."""
+        """Whether each path to the context leads through code that expects an exception."""
         return self._only_as_expected(context, {context.id})
 
     def _only_as_expected(self, context: ContextFacts, seen: set[int]) -> bool:
@@ -127,14 +128,14 @@ class Expected:
         return True
 
     def starts(self, context: ContextFacts) -> bool:
-        """Whether a context that nothing calls runs where its exception counts: no test that is left out, or that expects to fail."""
+        """Whether a context without callers is a real start: not a skipped test, or one that is expected to fail."""
         return not self._is_left_out(context.function) and context.function not in self._given_to_expecting()
 
     # --- where exceptions end ------------------------------------------------------------------------------------------------------
 
     @staticmethod
     def _ends_by_return(code: CodeFacts, region: Region) -> bool:
-        """Whether a `finally` ends exceptions: it returns."""
+        """Whether a `finally` suppresses exceptions, because it returns."""
         finals = [part for part in region.parts if part.arm is Arm.FINAL]
         return bool(finals) and any(
             part.start <= fact.op < part.end and next(code.around(fact.op)) is region
@@ -158,7 +159,7 @@ class Expected:
         return self._given
 
     def _is_left_out(self, function: FunctionId) -> bool:
-        """Whether a decorator marks the function as failing or skipped, or replaces a function that it depends on."""
+        """Whether a decorator marks the function as failing or skipped, or replaces a function on which it depends."""
         found = self._left_out.get(function)
         if found is None:
             found = self._left_out[function] = self._is_marked(function)
@@ -308,7 +309,7 @@ def _is_of_index(failure: FailureFact) -> bool:
 
 
 def _does_not_fit(value: Value | None, count: int | None) -> bool:
-    """Whether a tuple, or a shape of known rank, has another number of elements than the names that it is unpacked to."""
+    """Whether a tuple, or a shape of known rank, has another number of elements than the names into which it is unpacked."""
     alternatives = () if value is None or count is None else members(value)
     lengths = [_length(each) for each in alternatives]
     return bool(lengths) and all(length is not None and length != count for length in lengths)
@@ -340,7 +341,7 @@ def _arms_of(region: Region, number: OpId) -> tuple[Arm, ...]:
 
 
 def _is_for(catch: Catch, others: frozenset[str]) -> bool:
-    """Whether a context manager catches more than exceptions that are unrelated to tensors; for a `try` the text determines it."""
+    """Whether a context manager catches more than exceptions unrelated to tensors; for a `try`, the handlers show it."""
     if catch.is_handler and not catch.classes:
         return catch.everything
     return catch.everything or any(

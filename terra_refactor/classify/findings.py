@@ -1,4 +1,4 @@
-"""Diagnostics of `lint`: hazards in code that is a graph already, invalid shapes, and decisions worth reporting.
+"""Diagnostics of `lint`: hazards in code that already is a graph, invalid shapes, and decisions worth reporting.
 
 Computes: findings with their positions. Needs: facts, hazards, decisions. Gives: `find`.
 """
@@ -52,7 +52,7 @@ _EXPECTED: Final = "the surrounding code expects an exception"
 
 
 def find(hazards: HazardMap, decisions: tuple[Decision, ...]) -> tuple[Finding, ...]:
-    """All diagnostics, sorted by place; each place and rule once."""
+    """All diagnostics, sorted by position, without duplicates per position and rule."""
     program, facts = hazards.whole_program, hazards.whole_facts
     found: dict[tuple[str, str, Span], Finding] = {}
     told: set[FunctionId] = set()
@@ -72,7 +72,7 @@ def find(hazards: HazardMap, decisions: tuple[Decision, ...]) -> tuple[Finding, 
             continue
         known = found.setdefault((finding.rule, finding.path, finding.span), finding)
         if known.severity is not Severity.ERROR and finding.severity is Severity.ERROR:
-            # proven on one way, if on no other
+            # proven on one path, if not on another
             found[finding.rule, finding.path, finding.span] = finding
     return tuple(
         sorted(found.values(), key=lambda finding: (finding.path, finding.span, finding.rule, finding.message))
@@ -96,7 +96,7 @@ def find_shapes(hazards: HazardMap) -> tuple[Finding, ...]:
 def _in_graphs(
     program: Program, facts: ProgramFacts, hazards: HazardMap, proof: Proof, expected: Expected
 ) -> Iterator[Finding]:
-    """Hazards that code reaches which is a graph already."""
+    """Hazards reached by code that already is a graph."""
     entered, eager = _entered_from_outside(facts), run_eagerly_all_the_same(facts)
     for context in facts.contexts:
         if context.id in eager or (not hazards.is_hybrid(context.function) and context.id not in entered):
@@ -104,16 +104,16 @@ def _in_graphs(
         wrapped = hazards.is_hybrid(context.function)
         if wrapped and context.id not in entered and _is_of_another_closure(program, context):
             continue
-        # arguments from `Dataset.map` and similar methods are created for the function: changes to it are local
+        # arguments from `Dataset.map` and similar methods are created for the function: changes to them are local
         given = {
             effect.site
             for effect in context.effects
             if not wrapped and effect.kind is EffectKind.STATE_WRITE and effect.target.root is RootKind.PARAMETER
         }
         if not wrapped and program.function(context.function).name == "call":
-            # Keras enters it, and collects the losses that it adds in each trace
+            # Keras calls it, and collects the losses that it adds in each trace
             given.update(effect.site for effect in context.effects if effect.target.path.endswith(".losses"))
-        # code that AutoGraph leaves unconverted becomes no branch and no loop of the graph
+        # code that AutoGraph leaves unconverted becomes no branch or loop of the graph
         as_it_is = {hazard.site for hazard in hazards.reached(context) if hazard.nature is Nature.UNCONVERTED}
         for hazard in hazards.reached(context):
             rule = all_rules()[hazard.rule]
@@ -123,7 +123,7 @@ def _in_graphs(
                 continue
             if not wrapped and _is_set_by_compile(hazards, proof, context, hazard):
                 continue
-            # an error needs proof; a warning names a trap, even if no caller falls into it today
+            # an error needs proof; a warning points out a risk, even if no caller is affected today
             if rule.severity is Severity.WARNING or (rule.severity is Severity.ERROR and hazard.assumption is None):
                 doubt = proof.doubt(context, hazard) if rule.severity is Severity.ERROR else None
                 if (
@@ -137,9 +137,9 @@ def _in_graphs(
 
 
 def _is_set_by_compile(hazards: HazardMap, proof: Proof, context: ContextFacts, hazard: ReachedHazard) -> bool:
-    """Whether Keras traces the code, and state that it reads is an attribute that only constructors and `compile` set.
+    """Whether Keras traces the code, and only constructors and `compile` set the attributes that it reads.
 
-    After `compile`, Keras makes its graphs again.
+    After `compile`, Keras rebuilds its graphs.
     """
     if hazard.rule != STALE_STATE.id or hazards.program.function(context.function).name not in _OF_FIT:
         return False
@@ -158,17 +158,19 @@ def _is_expected(proof: Proof, expected: Expected, context: ContextFacts, hazard
 
 
 def _is_of_another_closure(program: Program, context: ContextFacts) -> bool:
-    """Whether the context may be of a function object that is no graph, though another one with the same code is.
+    """Whether the context may belong to a function object that is not a graph, although another one with the same code
+    is.
 
-    A decorator of the project returns a new object for each decorated function, and `tf.function` is given some of them.
+    A decorator of the project returns a new object for each decorated function, and only some of these are passed to
+    `tf.function`.
     """
     code = program.function(context.function)
     return context.entry is EntryKind.CALLED and bool(code.frees) and _written_decorator(code) is None
 
 
 def _entered_from_outside(facts: ProgramFacts) -> frozenset[ContextId]:
-    """The contexts at which eager code enters a graph: traced functions, and functions passed to `Dataset.map`, `fit` and similar
-    methods.
+    """The contexts in which eager code enters a graph: traced functions, and functions passed to `Dataset.map`, `fit`
+    and similar methods.
 
     Deeper functions are judged from there, because only there the owner of the changed objects is known.
     """
@@ -190,7 +192,10 @@ def _diagnostics(
     expected: Expected,
     reached: Container[ContextId],
 ) -> Iterator[Finding]:
-    """Findings of rules that do not concern safety. Adds to `told` the functions for which a finding reports the traces of a run."""
+    """Findings of rules that do not concern safety.
+
+    Adds to `told` the functions for which a finding explains the traces of a run.
+    """
     old = tensorflow_1_modules(facts)
     for context in facts.contexts:
         identity = context.function
@@ -220,7 +225,7 @@ def _diagnostics(
 
 
 def _retraced(program: Program, decisions: tuple[Decision, ...], told: set[FunctionId]) -> Iterator[Finding]:
-    """Functions that a recorded run has traced again and again, where the text does not show why."""
+    """Functions that a recorded run traced repeatedly, if the source does not show the reason."""
     for decision in decisions:
         seen = program.recorded.get(decision.function)
         causes = retraces(seen) if decision.hybrid else ()
@@ -231,7 +236,7 @@ def _retraced(program: Program, decisions: tuple[Decision, ...], told: set[Funct
             if rule is SHAPE_RETRACE and decision.action is Action.TUNE_TF_FUNCTION:
                 continue
             if rule is MADE_IN_LOOP and decision.kind is FunctionKind.METHOD:
-                continue  # each object has graphs of its own, as it should
+                continue  # each object has its own graphs, as intended
             message = f"{decision.qualname} was {traces_in_words(seen, cause)}; {advice([cause])}"
             yield replace(_about(decision, rule, _place_of(program, decision), message), fixable=False)
 
@@ -246,7 +251,7 @@ def _decided(program: Program, decisions: tuple[Decision, ...]) -> Iterator[Find
         elif (
             decision.action is Action.REMOVE_TF_FUNCTION
             and decision.classification is Classification.SAFE
-            # if callers are to become graphs, the finding is that they are not graphs yet
+            # if callers will become graphs, the finding is that they are not graphs yet
             and not decision.covered_at_speculative
         ):
             yield _about(decision, _rule_of(decision, NO_TENSOR_WORK), place, decision.reason)
@@ -255,7 +260,7 @@ def _decided(program: Program, decisions: tuple[Decision, ...]) -> Iterator[Find
 
 
 def _rule_of(decision: Decision, usual: Rule) -> Rule:
-    """The rule in the reason of a decision."""
+    """The rule named in the reason of a decision."""
     return all_rules()[decision.rule] if decision.rule else usual
 
 
@@ -273,7 +278,7 @@ def _about(decision: Decision, rule: Rule, place: Span, message: str) -> Finding
 
 
 def _place_of(program: Program, decision: Decision) -> Span:
-    """The decorator that makes a function a graph, if it is written as one; else the line of its `def`."""
+    """The position of the decorator that makes a function a graph, if there is one in the source; otherwise that of its `def`."""
     if decision.hybrid:
         written = _written_decorator(program.function(decision.function))
         if written is not None:
@@ -282,7 +287,7 @@ def _place_of(program: Program, decision: Decision) -> Span:
 
 
 def _written_decorator(code: Function) -> Decorator | None:
-    """The decorator that makes a function a graph, if it is written at its definition."""
+    """The decorator at the definition that makes a function a graph, if there is one."""
     for decorator in code.decorators:
         head, _, arguments = decorator.text.partition("(")
         if head.split(".")[-1] == "function" or "tf.function" in arguments:

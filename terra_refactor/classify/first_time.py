@@ -1,8 +1,9 @@
-"""Code that runs only the first time: under a test for state that is missing until that code sets it.
+"""Code that runs only once: under a test for state that is missing until that code sets it.
 
-Computes: whether an operation is under `if self.x is None`, `if not made`, `if key not in self.cache`, `if not hasattr(self, "x")`, `if
-not self.built` or `if self.first_call`, or in `self.x = self.x or ...`, and whether the tested state is set there. Needs: the code of the
-function, and its writes through calls. Gives: `runs_first_time`. Ignores: state that is removed again, or that is set after the branch.
+Computes: whether an operation is under `if self.x is None`, `if not made`, `if key not in self.cache`, `if not
+hasattr(self, "x")`, `if not self.built` or `if self.first_call`, or in `self.x = self.x or ...`, and whether the
+tested state is set there. Needs: the code of the function, and its writes through calls. Gives: `runs_first_time`.
+Ignores: state that is removed again, or set after the branch.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from terra_refactor.tf_model.graph_traits import built_in
 from terra_refactor.tf_model.python_effects import MUTATING_METHODS
 
 _FLAGS: Final = frozenset({"built", "initialized", "is_built", "is_initialized", "build_done"})
-"""Attributes with this meaning by their name: Keras sets `built` itself."""
+"""Attributes with this meaning by convention: Keras sets `built` itself."""
 _FILLING: Final = frozenset().union(*(MUTATING_METHODS[built_in(kind)] for kind in ("list", "dict", "set"))) - {
     "clear",
     "pop",
@@ -44,11 +45,13 @@ _FILLING: Final = frozenset().union(*(MUTATING_METHODS[built_in(kind)] for kind 
     "discard",
 }
 _COMPUTED: Final = "..."
-"""The name of an attribute that `getattr` and `setattr` are given, where it is no literal."""
+"""The attribute name of `getattr` and `setattr` if it is not a literal."""
 
 
 def written_through_call(effect: Effect) -> tuple[OpId, str] | None:
-    """The call that contains a write of state, and the name of the attribute or variable that is written; None if no call does."""
+    """The call that contains a write of state, and the name of the written attribute or variable; None if the write is
+    not in a call.
+    """
     if effect.kind is not EffectKind.STATE_WRITE or not effect.via:
         return None
     return effect.via[0].op, str(effect.target).replace("[]", "").rpartition(".")[2]
@@ -82,9 +85,9 @@ def runs_first_time(
 
 
 def _missing(code: CodeFacts, test: OpId, truth: bool) -> frozenset[str] | None:
-    """Names that are missing or empty if the test has that truth: `_FLAGS` for a flag, which needs no proof.
+    """The names that are missing or empty if the test has that truth; `_FLAGS` for a flag, which needs no proof.
 
-    It is None if the test says no such thing.
+    None if the test has another form.
     """
     fact = _value(code, test)
     match fact:
@@ -120,7 +123,7 @@ def _missing(code: CodeFacts, test: OpId, truth: bool) -> frozenset[str] | None:
 
 
 def _raised(code: CodeFacts, test: OpId, truth: bool) -> frozenset[str]:
-    """The flags that are true where the test has that truth: `self.first_call`."""
+    """The flags that are true if the test has that truth: `self.first_call`."""
     match _value(code, test):
         case Operation(symbol="not", left=operand):
             return _raised(code, operand, not truth)
@@ -133,7 +136,7 @@ def _raised(code: CodeFacts, test: OpId, truth: bool) -> frozenset[str]:
 
 
 def _lowers(code: CodeFacts, flags: frozenset[str], fact: Fact | None) -> bool:
-    """Whether a flag is set to False."""
+    """Whether an operation sets one of these flags to False."""
     if not isinstance(fact, AttributeWrite | NameWrite) or flags.isdisjoint(_set_by(code, fact)):
         return False
     lowered = _literal(code, fact.value)
@@ -141,7 +144,9 @@ def _lowers(code: CodeFacts, flags: frozenset[str], fact: Fact | None) -> bool:
 
 
 def _kept_at(code: CodeFacts, number: OpId) -> frozenset[str]:
-    """The places that an expression reads: an attribute, an item, a variable that outlives the call, through local variables."""
+    """The places that an expression reads, also through local variables: an attribute, an item, a variable that
+    outlives the call.
+    """
     match _value(code, number):
         case AttributeRead():
             return frozenset({_text(code, number)})
@@ -168,7 +173,7 @@ def _kept_in(code: CodeFacts, key: OpId, container: OpId) -> frozenset[str]:
 
 
 def _container(code: CodeFacts, number: OpId) -> frozenset[str]:
-    """The spellings of a container that outlives the call, or that is an argument: items stored in it are found again."""
+    """The expressions for a container that outlives the call or is an argument: items stored in it are found again later."""
     match code.facts[number]:
         case ItemRead(owner=owner):
             return _container(code, owner)
@@ -194,7 +199,7 @@ def _are_set(
 
 
 def _is_kept(code: CodeFacts, tested: frozenset[str], choice: Choice) -> bool:
-    """Whether the tested state is set to the choice: `self.v = self.v or make()`."""
+    """Whether the tested state is set to the result of the choice: `self.v = self.v or make()`."""
     return any(
         write.value == choice.op and not tested.isdisjoint(_set_by(code, write))
         for write in code.of_kind(AttributeWrite, ItemWrite, NameWrite)
@@ -218,7 +223,7 @@ def _set_by(code: CodeFacts, fact: Fact | None) -> frozenset[str]:
 
 
 def _value(code: CodeFacts, number: OpId) -> Fact | None:
-    """The source of a result; of `name := value` the value."""
+    """The operation that computes a result; for `name := value` the value."""
     fact = code.facts[number]
     return code.facts[fact.value] if isinstance(fact, NameWrite) else fact
 
@@ -239,7 +244,7 @@ def _name(code: CodeFacts, number: OpId) -> str:
 
 
 def _text(code: CodeFacts, number: OpId) -> str:
-    """The spelling of a place; an attribute of an object's class has the same spelling as one of the object."""
+    """The text of a place; an attribute of an object's class has the same text as one of the object."""
     match code.facts[number]:
         case AttributeRead(owner=owner, name=name) | AttributeWrite(owner=owner, name=name):
             return _text(code, owner) if name == "__class__" else f"{_text(code, owner)}.{name}"

@@ -1,8 +1,9 @@
-"""The number of calls of a function from eager code, as far as it is known from the program: the evidence that a graph pays.
+"""How often a function is called from eager code, as far as the program shows: evidence for whether a graph pays off.
 
-Computes: whether some call outside of graphs is repeated, whether all are part of setting something up, whether the project calls the
-function at all. Needs: facts. Gives: `CallFrequency`, `Frequency`. A call of an unknown object's method counts for every method of that
-name. Ignores: lengths of loops (see `calls.py`); calls in tests, which are no evidence about a program.
+Computes: whether some call outside of graphs is repeated, whether all are part of a setup, whether the project calls
+the function at all. Needs: facts. Gives: `CallFrequency`, `Frequency`. A call of an unknown object's method counts
+for every method of that name. Ignores: lengths of loops (see `calls.py`); calls in tests, which are no evidence about
+a program.
 """
 
 from __future__ import annotations
@@ -26,36 +27,36 @@ from terra_refactor.ir.ids import FunctionId, OpId
 
 CONSTRUCTORS: Final = frozenset({"__init__", "__new__", "__post_init__", "__init_subclass__", "__setstate__", "build"})
 _SHORT: Final = 8
-"""A loop of at most this many iterations iterates over parts (layers, levels, heads) and does not count as repetition."""
+"""A loop of at most this many iterations is assumed to iterate over parts (layers, levels, heads), and is not a repetition."""
 
 _IsGraph: TypeAlias = Callable[[FunctionId], bool]
 _Place: TypeAlias = tuple[FunctionId, OpId]
-"""A caller, and its call."""
+"""A caller, and its call operation."""
 
 
 class Frequency(IntEnum):
-    """The number of calls of a function from eager code; of several calls the most counts."""
+    """How often a function is called from eager code; of several calls the most frequent counts."""
 
     NEVER = 0
-    """A program that is started here is seen not to."""
+    """It is known that the program, which starts here, does not call it."""
     IN_GRAPHS = 1
-    """All calls of it are made in graphs."""
+    """Only graphs call it."""
     SET_UP = 2
-    """Once for each object that is made, or once in a run."""
+    """Once for each created object, or once in a run."""
     UNKNOWN = 3
-    """Nothing in the project shows it: others may call it."""
+    """Unknown in this project: other code may call it."""
     REPEATED = 4
     """In a loop, or by a framework."""
 
 
 class CallFrequency:
-    """The frequency of functions of one program."""
+    """The call frequencies of the functions of one program."""
 
     def __init__(self, hazards: HazardMap) -> None:
         self.hazards = hazards
 
     def of(self, identity: FunctionId, is_graph: _IsGraph) -> Frequency:
-        """The number of calls of the function from code outside graphs, direct or through others."""
+        """The frequency of calls of the function from outside of graphs, direct or indirect."""
         facts, program = self.hazards.whole_facts, self.hazards.whole_program
         pending, seen, ends = [identity], {identity}, set[Frequency]()
         while pending:
@@ -82,7 +83,7 @@ class CallFrequency:
         return max(ends, default=Frequency.UNKNOWN)
 
     def _at(self, caller: FunctionId, op: OpId) -> Frequency | None:
-        """The number of times that one call is made; None if as often as its function is called."""
+        """The frequency of one call; None if it is as frequent as its function."""
         code = self.hazards.whole_program.function(caller)
         if is_in_test_file(self.hazards.whole_program, code):
             return Frequency.UNKNOWN
@@ -92,7 +93,7 @@ class CallFrequency:
         if any(_is_repeated(view, op) for view in views):
             return Frequency.REPEATED
         if code.kind is FunctionKind.MODULE:
-            # under a condition it is a started program; otherwise it may be an example for others
+            # under a condition it is a program's start; otherwise it may be an example
             guarded = any(outer.kind is RegionKind.IF for view in views for outer in view.enclosing(op))
             return Frequency.SET_UP if guarded else Frequency.UNKNOWN
         return Frequency.SET_UP if code.kind is FunctionKind.CLASS_BODY else None
@@ -105,7 +106,7 @@ class CallFrequency:
         return Frequency.NEVER
 
     def _is_overriding(self, code: Function) -> bool:
-        """Whether it is a method of a class with bases, which may call it by ways that are not seen."""
+        """Whether it is a method of a class with bases, which may call it in ways that are not visible."""
         if code.kind is FunctionKind.FUNCTION:
             return False
         if code.kind is not FunctionKind.METHOD or code.parent is None or code.name.startswith("__"):
@@ -115,7 +116,7 @@ class CallFrequency:
         return made is None or bool(made.bases)
 
     def _places(self, code: Function) -> Iterator[tuple[FunctionId, OpId, bool]]:
-        """The calls of a function, and those of an unknown object that may be; whether it is one for sure."""
+        """The calls of a function, including possible calls on unknown objects; and whether each is certain."""
         facts = self.hazards.whole_facts
         found = {(facts.function_of(caller.context), caller.op) for caller in facts.functions[code.id].callers}
         found |= self.by_function.get(code.id, set())
@@ -145,12 +146,12 @@ class CallFrequency:
 
     @cached_property
     def given(self) -> frozenset[FunctionId]:
-        """The functions that are passed on as values, to unknown callers."""
+        """The functions passed as values to unknown callers."""
         return frozenset[FunctionId]().union(*(functions for _, functions in self.hazards.of_each(_handed_on)))
 
     @cached_property
     def scripts(self) -> frozenset[str]:
-        """The modules that are programs: not part of a package, not imported by others, with calls of functions at the top."""
+        """The modules that are scripts: not part of a package, not imported by others, with module-level calls of functions."""
         program, facts = self.hazards.whole_program, self.hazards.whole_facts
         imported = frozenset[str]().union(*imported_modules(self.hazards).values())
         running = {
@@ -175,13 +176,13 @@ class CallFrequency:
 
 
 def imports_relatively(hazards: HazardMap, name: str) -> bool:
-    """Whether a module can only be part of a package, wherever the rest of that is: a program has no relative imports."""
+    """Whether a module can only be part of a package: a script has no relative imports."""
     functions = hazards.whole_program.modules[name].functions
     return any(each.level for function in functions for each in hazards.imports_of(function.id))
 
 
 def functions_in(value: Value) -> Iterator[FunctionId]:
-    """The functions of the program that a value is, also with some of their arguments, or an object."""
+    """The functions of the program that a value is, also as a partial application or bound method."""
     for member in members(value):
         if isinstance(member, FunctionValue):
             yield FunctionId(*member.function)

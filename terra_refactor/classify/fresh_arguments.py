@@ -1,4 +1,4 @@
-"""Arguments that are different objects in each call: a graph would be traced for each.
+"""Arguments that are different objects in each call, which would cause a trace for each.
 
 Computes: whether the calls of a function pass, for some parameter, an object that is created for the call. Needs: the code and values of
 its callers. Gives: `Freshness`, `freshness`. Ignores: whether the callers are graphs, which call only while they are traced, since a run
@@ -52,24 +52,24 @@ from terra_refactor.tf_model.spec import Trait
 
 _MAX_DEPTH: Final = 6
 _ITERATORS: Final = frozenset({"generator", "iterator", "iter", "zip", "map", "filter", "enumerate", "reversed"})
-"""Kinds of sequences."""
+"""The kinds of `SequenceValue` that are iterators."""
 _RESIZES: Final = frozenset({"append", "appendleft", "extend", "insert", "pop", "popleft", "remove", "clear", "update"})
 
 
 class Freshness(IntEnum):
-    """How frequently calls pass another argument."""
+    """How often calls pass another argument."""
 
     NEVER = 0
     SOMETIMES = 1
-    """Unknown: made once for several calls, whose number is unknown."""
+    """Unknown: created once for several calls, whose number is unknown."""
     ALWAYS = 2
     REFUSED = 3
-    """A view of a dict: a traced function cannot take it, nor can lists of it."""
+    """A view of a dict: a traced function rejects it, and lists of it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fresh:
-    """The parameter with the freshest arguments, and how they are written in the call."""
+    """The parameter with the freshest arguments, and their source text in the call."""
 
     how: Freshness
     parameter: str = ""
@@ -77,7 +77,7 @@ class Fresh:
 
 
 FreshParameter: TypeAlias = tuple[FunctionId, str, int]
-"""A parameter of a function, and the number of calls further up in the query."""
+"""A parameter of a function, and the number of calls that the query has already followed."""
 AskFresh: TypeAlias = Callable[[FreshParameter], Fresh]
 
 
@@ -110,7 +110,7 @@ def brought_by_callers(codes: Codes, facts: ProgramFacts, about: FreshParameter,
     contexts = facts.contexts_of(identity) if depth < _MAX_DEPTH else ()
     calls = ContextView(codes, facts, contexts[0]).calls_of_function() if contexts else ()
     for view, call in calls:
-        # a caller that is a graph counts as well: it may have become one by an earlier run
+        # a caller that is a graph counts, too: an earlier run may have made it one
         if call is None or view.function.id == identity:
             continue
         number = view.given_for(call, code, name)
@@ -197,7 +197,7 @@ def _is_open_number(value: Value) -> bool:
 
 
 def _freshness_of_element(view: ContextView, call: OpId, number: OpId, depth: int, ask: AskFresh) -> Freshness:
-    """Elements of a display: changing numbers in it are different structures."""
+    """The elements of a display: changing numbers in it give different structures."""
     if view.any_of(number, _is_open_number):
         loop = view.innermost_loop(call)
         changes = loop is not None and view.changes_in(loop, number)
@@ -216,24 +216,24 @@ def _is_view_of_dict(view: ContextView, call: Call) -> bool:
 
 
 def _may_be_view(value: Value) -> bool:
-    """Whether a value may be a view of a dict that a caller passes on: one of known items is a sequence like any other."""
+    """Whether a value may be a view of a dict passed on by a caller; one with known items is an ordinary sequence."""
     return isinstance(value, TupleValue | FrozenList | SequenceValue)
 
 
 def _is_iterator(view: ContextView, call: Call) -> bool:
-    """Whether the call creates an iterator, also one with known elements."""
+    """Whether the call creates an iterator, including one with known elements."""
     return any(has_trait(name, Trait.MAKES_ITERATOR) for name in view.library_of(call.op))
 
 
 def _is_one_of_many(value: Value) -> bool:
-    """Whether it is an object of a call that creates a new one each time, about which nothing else is known."""
+    """Whether it is an object from a call that creates a new one each time, about which nothing else is known."""
     return isinstance(value, UnknownValue) and value.reason == TOO_MANY
 
 
 def _is_told_by_identity(view: ContextView, value: Value) -> bool:
     match value:
         case FunctionValue() | BoundMethod() | PartialValue():
-            # a traced method is kept with its object; but additions there must not change the result here
+            # a traced method is stored with its object; but additions in this run must not change the result here
             return True
         case Reference():
             return view.facts.objects[value.object].kind in (ObjectKind.INSTANCE, ObjectKind.ITERATOR)
@@ -244,7 +244,9 @@ def _is_told_by_identity(view: ContextView, value: Value) -> bool:
 
 
 def _is_list_of_objects(view: ContextView, value: Value) -> bool:
-    """Whether it is a list that a function of the program makes and puts objects into: the graph is chosen by each of them."""
+    """Whether it is a list that a function of the program creates and fills with objects, each of which is part of the
+    trace key.
+    """
     if not isinstance(value, Reference):
         return False
     made = view.facts.objects[value.object]
@@ -262,7 +264,7 @@ def _is_list_of_objects(view: ContextView, value: Value) -> bool:
 
 
 def _objects_put_into(view: ContextView, place: OpId) -> Iterator[OpId]:
-    """The objects that the function puts into a list that it makes at a place."""
+    """The objects that the function puts into a list that it creates at a place."""
     for call, _ in view.calls_with(Trait.FILLS_LIST):
         if call.owner is None or not call.arguments or not _is_made_at(view, call.owner, place):
             continue
@@ -272,19 +274,19 @@ def _objects_put_into(view: ContextView, place: OpId) -> Iterator[OpId]:
 
 
 def _is_given_list(view: ContextView, value: Value) -> bool:
-    """Whether it is a list of the caller, whose content only the caller knows."""
+    """Whether it is a list from the caller, whose content only the caller knows."""
     made = view.facts.objects[value.object] if isinstance(value, Reference) else None
     return made is not None and made.kind is ObjectKind.LIST and made.function is None
 
 
 def _is_made_at(view: ContextView, number: OpId, place: OpId) -> bool:
-    """Whether a value may be a container that an operation of the function makes."""
+    """Whether a value may be a container created by an operation of the function."""
     objects = (view.facts.objects[each.object] for each in members(view.value(number)) if isinstance(each, Reference))
     return any((each.function, each.op) == (view.function.id, place) for each in objects)
 
 
 def _made(view: ContextView, call: OpId, number: OpId, made: Fact | None, value: Value) -> Freshness:
-    """The freshness of a value that an operation of the caller gives."""
+    """The freshness of a value that an operation of the caller returns."""
     place = number if made is None else made.op
     if _is_list_of_objects(view, value):
         return Freshness.NEVER if isinstance(made, AttributeRead) else _related(view, call, place, Freshness.ALWAYS)
@@ -329,9 +331,9 @@ def _loops_around(codes: Codes, identity: FunctionId, op: OpId) -> frozenset[OpI
 
 
 def _is_resized(view: ContextView, call: OpId, given: tuple[Value, ...], display: OpId | None = None) -> Freshness:
-    """Whether a list or dict gets another length between the calls of a loop.
+    """Whether a list or dict changes its length between the calls of a loop.
 
-    Of the many objects that one display makes in nested loops only the place is known.
+    The many objects that one display creates in nested loops are known only by its place.
     """
     containers = {
         member.object
@@ -343,14 +345,14 @@ def _is_resized(view: ContextView, call: OpId, given: tuple[Value, ...], display
     for other, resized in _resizings(view) if (containers or place is not None) and around else ():
         same = any(isinstance(each, Reference) and each.object in containers for each in members(view.value(resized)))
         same = same or (place is not None and getattr(view.origin(resized), "op", None) == place)
-        # a list that is made in the loop is filled in it, too
+        # a list created in the loop is filled in it, too
         objects = [view.facts.objects[number] for number in containers]
         made = {each.op for each in objects if each.function == view.function.id} | ({place} - {None})
         inside = any(op is not None and _loops_around(view.codes, view.function.id, op) & around for op in made)
         filling = _loops_around(view.codes, view.function.id, other)
         if same and not inside and filling & around:
             return Freshness.ALWAYS
-        # in a `while` of its own it gets another length each time
+        # in its own `while` loop it gets another length each time
         making = frozenset[OpId]().union(
             *(_loops_around(view.codes, view.function.id, op) for op in made if op is not None)
         )
@@ -360,12 +362,12 @@ def _is_resized(view: ContextView, call: OpId, given: tuple[Value, ...], display
 
 
 def _resizings(view: ContextView) -> Iterator[tuple[OpId, OpId]]:
-    """The operations that may change how long a container is, and the container."""
+    """The operations that may change the length of a container, with the container."""
     for call in view.code.of_kind(Call):
         if call.owner is not None and call.method in _RESIZES:
             yield call.op, call.owner
     for write in view.code.of_kind(ItemWrite):
-        # an item of a list is replaced; a key that is computed may be a new one
+        # assigning an item of a list keeps its length; a computed key may be a new one
         if view.any_of(write.owner, lambda each: view.object_kind(each) is ObjectKind.DICT):
             if not isinstance(view.value(write.index), Constant):
                 yield write.op, write.owner

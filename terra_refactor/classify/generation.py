@@ -1,10 +1,10 @@
-"""The generation of TensorFlow that a module is written for, by the names that it uses.
+"""The major version of TensorFlow for which a module is written, by the names that it uses.
 
-Computes: the modules that build graphs and run them in sessions; those of programs that run with TensorFlow 1, or without eager execution.
-Needs: facts. Gives: `tensorflow_1_modules`, `programs_of_tensorflow_1`, `imported_modules`.
-Names mean the same in both generations, as far as they exist (`tf_model.aliases` knows the old ones), except
-`==` of tensors, which is identity in graphs of TensorFlow 1. Ignores: single names of `tf.compat.v1` that programs of TensorFlow 2
-keep using, such as `tf.compat.v1.where`.
+Computes: the modules that build graphs and run them in sessions; those of programs that run with TensorFlow 1, or
+without eager execution. Needs: facts. Gives: `tensorflow_1_modules`, `programs_of_tensorflow_1`, `imported_modules`.
+Names mean the same in both versions, as far as they exist (`tf_model.aliases` has the old ones), except `==` of
+tensors, which is identity in graphs of TensorFlow 1. Ignores: single names of `tf.compat.v1` that programs of
+TensorFlow 2 keep using, such as `tf.compat.v1.where`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _OF_TAPES: Final = ("Tape.gradient", "Tape.jacobian")
 
 
 def tensorflow_1_modules(facts: ProgramFacts) -> frozenset[str]:
-    """The names of the modules that call functions that only graphs of TensorFlow 1 need."""
+    """The modules that call functions which only graphs of TensorFlow 1 need."""
     of_sessions = frozenset(filter(is_of_sessions, facts.library_functions()))
     if not of_sessions:
         return frozenset()
@@ -41,14 +41,14 @@ def tensorflow_1_modules(facts: ProgramFacts) -> frozenset[str]:
 
 
 def programs_of_tensorflow_1(hazards: HazardMap, version: str | None = None) -> frozenset[str]:
-    """The names of the modules that run in programs without eager execution only: these use a name that TensorFlow 2 does not have, or
-    turn eager execution off.
+    """The names of the modules that run only in programs without eager execution: they use a name that TensorFlow 2
+    does not have, or disable eager execution.
 
-    All of them, if the repository wants a `version` 1. Some do, though nothing in them runs graphs in sessions or turns eager execution
-    on, and their tapes are eager.
+    All modules, if the repository requires a `version` 1, unless nothing runs graphs in sessions or enables eager
+    execution and their tapes are eager.
 
-    Among modules that imports connect, if some have eager code, only those are without it that turn it off, or that no module imports.
-    In a package without a script that uses it, those that turn it off.
+    Among modules connected by imports, if some have eager code, only those that disable it or that no module imports.
+    In a package without a script that uses it, those that disable it.
     """
     facts, program = hazards.whole_facts, hazards.whole_program
     if (version or "").startswith("1.") and not _is_of_tapes(hazards):
@@ -75,7 +75,7 @@ def programs_of_tensorflow_1(hazards: HazardMap, version: str | None = None) -> 
         return frozenset()
     eager -= old
     imported = imported_modules(hazards)
-    # modules that build graphs for sessions, and are imported by modules that turn eager execution off
+    # modules that build graphs for sessions, and are imported by modules that disable eager execution
     reached = {other for name in without_eager for other in _reached(name, imported)}
     old |= (tensorflow_1_modules(facts) & reached) - eager
     importers: dict[str, set[str]] = {name: set() for name in program.modules}
@@ -89,7 +89,8 @@ def programs_of_tensorflow_1(hazards: HazardMap, version: str | None = None) -> 
         }:
             found |= more
         return frozenset(found)
-    # a program is a started module with all its imports; the importers of a package's modules that no program here imports are unknown
+    # a program is a started module with all its imports; the importers of package modules that no program here
+    # imports are unknown
     started = [name for name, by in importers.items() if not by - {name}] or list(program.modules)
     scripts = [name for name in started if "." not in name and not program.modules[name].is_package]
     parts = [_reached(name, imported) for name in scripts]
@@ -109,8 +110,9 @@ def _is_of_tapes(hazards: HazardMap) -> bool:
 
 
 def _signs(hazards: HazardMap, number: ContextId) -> tuple[bool, bool, bool]:
-    """Whether a context turns eager execution off, calls functions that only eager programs need, or reads a name of TensorFlow 1
-    only."""
+    """Whether a context disables eager execution, calls functions that only eager programs need, or reads a name that
+    exists only in TensorFlow 1.
+    """
     context = hazards.facts.contexts[number]
     called = [name for call in context.calls for name in call.library]
     return (
@@ -124,9 +126,7 @@ _SIGNS: Final = Question(_signs, (False, False, False))
 
 
 def _former_names(hazards: HazardMap, context: ContextFacts) -> Iterator[str]:
-    """The TensorFlow names that code of a context reads and that only TensorFlow 1 has, unless the surrounding code tests whether they
-    exist.
-    """
+    """The TensorFlow names read in a context that exist only in TensorFlow 1, unless the surrounding code tests for them."""
     view = hazards.view(context)
     places: list[tuple[OpId, str, str]] = []
     for read in view.code.of_kind(AttributeRead):

@@ -1,6 +1,7 @@
 """Python conditions that decide whether code of a graph runs, and whether they test the kind of a tensor.
 
-`x.numpy() if not tf.is_symbolic_tensor(x) else x`: in a graph the other side runs, which the analysis does not know.
+`x.numpy() if not tf.is_symbolic_tensor(x) else x`: in a graph the other side runs, which the analysis does not
+decide.
 
 Computes: the conditions of unknown truth around an operation and before it. Needs: a `ContextView`. Gives: `open_conditions`,
 `asks_what_tensors_are`, `runs_in_handler`.
@@ -24,7 +25,7 @@ _DECISIONS: Final = (RegionKind.IF, RegionKind.CHOICE, RegionKind.CONNECTIVE)
 def open_conditions(view: ContextView, number: OpId) -> Iterator[OpId]:
     """The unknown conditions that decide, within the function, whether an operation runs; not those on the content of tensors.
 
-    They are around the operation, or before it with a side that leaves the function.
+    They enclose the operation, or precede it and have a side that leaves the function.
     """
     around = {region.op for region in view.enclosing(number)}
     for branch in view.context.branches:
@@ -62,7 +63,7 @@ def _parts(fact: Fact) -> Iterable[OpId]:
         case Call(owner=owner, arguments=arguments):
             return (*(() if owner is None else (owner,)), *(argument.value for argument in arguments))
         case Operation(symbol="is" | "is not"):
-            return ()  # whether there is one, mostly
+            return ()  # usually a test whether there is one
         case Operation(sides=sides):
             return sides
         case AttributeRead(owner=owner) | ItemRead(owner=owner):
@@ -82,7 +83,7 @@ def _is_of_tensorflow(view: ContextView, fact: Fact) -> bool:
 
 
 def _is_of_function(view: ContextView, fact: Fact) -> bool:
-    """Whether it is an attribute of a function, which is not followed."""
+    """Whether it is an attribute of a function object, which is not tracked."""
     return isinstance(fact, AttributeRead) and any(
         isinstance(member, FunctionValue) for member in members(view.value(fact.owner))
     )

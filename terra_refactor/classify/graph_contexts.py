@@ -1,7 +1,8 @@
 """Contexts that still run in graphs after some `tf.function`s are removed.
 
-Computes: the contexts called outside of the remaining graphs; those that a program runs eagerly although they are wrapped. Needs: facts.
-Gives: `without`, `run_eagerly_all_the_same`. A change that removes a graph must not rely on it.
+Computes: the contexts called outside of the remaining graphs; those that a program runs eagerly although they are
+wrapped. Needs: facts. Gives: `without`, `run_eagerly_all_the_same`. Used because a change that removes a graph must
+not depend on that graph.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from terra_refactor.tf_model.spec import Trait
 
 
 def run_eagerly_all_the_same(facts: ProgramFacts) -> frozenset[ContextId]:
-    """The contexts that are no graphs in a program that has TensorFlow run functions eagerly."""
+    """The contexts that run eagerly because the program disables traced functions (`run_functions_eagerly`)."""
     asked = any(
         has_trait(name, Trait.RUNS_GRAPHS_EAGERLY)
         for context in facts.contexts
@@ -26,9 +27,10 @@ def run_eagerly_all_the_same(facts: ProgramFacts) -> frozenset[ContextId]:
 
 
 def without(facts: ProgramFacts, removed: Set[FunctionId]) -> frozenset[ContextId]:
-    """The contexts that run in a graph although the decorators of these functions are gone.
+    """The contexts that run in a graph even without the decorators of these functions.
 
-    Callees of a removed graph run eagerly then. Functions that it passes to a library function are taken to run in a graph still.
+    Callees of a removed graph then run eagerly. Functions that it passes to a library function are assumed to run in
+    a graph still.
     """
     entered_eagerly: set[ContextId] = set()
     called: set[ContextId] = set()
@@ -61,5 +63,5 @@ def without(facts: ProgramFacts, removed: Set[FunctionId]) -> frozenset[ContextI
 
 
 def of_libraries(facts: ProgramFacts) -> frozenset[ContextId]:
-    """The contexts that run in a graph whatever the project decorates: a dataset or Keras calls them or their callers."""
+    """The contexts that run in a graph regardless of the project's decorators: a dataset or Keras calls them or their callers."""
     return without(facts, {identity for identity, found in facts.functions.items() if found.hybrid is not None})

@@ -1,8 +1,8 @@
-"""Hazards that a call of a function reaches, with the way to each.
+"""Hazards that a call of a function reaches, with the path to each.
 
 Computes: for each context the hazards of its own code (effects and checks of the rules) and, through its calls, of everything it reaches.
-Needs: facts and rules. Gives: `HazardMap`. Hazards inside a function that is a graph already are not its callers' hazards: they
-happen as they would without a change. Code that a host callback (`tf.py_function`) runs is no hazard.
+Needs: facts and rules. Gives: `HazardMap`. Hazards in a function that already is a graph are not its callers' hazards: a change does not
+affect them. Code that a host callback (`tf.py_function`) runs is no hazard.
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ from terra_refactor.tf_model.registry import has_trait
 from terra_refactor.tf_model.spec import Trait
 
 MAX_HAZARDS = 60
-"""Maximum number of hazards kept per context: one is enough to be unsafe."""
+"""Maximum number of hazards per context: a single one makes it unsafe."""
 MAX_CHAIN = 10
 _OWN = frozenset({RootKind.PARAMETER, RootKind.CLOSURE, RootKind.FRESH})
-"""The object that an inner function changes there may belong to its definer and be created in the same call."""
+"""The object that an inner function changes there may belong to its definer, and be created in the same call."""
 _T = TypeVar("_T")
 _NOT_CONVERTED: Final = "this tests the value of a tensor in code that AutoGraph does not convert: in a graph it raises"
 
@@ -59,19 +59,19 @@ class ReachedHazard:
 
     rule: str
     site: EffectSite
-    """Where it is."""
+    """Its place."""
     via: tuple[EffectSite, ...]
-    """The calls that lead there, outermost first; empty where it is in the function's own code."""
+    """The calls that lead there, outermost first; empty if it is in the function's own code."""
     message: str
     assumption: str | None
-    """It is one only if this is wrong."""
+    """It is a hazard only if this assumption is wrong."""
     cure: CureHint | None = None
     parameter: str | None = None
-    """It is one only where this parameter of the context's function is an argument of the graph."""
+    """It is a hazard only if this parameter of the context's function is an argument of the graph."""
     boundary: bool = False
-    """It is one only for the function in whose code it is."""
+    """It is a hazard only for the function whose code contains it."""
     is_effect: bool = False
-    """The analysis found it, and has composed it over the calls."""
+    """It comes from the analysis's effects, which are already composed over calls."""
     nature: Nature = Nature.FOUND
 
 
@@ -82,8 +82,8 @@ def _go_on() -> None:
 class HazardMap:
     """The hazards of every context, computed on demand.
 
-    One that `remembers` can be the `earlier` one of another state of the program, which reuses its valid answers. `program`, `facts`
-    and `codes` are the inputs of answers: if it remembers, they record looks.
+    With `remembers`, it can be the `earlier` map of another state of the program, which reuses its valid answers. `program`, `facts` and
+    `codes` are the inputs of answers; with `remembers`, they record looks.
     """
 
     def __init__(
@@ -95,7 +95,7 @@ class HazardMap:
         earlier: HazardMap | None = None,
         others: Iterable[Look] = (),
     ) -> None:
-        """`others` are looks beside those of the answers, of which is asked whether they meet the same as in the earlier state."""
+        """`others` are looks besides those of the answers, for which it is also determined whether they changed since the earlier state."""
         self.whole_program = program
         """For queries about the whole program, which are not kept."""
         self.whole_facts = facts
@@ -119,26 +119,26 @@ class HazardMap:
             asked = (*self._answers.looked_at(*SELECTIVE), *others)
             changed = changed_looks(*before, self.whole_codes, facts, asked)
         self.changed = changed
-        """The looks that see something else than in the earlier state; None if one cannot be compared."""
+        """The looks whose results changed since the earlier state; None if the states cannot be compared."""
         self._answers.begin(self, self._notes, changed)
         self.moved = None if changed is None or earlier is None else moved_functions(earlier.whole_program, program)
-        """The functions that differ from the earlier state, even if only in positions; None if one cannot be compared."""
+        """The functions that changed since the earlier state, including only in positions; None if the states cannot be compared."""
         self.decided: dict[FunctionId, DecidedBefore] = {} if self.moved is None or earlier is None else earlier.decided
-        """Decisions in the earlier state, for the current one."""
+        """The decisions of the earlier state, for reuse."""
         self.ask = self._answers.ask
         self.check: Callable[[], None] = _go_on
-        """Called between functions and at the end of the decisions; may raise, if nobody wants them any more."""
+        """Called between functions and at the end of the decisions; may raise to cancel them."""
         self._views: dict[ContextId, ContextView] = {}
         self._each: EachContext = EachContext(facts, self.whole_codes, None if earlier is None else earlier._each)
 
     def kept(self) -> tuple[object, ...]:
-        """Its results, as data, without the program."""
+        """The results as data, without the program."""
         facts = self.whole_facts
         return facts, self._answers.kept(), self.decided
 
     @staticmethod
     def restored(kept: tuple[Any, ...], program: Program) -> HazardMap:
-        """Kept state of a finished map, for this program."""
+        """Restores the stored state of a finished map for this program."""
         facts, answers, decided = kept
         hazards = HazardMap(program, facts, remembers=True)
         hazards._answers.restore(answers)
@@ -147,7 +147,7 @@ class HazardMap:
         return hazards
 
     def forget_moved_decisions(self) -> None:
-        """Drops the decisions of the earlier state that mention places which are not the same now."""
+        """Drops the decisions of the earlier state that contain changed positions."""
         if self.moved is not None:
             moved = self.moved
             self.decided = {each: known for each, known in self.decided.items() if known.places.isdisjoint(moved)}
@@ -159,13 +159,13 @@ class HazardMap:
             self._notes.add(("code", context.function))
         view = self._views.get(context.id)
         if view is None:
-            # because it records its reads, whoever asks first
+            # recorded with the context itself, whichever query comes first
             noting = context if self._notes is None else self.facts.contexts[context.id]
             view = self._views[context.id] = ContextView(self.codes, self.facts, noting)
         return view
 
     def index(self, identity: FunctionId) -> CodeFacts:
-        """The operations of a function by number and by the operation that contains them."""
+        """The index of a function's operations."""
         return self.codes.of(identity)
 
     def imports_of(self, identity: FunctionId) -> tuple[Imported, ...]:
@@ -173,11 +173,11 @@ class HazardMap:
         return self.whole_codes.of(identity).of_kind(Imported)
 
     def of_each(self, question: Callable[[ContextView], _T]) -> Iterator[tuple[ContextFacts, _T]]:
-        """A result for each context, from its own code and values. It covers all contexts, so no dependency is noted."""
+        """A result for each context, from its own code and values. It covers all contexts, so no dependency is recorded."""
         return self._each.ask(question, self.view_unnoted)
 
     def view_unnoted(self, context: ContextFacts) -> ContextView:
-        """The view of a context, for questions about all contexts."""
+        """The view of a context without recording, for queries about all contexts."""
         if self._notes is None:
             return self.view(context)
         outer, self._notes.looks = self._notes.looks, {}
@@ -187,11 +187,11 @@ class HazardMap:
             self._notes.looks = outer
 
     def answers_are_steady(self, places: Renumbered) -> bool:
-        """Whether all answers found in this state were the same in the earlier one, found by looking at the same, but for places."""
+        """Whether all answers computed in this state equal those in the earlier one, with the same dependencies, up to positions."""
         return self._answers.are_steady(places)
 
     def new_looks(self) -> Iterator[Look] | None:
-        """The looks of this state that were not only taken over from the earlier one; None if some are not known."""
+        """The looks of answers that were computed in this state, not reused; None if unknown."""
         if self._notes is None or not self._answers.are_complete:
             return None
         return chain(self._notes.looks, self._answers.looks_of_new())
@@ -201,13 +201,13 @@ class HazardMap:
         return self.ask(_FOUND, context.id)
 
     def one_by_one(self, functions: Iterable[Function]) -> Iterator[Function]:
-        """The functions, with a check before each."""
+        """Iterates over functions, calling `check` before each."""
         for function in functions:
             self.check()
             yield function
 
     def end(self) -> None:
-        """Drops data that this state no longer needs, after all queries: only another state reuses its answers from now on."""
+        """Drops data that this state no longer needs, after all queries: from now on, only the next state reuses its answers."""
         self.whole_codes.forget_earlier()
         self.whole_codes.forget_tables()
         self.codes.forget_tables()
@@ -225,12 +225,12 @@ class HazardMap:
         return self.ask(_UNCONVERTED, context.id)
 
     def all_from(self, context: ContextFacts) -> tuple[ReachedHazard, ...]:
-        """The hazards of the context's own code and of all that it calls."""
+        """The hazards of the context's own code and of all its callees."""
         merged: dict[tuple[str, EffectSite], ReachedHazard] = {}
         view = self.view(context)
         as_it_is = self.unconverted(context) if is_never_converted(view) else ()
         if not as_it_is and unconverted_construct(view) is not None:
-            # its own conditions are TR305
+            # its own tensor conditions are TR305
             as_it_is = tuple(hazard for hazard in self.unconverted(context) if hazard.via)
         found_here = (
             *self._local(context),
@@ -249,7 +249,7 @@ class HazardMap:
         return tuple(merged.values())
 
     def all_unconverted(self, context: ContextFacts) -> tuple[ReachedHazard, ...]:
-        """The tensors' decisions in the context's own code and in all that it calls."""
+        """The tensor conditions in the context's own code and in all its callees."""
         view = self.view(context)
         here = context.function
         hazards = [
@@ -297,7 +297,7 @@ class HazardMap:
                 )
 
     def _host_callbacks(self, identity: FunctionId) -> frozenset[OpId]:
-        """The calls in a function that have host code run their arguments (`tf.py_function`), in any context."""
+        """The calls in a function that run their arguments on the host (`tf.py_function`), in any context."""
         return self.ask(_HOST_CALLBACKS, identity)
 
     def _from_calls(self, context: ContextFacts) -> Iterator[ReachedHazard]:
@@ -335,7 +335,7 @@ class HazardMap:
                     yield _through(site, hazard, parameter, chains)
 
     def _from_possible_callees(self, context: ContextFacts) -> Iterator[ReachedHazard]:
-        """A certain hazard of each method that an unresolved call of eager code may run, by its name."""
+        """A certain hazard of each method that an unresolved call in eager code may run, by its name."""
         here = context.function
         if context.in_graph or self.is_hybrid(here):
             return
@@ -356,7 +356,7 @@ class HazardMap:
                 break
 
     def _certain(self, function: FunctionId) -> ReachedHazard | None:
-        """A hazard of a function that occurs whatever calls it, or that another unresolved call in it may have."""
+        """A hazard of a function that occurs for all callers, or that another unresolved call in it may have."""
         found = [
             hazard
             for context in self.facts.contexts_of(function)
@@ -369,7 +369,9 @@ class HazardMap:
     def _passed_on(
         self, context: ContextFacts, call: CallFact, callee: ContextFacts, name: str, *, parts: bool
     ) -> str | None:
-        """The caller's own parameter that it passes for the callee's parameter `name`; with `parts`, also one from which it makes that."""
+        """The caller's own parameter that it passes for the callee's parameter `name`; with `parts`, also one from which it
+        computes that.
+        """
         view = self.view(context)
         behind = view.parameter_around if parts else view.parameter_behind
         made = view.made(call.op)
@@ -378,7 +380,7 @@ class HazardMap:
         return None if given is None else behind(given)
 
     def _operations_of(self, context: ContextFacts) -> Iterator[ReachedHazard]:
-        """The hazards of operations that a context reaches; effects are composed by the analysis, which knows whose objects they touch."""
+        """The hazards of operations that a context reaches; effects are composed by the analysis, which knows the owners of the objects."""
         rules = all_rules()
         return (hazard for hazard in self.reached(context) if not hazard.is_effect and rules[hazard.rule].inherited)
 
@@ -387,7 +389,7 @@ class HazardMap:
         return self.facts.functions[identity].hybrid is not None
 
     def _from_gradient(self, context: ContextFacts) -> Iterator[ReachedHazard]:
-        """Effects of the gradient that a `tf.custom_gradient` function returns: a tape calls it, in a graph while that is traced."""
+        """Effects of the gradient function that a `tf.custom_gradient` function returns: a tape calls it, and traces it in a graph."""
         wrappers = self.facts.functions[context.function].wrappers
         if not any(decoration(name)[0] is Decoration.GIVES_GRADIENT for name in wrappers):
             return
@@ -421,7 +423,7 @@ class HazardMap:
             )
 
     def _sets_up_new_object(self, context: ContextFacts, effect: Effect) -> bool:
-        """Whether a traced `__init__` writes Python values to its new object, and no tensor decides whether."""
+        """Whether a traced `__init__` writes Python values to its new object, independent of tensor conditions."""
         if not self.is_hybrid(context.function) or not sets_up_new_object(
             self.program.function(context.function), effect
         ):
@@ -433,7 +435,7 @@ class HazardMap:
         )
 
     def _same_key(self, effect: Effect) -> str | None:
-        """Assumption under which a variable that is made once per key is made in the first trace."""
+        """The assumption under which a variable that is created once per key is created in the first trace."""
         chain = (*effect.via, effect.site) if effect.kind is EffectKind.VARIABLE_CREATION else ()
         for position, site in enumerate(chain):
             if self.is_guarded(self.program.function(FunctionId(site.module, site.function)), site.op):
@@ -442,7 +444,7 @@ class HazardMap:
         return None
 
     def _filled_before(self, context: ContextFacts, effect: Effect) -> str | None:
-        """Assumption under which a write never happens in this graph."""
+        """The assumption under which a write never occurs in this graph."""
         identity = FunctionId(effect.site.module, effect.site.function)
         contexts = self.facts.contexts_of(identity)
         is_graph = context.in_graph or self.is_hybrid(context.function)
@@ -451,18 +453,18 @@ class HazardMap:
         return None
 
     def _reporter(self, kind: EffectKind, site: EffectSite) -> tuple[Rule, CureHint | None]:
-        """Which rule reports an effect at a place, for any caller, and its cure there."""
+        """The rule that reports an effect at a place, for any caller, and its cure there."""
         reporter = self.ask(_REPORTER, (kind, site))
         assert reporter is not None
         return reporter
 
     def reporter_of(self, kind: EffectKind, site: EffectSite) -> tuple[Rule, CureHint | None]:
-        """The first rule of that kind of effect that reports it there."""
+        """The first rule for that kind of effect that reports it there."""
         rule = next(rule for rule in rules_by_effect()[kind] if self._reports(rule, site))
         return rule, self._cure(rule, site)
 
     def _changes_own_keywords(self, context: ContextFacts, effect: Effect) -> bool:
-        """Whether the effect is on the dict of `**kwargs`, which is a new one in each call."""
+        """Whether the effect is on the dict of `**kwargs`, which is new in each call."""
         if effect.target.root is not RootKind.PARAMETER or effect.target.path != "[]":
             return False
         return any(
@@ -471,19 +473,19 @@ class HazardMap:
         )
 
     def _is_scratch(self, context: ContextFacts, effect: Effect) -> bool:
-        """Whether the written place is an attribute that the call, or a call on the way there, uses as a local variable."""
+        """Whether the written place is an attribute that the call, or a call on the path, uses as a local variable."""
         field = own_field(effect.target)
         name = field.removeprefix(".")
         if not field.startswith(".") or effect.target.object is None:
             return False
-        # a call on the path without outside effects has none for its callers, whichever of several objects it is called on
+        # a call on the path without outside effects has none for its callers, on whichever of several objects it is called
         around = {FunctionId(site.module, site.function) for site in (*effect.via, effect.site)}
         if name in context.overwrites:
             around.add(context.function)
         return any(self.ask(_SCRATCH, (identity, name)) for identity in sorted(around))
 
     def _reports(self, rule: Rule, site: EffectSite) -> bool:
-        """Whether the rule reports the effect at that place: in every context that reaches it."""
+        """Whether the rule reports the effect at that place, in every context that reaches it."""
         if rule.only_effects is None:
             return True
         contexts = self.facts.contexts_of(FunctionId(site.module, site.function))
@@ -491,7 +493,7 @@ class HazardMap:
         return bool(views) and all(rule.only_effects(view, site.op) for view in views)
 
     def _cure(self, rule: Rule, site: EffectSite) -> CureHint | None:
-        """The cure of an effect: one that holds in every context of the function in which it happens."""
+        """The cure of an effect, if it applies in every context of the function that contains it."""
         if rule.cure_of_effect is None:
             return None
         contexts = self.facts.contexts_of(FunctionId(site.module, site.function))
@@ -533,14 +535,14 @@ class HazardMap:
                     and made_for_each(self.facts, self.index, self.view, chain[: position + 1]) is not None
                 )
             ):
-                # an object created the first time is kept; a tensor of the trace has no value then
+                # an object created the first time is stored; a tensor of the trace has no value later
                 return effect.kind is EffectKind.VARIABLE_CREATION or not self._reports(
                     rule_about_kept_tensors(), effect.site
                 )
         return False
 
     def _ends_program(self, chain: tuple[EffectSite, ...]) -> bool:
-        """Whether a way of calls leads to `sys.exit` or the like, which ends a trace as it ends a call, and no tensor decides whether."""
+        """Whether a chain of calls leads to `sys.exit` or similar, which ends a trace like a call, independent of tensor conditions."""
         names = self.library_at(chain[-1])
         return (
             bool(names)
@@ -553,11 +555,11 @@ class HazardMap:
         )
 
     def is_guarded(self, code: Function, op: int) -> bool:
-        """Whether the operation runs only the first time: under `if self.x is None`, `if not self.built`, `if not hasattr(...)`."""
+        """Whether the operation runs only once: under `if self.x is None`, `if not self.built`, `if not hasattr(...)`."""
         return self.ask(_GUARDED, (code.id, op))
 
     def _written_of(self, effect: Effect) -> tuple[str, str]:
-        """The source spelling of an effect (`history.append(...)`), and the changed object (`history`)."""
+        """The source text of an effect (`history.append(...)`), and the changed object (`history`)."""
         index = self.index(FunctionId(effect.site.module, effect.site.function))
         changed = str(effect.target).removesuffix("[]")
         match index.facts[effect.site.op]:
@@ -576,7 +578,7 @@ class HazardMap:
         if not effect.assumed:
             return None
         if effect.kind is EffectKind.STATE_READ:
-            # that the writer runs between two calls was not seen
+            # no run of the writer between two calls is known
             return f"`{effect.target}` does not change between calls"
         if effect.kind is EffectKind.STATE_WRITE and effect.target.root in (
             RootKind.PARAMETER,
@@ -603,7 +605,7 @@ class HazardMap:
         )
 
     def written(self, site: EffectSite) -> str:
-        """The source spelling of the operation at a place."""
+        """The source text of the operation at a place."""
         return self.index(FunctionId(site.module, site.function)).written(site.op)
 
 

@@ -20,12 +20,12 @@ from terra_refactor.domain.value import NONE, FrozenDict, FrozenList, TensorValu
 from terra_refactor.ir.function import Function
 
 FunctionNames: TypeAlias = AbstractSet[tuple[str, str]]
-"""Paths of files with names of functions in them."""
+"""File paths with names of functions."""
 
 
 @dataclass(slots=True)
 class Judgement:
-    """Assessment of the function, and the decision so far."""
+    """Assessment of a function, and the decision so far."""
 
     code: Function
     found: FunctionFacts
@@ -39,11 +39,11 @@ class Judgement:
     covered: bool = False
     covered_at_speculative: bool = False
     held_back: bool = False
-    """A graph of it would pay, were it not for a hazard in its own code."""
+    """A graph of it would pay off, were it not for a hazard in its own code."""
     paid_after: float | None = None
-    """The calls after which its trace has paid off, if it is unknown whether there are as many."""
+    """The number of calls after which its trace pays off, if it is unknown whether there are that many."""
     seen_repeated: bool = True
-    """Something in the project calls it again and again."""
+    """Code of the project calls it repeatedly."""
 
     @property
     def hazards(self) -> tuple[ReachedHazard, ...]:
@@ -71,9 +71,8 @@ class Judgement:
 
     @property
     def updates_variables(self) -> bool:
-        """Whether a call changes variables or other tensor state: an unknown optimizer that is given gradients does, too.
-
-        One that the function gets itself, from an unknown call, would make its variables in each trace.
+        """Whether a call changes variables or other tensor state; applying gradients through an unknown optimizer does,
+        too. An optimizer that the function itself gets from an unknown call would create its variables in each trace.
         """
         effects = [effect for context in self.contexts for effect in context.effects]
         if any(effect.kind is EffectKind.TENSOR_STATE for effect in effects):
@@ -89,7 +88,9 @@ class Judgement:
 
     @property
     def returns_tensors_only(self) -> bool:
-        """Whether callers get the same from the function and from a graph of it: no Python value that a graph returns as a tensor."""
+        """Whether callers receive the same from the function and from a graph of it: no Python value that a graph
+        returns as a tensor.
+        """
         return _holds_tensors_only(self.found.returns)
 
 
@@ -98,7 +99,7 @@ _UPDATES: Final = (".apply_gradients", ".minimize")
 
 
 def _holds_tensors_only(value: Value) -> bool:
-    """Whether a value consists of tensors and None, however nested."""
+    """Whether a value consists only of tensors and None, at any nesting."""
 
     def holds(member: Value) -> bool:
         match member:

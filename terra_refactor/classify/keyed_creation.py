@@ -1,6 +1,7 @@
-"""Objects created once per key in a cache of variables, layers or optimizers, and whether later calls bring new keys.
+"""Objects created once per key in a cache of variables, layers or optimizers, and whether later calls pass new keys.
 
-Computes: the inputs of the tested key, up the calls that lead there. Needs: the facts of the program. Gives: `made_for_each`.
+Computes: the inputs of the tested key, through the calls that lead there. Needs: the facts of the program. Gives:
+`made_for_each`.
 """
 
 from __future__ import annotations
@@ -24,9 +25,11 @@ def made_for_each(
     views: Callable[[ContextFacts], ContextView],
     chain: Sequence[EffectSite],
 ) -> str | None:
-    """The parameter of the outermost function for each of whose values an object under a test, at the end of a chain of calls, is created.
+    """The parameter of the outermost function for each of whose values an object is created under a test at the end
+    of a chain of calls.
 
-    Empty: calls pass several keys, to each function on the path. A parameter: other code calls it, and may pass several. None: neither.
+    Empty: calls pass several keys to each function on the path. A parameter: other code may call it with several
+    values. None: neither.
     """
     *_, (code, names) = steps = list(_steps(facts, codes, views, chain))
     if all(_are_several(facts, inner.function, read) for inner, read in steps):
@@ -43,7 +46,7 @@ def _steps(
     views: Callable[[ContextFacts], ContextView],
     chain: Sequence[EffectSite],
 ) -> Iterator[tuple[CodeFacts, AbstractSet[str]]]:
-    """The functions on a chain of calls from the test outwards, each with its variables that the tested key is computed from."""
+    """The functions on a chain of calls from the test outwards, each with the variables from which the tested key is computed."""
     code = codes(FunctionId(chain[-1].module, chain[-1].function))
     tests = [region.subject for region in code.around(chain[-1].op) if region.kind is RegionKind.IF]
     names = _read_by(code, [test for test in tests if test is not None])
@@ -56,7 +59,7 @@ def _steps(
 
 
 def _are_several(facts: ProgramFacts, code: Function, names: AbstractSet[str]) -> bool:
-    """Whether calls bring several values for one of these parameters."""
+    """Whether calls pass several values for one of these parameters."""
     own = 1 if code.kind is FunctionKind.METHOD else 0
     return any(
         parameter.name in names and len(parameter.values) > 1 for parameter in facts.functions[code.id].parameters[own:]
@@ -64,7 +67,7 @@ def _are_several(facts: ProgramFacts, code: Function, names: AbstractSet[str]) -
 
 
 def _given_from(code: CodeFacts, names: AbstractSet[str], callers: Sequence[ContextView], at: OpId) -> set[str]:
-    """The variables of the function around a call from which the arguments for these parameters are computed, if they vary."""
+    """The variables of the calling function from which the arguments for these parameters are computed, if they vary."""
     values: dict[OpId, set[Value]] = {}
     for view in callers:
         for number in _arguments(view, code, names, at):

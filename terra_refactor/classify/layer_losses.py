@@ -1,4 +1,4 @@
-"""Losses that layers add during a call, and functions that read them after it.
+"""Losses that layers add during a call, and functions that read them afterwards.
 
 Computes: whether a function of the program reads the losses that a call of another one leaves in its layers; a traced call
 leaves symbolic tensors. Needs: attribute reads and effects. Gives: `are_read_later`. Ignores: programs that assign `losses` themselves.

@@ -1,9 +1,9 @@
 """Whether other code reads the side effects and results of a call of a graph.
 
-Computes: whether a result is unused, and whether eager code of the program reads an attribute of the very objects on which a call sets
-it. A read of the same name from an object of another class, from an unknown object, or in code that runs while a graph is traced does not
-count: an error needs proof, and a name is none. Needs: facts, and the code of the functions. Gives: `goes_nowhere`, `written_objects`,
-`reads_of_these`, `is_used_in_graph`.
+Computes: whether a result is unused, and whether eager code of the program reads an attribute of the very objects on
+which a call sets it. A read of the same name from an object of another class, from an unknown object, or in code that
+runs while a graph is traced does not count: an error needs proof, and a name is not proof. Needs: facts, and the code
+of the functions. Gives: `goes_nowhere`, `written_objects`, `reads_of_these`, `is_used_in_graph`.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from terra_refactor.facts.records import (
 from terra_refactor.ir.ids import FunctionId, OpId
 
 _PASSED_ON = AttributeRead | ItemRead | Operation | Display | Unpacked
-"""Operations that only give another result."""
+"""Operations that only compute another result."""
 
 
 def goes_nowhere(hazards: HazardMap, context: ContextFacts, number: OpId, seen: frozenset[OpId] = frozenset()) -> bool:
-    """Whether a result, and all that is computed from it, is unused: dropped, or stored in a variable that nothing reads."""
+    """Whether a result, and everything computed from it, is unused: dropped, or stored in a variable that is never read."""
     index = hazards.index(context.function)
     seen |= {number}
     return all(
@@ -64,7 +64,7 @@ def _is_stored_in_vain(hazards: HazardMap, context: ContextFacts, write: NameWri
 
 
 def _only_computes(context: ContextFacts, call: OpId) -> bool:
-    """Whether a call is of library functions alone that have no effect of their own."""
+    """Whether a call reaches only library functions without effects of their own."""
     fact = next((each for each in context.calls if each.op == call), None)
     if fact is None or fact.unknown is not None or fact.callees or not fact.library:
         return False
@@ -72,7 +72,7 @@ def _only_computes(context: ContextFacts, call: OpId) -> bool:
 
 
 def written_objects(hazards: HazardMap, contexts: Iterable[ContextFacts], place: OpId) -> frozenset[ObjectId] | None:
-    """The objects of which an operation sets an attribute, or changes the content of an attribute; None if one is unknown."""
+    """The objects of which an operation sets an attribute, or changes an attribute's content; None if one is unknown."""
     found: set[ObjectId] = set()
     for context in contexts:
         index = hazards.index(context.function)
@@ -86,8 +86,9 @@ def written_objects(hazards: HazardMap, contexts: Iterable[ContextFacts], place:
 
 
 def is_used_in_graph(hazards: HazardMap, contexts: Iterable[ContextFacts], place: OpId) -> bool:
-    """Whether a graph calls an object that an operation creates, or a method of it, or passes it on; True if the operation creates no
-    object."""
+    """Whether a graph calls an object that an operation creates, or a method of it, or passes it on; True if the
+    operation creates no object.
+    """
     made = {number for context in contexts for number in _objects(context.values[place])}
     if not made:
         return True
@@ -108,7 +109,7 @@ def is_used_in_graph(hazards: HazardMap, contexts: Iterable[ContextFacts], place
 
 
 def reads_of_these(hazards: HazardMap, reader: FunctionId, attribute: str, written: Set[ObjectId]) -> bool:
-    """Whether eager code of a function reads, by its name, the attribute of an object that may be one of these."""
+    """Whether eager code of a function reads, by name, the attribute of an object that may be one of these."""
     index = hazards.index(reader)
     owners = [read.owner for read in index.of_kind(AttributeRead) if read.name == attribute]
     owners += [call.arguments[0].value for call in index.of_kind(Call) if _asks_for(index, call, attribute)]
@@ -128,7 +129,7 @@ def _asks_for(index: CodeFacts, call: Call, attribute: str) -> bool:
 
 
 def _may_be_one(hazards: HazardMap, one: ObjectId, other: ObjectId) -> bool:
-    """Whether two abstract objects may be one: each context has its own names for its arguments, so classes are compared."""
+    """Whether two abstract objects may be the same: each context has its own names for its arguments, so classes are compared."""
     objects = hazards.whole_facts.objects
     first, second = objects[one], objects[other]
     if ObjectKind.CLASS not in (first.kind, second.kind) and first.kind is not second.kind:

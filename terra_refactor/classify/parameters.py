@@ -1,4 +1,4 @@
-"""Types of the parameters and results of a function, as the report writes them.
+"""Types of the parameters and results of a function, in the report's form.
 
 Computes: kind and tensor types of each parameter from the values that reach it. Needs: facts. Gives: `describe_parameters`, `tensor_types`.
 """
@@ -60,18 +60,19 @@ def _describe(
     types = types or reported_types(values)
     kinds = {kind_of(facts, value) for value in described}
     if UNKNOWN_TENSOR in described and not any(isinstance(v, TensorValue) and v != UNKNOWN_TENSOR for v in described):
-        # an unknown tensor is a guess from the callers' uses of the argument: the actual arguments say more; but None may be one
-        # beside a tensor, and an object may be one that libraries convert to a tensor
+        # an unknown tensor is a guess from the callers' uses of the argument: the actual arguments are more precise;
+        # but None may occur besides a tensor, and an object may be one that libraries convert to a tensor
         informed = {kind_of(facts, value) for value in described if value not in (UNKNOWN_TENSOR, NONE)}
         kinds = informed - {ParameterValueKind.UNKNOWN, ParameterValueKind.OBJECT} or kinds
     kind = _strongest(kinds)
     if kind is ParameterValueKind.OBJECT and any(_may_hold_more(value) for value in told):
         kind = ParameterValueKind.UNKNOWN
     if kind is ParameterValueKind.NDARRAY and TensorType() in types:
-        kind = ParameterValueKind.UNKNOWN  # calls that are not known may bring tensors as well
+        kind = ParameterValueKind.UNKNOWN  # unknown calls may pass tensors, too
     evidence = parameter.evidence
     if kind is ParameterValueKind.UNKNOWN and evidence in (Evidence.KEYWORD, Evidence.RECORDED):
-        # an assumption, which is listed: the values themselves are unknown, and no rule is certain because of a name or a run
+        # an assumption, which is listed: the values themselves are unknown, and no rule is certain because of a name
+        # or a run
         return ParameterDecision(parameter.name, ParameterValueKind.TENSOR, evidence, (TensorType(),))
     if kind is ParameterValueKind.UNKNOWN and not types and evidence is not Evidence.DATAFLOW:
         evidence = Evidence.NONE
@@ -79,9 +80,10 @@ def _describe(
 
 
 def reported_types(values: Iterable[Value], *, open_callers: bool = False) -> tuple[TensorType, ...]:
-    """The types of all tensors that values are or hold, each once; with an unknown one where something unknown may be a tensor, too.
+    """The distinct types of all tensors that values are or contain; with an unknown type if something unknown may be a
+    tensor, too.
 
-    `open_callers` says that calls which are not known may bring others.
+    `open_callers`: unknown calls may pass others.
     """
     given = tuple(values)
     types = dict.fromkeys(type_ for value in given for type_ in tensor_types(value))
@@ -91,7 +93,7 @@ def reported_types(values: Iterable[Value], *, open_callers: bool = False) -> tu
 
 
 def _may_hold_more(value: Value) -> bool:
-    """Whether something unknown in it may be a tensor."""
+    """Whether an unknown part of it may be a tensor."""
     for member in members(value):
         match member:
             case UnknownValue(may_be_tensor=True):
@@ -126,7 +128,7 @@ _ORDER = (
 
 
 def _strongest(kinds: set[ParameterValueKind]) -> ParameterValueKind:
-    """Of several kinds the one that matters most to a trace: a tensor that may also be None is a tensor."""
+    """The kind most relevant for a trace: a tensor that may also be None is a tensor."""
     return next((kind for kind in _ORDER if kind in kinds), ParameterValueKind.UNKNOWN)
 
 
@@ -158,7 +160,7 @@ def kind_of(facts: ProgramFacts, value: Value) -> ParameterValueKind:
 
 
 def tensor_types(value: Value) -> Iterator[TensorType]:
-    """The types of the tensors that a value is or holds (not through objects)."""
+    """The types of the tensors that a value is or contains (not through objects)."""
     for member in members(value):
         match member:
             case TensorValue(type):

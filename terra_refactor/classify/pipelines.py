@@ -1,11 +1,11 @@
-"""Functions that are passed to unknown datasets (`tfds.load(...)`, a parameter), which trace them.
+"""Functions passed to unknown datasets (`tfds.load(...)`, a parameter), which trace them.
 
-Computes: the functions without callers that are passed to `map`, `filter` and similar methods of an unknown object that is used like a
-dataset, or inside of a graph to any method outside of the program (`strategy.run`). Also those that `strategy.run` calls outside of
-graphs, which cannot be graphs of their own if they update variables.
-Needs: facts. Gives: `given_to_pipelines`, `synchronized_in_replicas`. Ignores: objects that only have a method of such a name: those of
-pandas, `multiprocessing` and others call their arguments; known datasets, since the analysis enters the functions that these get. It is a
-guess: enough not to add a decorator, not enough to remove one.
+Computes: the functions without callers that are passed to `map`, `filter` and similar methods of an unknown object
+that is used like a dataset, or inside a graph to any method outside of the program (`strategy.run`). Also those that
+`strategy.run` calls outside of graphs, which cannot be graphs themselves if they update variables. Needs: facts.
+Gives: `given_to_pipelines`, `synchronized_in_replicas`. Ignores: other objects with a method of that name (pandas,
+`multiprocessing` and others call their arguments); known datasets, since the analysis enters the functions passed to
+these. It is a guess: enough not to add a decorator, not enough to remove one.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _OF_DATA_SETS: Final = frozenset({"batch", "flat_map", "interleave", "padded_bat
 
 
 def given_to_pipelines(hazards: HazardMap) -> frozenset[FunctionId]:
-    """The functions that only unknown datasets call, and their callees that only such functions call."""
+    """The functions called only by unknown datasets, and their callees that only such functions call."""
     facts = hazards.whole_facts
     given_to_some = frozenset[FunctionId]().union(*(given for _, given in hazards.of_each(_given_in)))
     if not given_to_some:
@@ -57,7 +57,8 @@ def given_to_pipelines(hazards: HazardMap) -> frozenset[FunctionId]:
 def synchronized_in_replicas(hazards: HazardMap) -> frozenset[FunctionId]:
     """The functions that `strategy.run` calls outside of graphs, and those below them that update variables.
 
-    The replicas meet in an update, which raises in a graph of one of them: the graph has to be around `strategy.run`.
+    An update synchronises the replicas, which raises in a graph of one replica: the graph must enclose
+    `strategy.run`.
     """
     facts = hazards.whole_facts
     found = set[FunctionId]().union(*(given for _, given in hazards.of_each(_given_to_strategies)))
@@ -75,7 +76,7 @@ def synchronized_in_replicas(hazards: HazardMap) -> frozenset[FunctionId]:
 
 @about_each_context
 def _given_in(view: ContextView) -> frozenset[FunctionId]:
-    """The functions that a context gives to unknown datasets, or in a graph to methods that call them while it is traced."""
+    """The functions that a context passes to unknown datasets, or in a graph to methods that call them while it is traced."""
     found: set[FunctionId] = set()
     in_graph = view.context.in_graph
     for call in view.code.of_kind(Call):
@@ -109,7 +110,9 @@ def _given_to_strategies(view: ContextView) -> frozenset[FunctionId]:
 
 
 def _is_of_strategy(view: ContextView, call: Call) -> bool:
-    """Whether a method `run` is that of a strategy, or of an unknown object that gets arguments as a strategy does: no `app.run(main)`."""
+    """Whether a method `run` is that of a strategy, or of an unknown object called with a strategy's arguments; false
+    for `app.run(main)`.
+    """
     fact = view.calls.get(call.op)
     if fact is None or any(is_of_strategies(name) for name in fact.library):
         return fact is not None
@@ -117,7 +120,7 @@ def _is_of_strategy(view: ContextView, call: Call) -> bool:
 
 
 def _is_private_to_program(hazards: HazardMap, identity: FunctionId) -> bool:
-    """Whether no framework enters it as one of its own."""
+    """Whether no framework calls it."""
     contexts = hazards.whole_facts.contexts_of(identity)
     return all(context.entry in (EntryKind.CALLED, EntryKind.UNCALLED) for context in contexts)
 
@@ -135,13 +138,15 @@ def _functions(value: Value) -> Iterator[FunctionId]:
 
 
 def _is_of_data_set(view: ContextView, call: Call) -> bool:
-    """Whether the method gets arguments that only those of datasets take, or its object or result has methods that only datasets have."""
+    """Whether the method receives arguments that only datasets take, or its object or result has methods that only
+    datasets have.
+    """
     if any(argument.keyword in _OPTIONS for argument in call.arguments):
         return True
     same = {call.op}
     receiver = call.owner
     while receiver is not None:
-        # its value before the calls in between
+        # its value before the intermediate calls
         same.add(receiver)
         before = view.made(receiver)
         receiver = before.owner if isinstance(before, Call) else None

@@ -1,8 +1,9 @@
 """Possible callees of a call on an unknown object: methods of the program's classes with that name.
 
-Computes: for `self.exploration.explore(...)`, where nothing shows the class of `self.exploration`, the classes of the program that define
-`explore` and the other methods that are called on it. Needs: a `ContextView`. Gives: `possible_callees`, `PossibleCallee`. Ignores:
-subclasses that inherit the method; objects whose methods many classes define.
+Computes: for `self.exploration.explore(...)`, where the class of `self.exploration` is unknown, the classes of the
+program that define `explore` and the other methods that are called on it. Needs: a `ContextView`. Gives:
+`possible_callees`, `PossibleCallee`. Ignores: subclasses that inherit the method; objects whose methods many classes
+define.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from terra_refactor.ir.function import FunctionKind
 from terra_refactor.ir.ids import FunctionId, OpId
 
 _MOST: Final = 6
-"""Maximum number of classes with the method; a more common name does not identify the object."""
+"""Maximum number of classes with the method; a more common name does not identify the class."""
 _CALLED: Final = ("__call__", "call")
 
 
@@ -40,7 +41,7 @@ class PossibleCallee:
 
 
 def possible_callees(view: ContextView, call: CallFact) -> Iterator[PossibleCallee]:
-    """The methods that an unresolved call may run; none if more than a few classes have methods of that name."""
+    """The methods that an unresolved call may run; none if too many classes have methods of that name."""
     made = view.made(call.op)
     if call.unknown is None or not isinstance(made, Call):
         return
@@ -66,7 +67,7 @@ def _is_unknown(value: Value) -> bool:
 
 
 def _with_methods(view: ContextView, owner: OpId, names: tuple[str, ...]) -> Iterator[tuple[str, FunctionId]]:
-    """The classes that define one of these methods, and all other methods that are called on the object; with the method."""
+    """The classes that define one of these methods and all other methods called on the object, each with the method."""
     named = [each for name in names for each in view.codes.functions_named(name)]
     # most calls are of methods that no class of the program has
     called = _called_on(view, view.code.facts[owner]) if named else frozenset()
@@ -80,7 +81,7 @@ def _with_methods(view: ContextView, owner: OpId, names: tuple[str, ...]) -> Ite
 
 
 def _called_on(view: ContextView, holder: Fact | None) -> frozenset[str]:
-    """The names of the methods that the function, or another method of its class, calls on what is held under a name."""
+    """The names of the methods that the function, or another method of its class, calls on the object stored under a name."""
     codes = [view.code]
     if isinstance(holder, AttributeRead) and view.function.takes_self:
         siblings = view.program.modules[view.function.id.module].functions

@@ -1,10 +1,11 @@
-"""Proof of a hazard without the analysis's assumptions, as errors and removals need it.
+"""Proof of a hazard without the analysis's assumptions, as required for errors and removals.
 
-The analysis trusts annotations, and a body's use of a parameter, to have results for functions without callers. Such evidence justifies
-caution, but not an error: a parameter that is unpacked may be a tuple, and an annotation may be outdated. A value is *proven* to be a
-tensor (or an array) if data flow leads back from it to a call of TensorFlow, Keras or NumPy that returns one.
-Computes: whether a value is proven, and the doubts about a hazard. Needs: facts and hazards. Gives: `Proof`.
-Ignores: whether the program calls the function at all; code that fails for every argument is an error anyway.
+The analysis relies on annotations, and on the uses of a parameter, for functions without callers. Such evidence
+justifies caution, but not an error: an unpacked parameter may be a tuple, and an annotation may be outdated. A value
+is *proven* to be a tensor (or an array) if data flow leads back from it to a call of TensorFlow, Keras or NumPy that
+returns one. Computes: whether a value is proven, and the doubts about a hazard. Needs: facts and hazards. Gives:
+`Proof`. Ignores: whether the program calls the function at all, since code that fails for all arguments is an error
+in any case.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ from terra_refactor.tf_model.traits import SEEDED_LAYERS
 _OF_THE_HOST: Final = frozenset(
     {EffectKind.PRINT, EffectKind.LOG, EffectKind.INPUT_OUTPUT, EffectKind.RANDOM, EffectKind.TIME}
 )
-"""Effects of Python during a trace that later calls do not repeat."""
+"""Python effects of a trace that later calls do not repeat."""
 _HOOKS: Final = frozenset({"call", "update_state", "result"})
 """Methods that Keras calls eagerly as well as in graphs."""
 
@@ -82,7 +83,7 @@ class Proof:
     # --- hazards -------------------------------------------------------------------------------------------------------------------
 
     def doubt(self, context: ContextFacts, hazard: ReachedHazard) -> Doubt | None:
-        """The unproven condition for the hazard of a graph that runs this context; None if it is certain."""
+        """The unproven condition for the hazard in a graph that runs this context; None if it is certain."""
         if hazard.is_effect:
             return self._doubt_of_effect(context, hazard)
         place, rule = hazard.site.op, all_rules()[hazard.rule]
@@ -101,7 +102,7 @@ class Proof:
         doubts: list[Doubt] = []
         for inner in self._contexts_at(context, hazard.via):
             if inner.function != FunctionId(hazard.site.module, hazard.site.function):
-                continue  # the last call may reach others as well
+                continue  # the last call may reach other functions, too
             local = [
                 each
                 for found, each in self.hazards.found(inner)
@@ -123,7 +124,7 @@ class Proof:
         return doubts[0] if doubts else None
 
     def doubt_of_failure(self, context: ContextFacts, failure: FailureFact) -> Doubt | None:
-        """The unproven condition for an operation to fail on these arguments; None if it is certain."""
+        """The unproven condition under which an operation fails on these arguments; None if it is certain."""
         if failure.only is not None and failure.only.is_condition:
             return failure.only
         code = self.values.code(context)
@@ -141,7 +142,7 @@ class Proof:
         return None if decorator is None else f"if the decorator `{decorator}` changes nothing"
 
     def missing_before(self, context: ContextFacts, place: OpId) -> str | None:
-        """A name that the function reads before, on every path, and that nothing defines: it raises NameError there."""
+        """An undefined name that the function reads before the place on every path, which raises NameError."""
         code = self.values.code(context)
         for read in code.of_kind(NameRead):
             value = context.values[read.op]
@@ -155,7 +156,7 @@ class Proof:
         return None
 
     def _contexts_at(self, context: ContextFacts, via: Iterable[EffectSite]) -> list[ContextFacts]:
-        """The contexts to which a way of calls leads."""
+        """The contexts at the end of a chain of calls."""
         found = [context]
         for site in via:
             identity = FunctionId(site.module, site.function)
@@ -192,7 +193,7 @@ class Proof:
         return False
 
     def _is_left_by_keras_only(self, context: ContextFacts, via: tuple[EffectSite, ...]) -> bool:
-        """Whether AutoGraph leaves the code at the end of a way as it is for no other reason than that Keras 3 calls something on it."""
+        """Whether AutoGraph leaves the code at the end of a path unconverted only because Keras 3 calls something on it."""
         for end in range(len(via) + 1):
             for inner in self._contexts_at(context, via[:end]):
                 view = self.hazards.view(inner)
@@ -222,17 +223,17 @@ class Proof:
         return None
 
     def _is_supposed_size(self, context: ContextFacts, place: OpId) -> bool:
-        """Whether a size is open only if some value is a tensor, which no call shows."""
+        """Whether a size is open only if some value is a tensor, for which no call is evidence."""
         uses = [use for use in uses_of_open_sizes(self.hazards.view(context), frozenset(Why)) if use.op == place]
         for use in uses:
             view, size = use.source
-            # a signature's declaration holds
+            # a signature's declaration is certain
             if use.why is Why.DECLARED or self.makings.is_proven(view.context, size):
                 return False
         return bool(uses) or not self.makings.is_proven(context, place)
 
     def steps_to(self, context: ContextFacts, hazard: ReachedHazard) -> Iterator[tuple[ContextFacts, OpId]]:
-        """The operations on the path from a context to a hazard: the calls, and that of the hazard itself."""
+        """The operations on the path from a context to a hazard: the calls, and the operation of the hazard itself."""
         sites = (*hazard.via, hazard.site)
         return (
             (inner, site.op)
@@ -242,11 +243,13 @@ class Proof:
         )
 
     def always_runs(self, context: ContextFacts, hazard: ReachedHazard) -> bool:
-        """Whether no condition of unknown truth, such as a flag for debugging, decides if a call of the graph gets to a hazard."""
+        """Whether a call of the graph always reaches a hazard: no condition of unknown truth, such as a debug flag,
+        decides about it.
+        """
         return not any(self.is_optional(inner, number) for inner, number in self.steps_to(context, hazard))
 
     def is_optional(self, context: ContextFacts, place: OpId) -> bool:
-        """Whether a condition of unknown truth, within the function, decides if an operation runs."""
+        """Whether a condition of unknown truth, within the function, decides whether an operation runs."""
         code = self.values.code(context)
         open_ones = {
             branch.op
@@ -265,7 +268,7 @@ class Proof:
                 yield from code.inputs(region.op, results=True)
 
     def _is_up_to_tensor(self, context: ContextFacts, place: OpId) -> bool:
-        """Whether a condition on a tensor, within the function, decides if an operation runs."""
+        """Whether a condition on a tensor, within the function, decides whether an operation runs."""
         kinds = {branch.op: branch.kind for branch in context.branches}
         return any(
             region.kind in (RegionKind.IF, RegionKind.CHOICE) and kinds.get(region.op) is BranchKind.TENSOR
@@ -299,7 +302,7 @@ class Proof:
         return None
 
     def _doubt_of_host(self, context: ContextFacts, hazard: ReachedHazard) -> str | None:
-        """Doubt about an effect during a trace: whether a later call would do something else."""
+        """The doubt about an effect during a trace: a later call may have had no other effect."""
         read = self.hazards.library_at(hazard.site)
         if read and all(
             has_trait(name, Trait.READS_KEPT)
@@ -320,7 +323,7 @@ class Proof:
         return None
 
     def _opens_to_read(self, site: EffectSite) -> bool:
-        """Whether a call opens a file in a mode that is written there, and that only reads."""
+        """Whether a call opens a file with a literal, read-only mode."""
         call = self.hazards.index(FunctionId(site.module, site.function)).facts[site.op]
         if not isinstance(call, Call) or not call.is_plain:
             return False
@@ -332,7 +335,9 @@ class Proof:
         return isinstance(mode, Literal) and isinstance(mode.value, str) and set(mode.value) <= set("rbtU")
 
     def _is_given_value(self, context: ContextFacts, place: OpId) -> bool:
-        """Whether a call is certainly given a value of this call, and no variable or other object that a later call may have again."""
+        """Whether the argument of a call is certainly a value of this call, not a variable or other object that a later
+        call may receive again.
+        """
         call = self.values.code(context).facts[place]
         given = [context.values[argument.value] for argument in call.arguments] if isinstance(call, Call) else []
         return any(
@@ -345,9 +350,9 @@ class Proof:
         return self.hazards.is_guarded(code, site.op)
 
     def _is_called_once(self, identity: FunctionId, depth: int = 0) -> bool:
-        """Whether a run of the program calls a function once: in one place, through no library, and in no loop.
+        """Whether a run of the program calls a function once: at one place, not through a library, and outside of loops.
 
-        A call at the top of a module may be an example of frequent calls elsewhere, except in a notebook and under a condition.
+        A module-level call may be an example of frequent calls elsewhere, except in a notebook and under a condition.
         """
         found, contexts = self.facts.functions[identity], self.facts.contexts_of(identity)
         if found.open_callers or found.recursive or any(each.entry is not EntryKind.CALLED for each in contexts):
@@ -383,7 +388,7 @@ class Proof:
         return None
 
     def _keeps_tensor(self, context: ContextFacts, place: OpId) -> bool:
-        """Whether an operation certainly stores a tensor, or a container of tensors, and not an object that may contain one."""
+        """Whether an operation certainly stores a tensor or a container of tensors, not an object that may contain one."""
         match self.values.code(context).facts[place]:
             case Write(value=value):
                 stored = [value]
@@ -396,8 +401,9 @@ class Proof:
         )
 
     def _is_always_the_same(self, context: ContextFacts, hazard: ReachedHazard) -> bool:
-        """Whether each call would set an attribute to the value that the trace has set, and no other code (except constructors) sets
-        it."""
+        """Whether each call would set an attribute to the same value as the trace, and no other code (except
+        constructors) sets it.
+        """
         for inner in self._contexts_at(context, hazard.via):
             write = self.values.code(inner).facts[hazard.site.op]
             if not isinstance(write, AttributeWrite):
@@ -416,7 +422,9 @@ class Proof:
         return True
 
     def _varies(self, context: ContextFacts, write: AttributeWrite, number: OpId) -> bool:
-        """Whether a value may differ in the next call of the same trace: it is computed from state that calls change, or from tensors."""
+        """Whether a value may differ in the next call of the same trace: it depends on state that changes between
+        calls, or on tensors.
+        """
         pending, seen = [(context, number)], {(context.id, number)}
         while pending:
             inner, each = pending.pop()
@@ -427,7 +435,7 @@ class Proof:
             fact = code.facts[each]
             if self._changes_between_calls(inner, fact, write, context):
                 return True
-            # a value that is not a tensor is computed from invariant properties of tensors, such as static shapes
+            # a value that is not a tensor depends only on invariant properties of tensors, such as static shapes
             given = ((part, inner.values[part]) for part in code.inputs(each, results=True))
             further = [(inner, part) for part, known in given if known is not None and not is_array(known)]
             if isinstance(fact, NameRead):
@@ -485,7 +493,9 @@ class Proof:
         return written is not None and reads_of_these(self.hazards, reader, name, written)
 
     def is_looked_at(self, context: ContextFacts, hazard: ReachedHazard, writes: Iterable[Effect]) -> bool:
-        """Whether some function of the program reads the attribute of these objects that a call sets; True if it is not an attribute."""
+        """Whether some function of the program reads an attribute that a call sets on these objects; True if it is not
+        an attribute.
+        """
         stored = {
             own_field(effect.target).removeprefix(".")
             for effect in writes
@@ -507,7 +517,7 @@ class Proof:
         )
 
     def is_unused(self, context: ContextFacts, hazard: ReachedHazard) -> bool:
-        """Whether a call's result, and all that is computed from it, is unused."""
+        """Whether a call's result, and everything computed from it, is unused."""
         found = [each for each in self._contexts_at(context, hazard.via) if _is_at(each, hazard.site)]
         return bool(found) and all(goes_nowhere(self.hazards, each, hazard.site.op) for each in found)
 
@@ -520,7 +530,7 @@ def _is_at(context: ContextFacts, site: EffectSite) -> bool:
 
 
 def _are_apart(one: Value | None, other: Value | None) -> bool:
-    """Whether two results of one context are certainly other objects."""
+    """Whether two results of one context are certainly different objects."""
     return one is not None and other is not None and set(members(one)).isdisjoint(members(other))
 
 

@@ -1,7 +1,8 @@
-"""Where values come from, by data flow.
+"""Origins of values by data flow.
 
-A value is *proven* to be a tensor (or an array) if data flow leads back from it to a call of TensorFlow, Keras or NumPy that gives one.
-Its shape and dtype follow from the arguments of that call: they are proven only if all tensors that it was made from are (`whole`).
+A value is *proven* to be a tensor (or an array) if data flow leads back from it to a call of TensorFlow, Keras or
+NumPy that returns one. Its shape and dtype follow from the arguments of that call: they are proven only if all
+tensors that it was made from are (`whole`).
 
 Computes: whether a value, or a parameter, is proven. Needs: facts. Gives: `Provenance`, `is_array`.
 """
@@ -57,7 +58,7 @@ from terra_refactor.tf_model.spec import Trait
 _MAX_DEPTH: Final = 60
 """Maximum number of data-flow steps back; values from farther away are not proven."""
 _MAX_DEPTH_OF_WHOLE: Final = 400
-"""The same where all that a value was made from counts, layer after layer of a model."""
+"""The same for `whole`, where all inputs count, layer after layer of a model."""
 _MOST_STEPS: Final = 5000
 """Maximum number of operations visited backwards from a failing operation."""
 _LOSSES: Final = frozenset({LOSS})
@@ -68,7 +69,7 @@ _HOLDERS: Final = (ObjectKind.LIST, ObjectKind.DICT, ObjectKind.SET)
 class Provenance:
     """Provenance of the values of a program, computed on demand.
 
-    With `whole`, all tensors must be proven, too, that a value was made from, sizes and results of functions among them.
+    With `whole`, all inputs of a value must be proven, too, including sizes and results of functions.
     """
 
     def __init__(self, hazards: HazardMap, *, whole: bool = False) -> None:
@@ -104,11 +105,11 @@ class Provenance:
         if value is None or any(isinstance(member, UnknownValue) for member in members(value)):
             return False
         if not self.whole and any(each.op == number for each in (*context.failures, *context.guarded_failures)):
-            return False  # an operation that fails gives nothing
+            return False  # an operation that fails has no result
         if all(map(_is_variable, members(value))) and members(value):
             return True
         if all(isinstance(member, Scalar) and is_chosen(member.dim) for member in members(value)):
-            return True  # an option, or a number of a file, known only by its name
+            return True  # an option, or a number from a file, known only by its name
         code = self.code(context)
         match code.facts[number]:
             case NameRead(is_local=True, name=name):
@@ -120,7 +121,7 @@ class Provenance:
             case AttributeRead() as read:
                 return self._of_attribute(context, read)
             case Operation(sides=sides) if self.whole and any(_may_be_anything(context.values[each]) for each in sides):
-                return False  # the other factor may be an array as well as a list that it repeats
+                return False  # the other operand may be an array, or a list that it repeats
             case Operation(sides=sides):
                 asked = [each for each in sides if self.is_relevant(context.values[each])]
                 return bool(asked) and self._several(self.is_proven(context, each) for each in asked)
@@ -135,24 +136,26 @@ class Provenance:
             case Call() as call:
                 return self._of_call(context, call)
             case NameRead() | Literal():
-                return True  # a global: the module's own code has made it
+                return True  # a global: computed by the module's own code
             case _:
                 return False
 
     def _several(self, answers: Iterable[bool]) -> bool:
-        """One of several is enough to know the kind of a value; its sizes depend on all of them."""
+        """Any of several is enough to prove the kind of a value; its sizes depend on all of them."""
         return all(answers) if self.whole else any(answers)
 
     def _all(self, context: ContextFacts, numbers: Iterable[OpId]) -> bool:
         return all(self.is_proven(context, each) for each in numbers if self.is_relevant(context.values[each]))
 
     def _of_local(self, context: ContextFacts, name: str, before: OpId | None, *, later: bool = False) -> bool:
-        """A local variable: every assignment that may have set it there, or, with `later` (for nested functions), sets it afterwards."""
+        """A local variable: every assignment that may reach the place, or, with `later` (for nested functions), is
+        executed afterwards.
+        """
         code = self.code(context)
         writes, is_parameter = code.writes.get(name, ()), code.has_parameter(name)
         certain = [each for each in writes if code.parents[each.op] is None and (before is None or each.op < before)]
         if certain and not (later and before is None):
-            # nothing from before that gets here
+            # earlier assignments do not reach this place
             writes, is_parameter = tuple(each for each in writes if each.op >= certain[-1].op), False
         if is_parameter and not self.of_parameter(context, name):
             return False
@@ -188,7 +191,7 @@ class Provenance:
         return bool(setting) and all(self.is_proven(setter, number) for setter, number in setting)
 
     def _is_hooked(self, value: Value) -> bool:
-        """Whether methods of the program control the attributes of an object: `__setattr__`, `__getattribute__`."""
+        """Whether methods of the program intercept the attributes of an object: `__setattr__`, `__getattribute__`."""
         if not isinstance(value, Reference):
             return False
         name = self.facts.objects[value.object].name
@@ -256,14 +259,15 @@ class Provenance:
     def _is_brought(self, context: ContextFacts, name: str) -> bool:
         code = self.code(context).function
         if context.entry is EntryKind.FRAMEWORK:
-            # Keras gives losses and metrics tensors, of sizes that depend on the data; a layer may take lists and dicts of them
+            # Keras passes tensors to losses and metrics, with sizes that depend on the data; a layer may receive
+            # lists and dicts of them
             return not self.whole and (code.name != "call" or self._is_of_loss(code))
         if context.entry is not EntryKind.CALLED or self.unknown_decorator(context.function) is not None:
             return False
         return any(
             self._brings(calling, call, context, name)
             for calling, call in self.calls_of(context)
-            # the conversion of its arguments by `fit`, before it calls a loss or a step, depends on the model and the data
+            # how `fit` converts its arguments before it calls a loss or a step depends on the model and the data
             if not self.whole or code.name == "call" or not any(map(is_of_keras, call.library))
         )
 
@@ -272,7 +276,7 @@ class Provenance:
         return code.parent is not None and derives_from(codes, self.facts, code.parent, _LOSSES)
 
     def calls_of(self, context: ContextFacts) -> Iterator[tuple[ContextFacts, CallFact]]:
-        """The calls that lead to a context, each with the context that makes it."""
+        """The calls that lead to a context, each with the calling context."""
         for caller in self.facts.functions[context.function].callers:
             calling = self.facts.contexts[caller.context]
             for call in calling.calls:
@@ -288,12 +292,14 @@ class Provenance:
         receiver = (made.owner,) if isinstance(made, Call) and made.owner is not None else ()
         given_to_library = (*code.inputs(call.op), *receiver)
         if any(isinstance(member, UnknownValue) for each in given_to_library for member in _alternatives(caller, each)):
-            # its arguments to others may be a part of that
+            # its arguments for others may contain that
             return False
         return self._all(caller, given_to_library)
 
     def argument(self, caller: ContextFacts, call: CallFact, context: ContextFacts, name: str) -> OpId | None:
-        """The argument that a call of the function itself, through no library, passes for a parameter; None if that is not seen."""
+        """The argument that a direct call of the function passes for a parameter; None if it is not visible, or passed
+        by a library.
+        """
         made = self.code(caller).facts[call.op]
         if not isinstance(made, Call) or call.library:
             return None
@@ -302,12 +308,12 @@ class Provenance:
     # --- decorators ----------------------------------------------------------------------------------------------------------------
 
     def unknown_decorator(self, function: FunctionId) -> str | None:
-        """An unknown decorator of a function: it may call it with other arguments, and return something else."""
+        """An unknown decorator of a function, which may call it with other arguments, and return something else."""
         names = self.facts.functions[function].wrappers
         return next((name for name in names if decoration(name)[0] is Decoration.UNKNOWN), None)
 
     def decorator_behind(self, context: ContextFacts, numbers: Iterable[OpId]) -> str | None:
-        """An unknown decorator of one of the functions that made these values, or the objects of libraries that they hold."""
+        """An unknown decorator of one of the functions that computed these values, or the library objects that they contain."""
         for inner, number in self.behind(context, numbers):
             if isinstance(self.code(inner).facts[number], Call):
                 for callee in self._callees(inner, number):
@@ -337,7 +343,7 @@ class Provenance:
             pending += [(inner, each) for each in code.inputs(number)]
 
     def rests_on_arguments(self, context: ContextFacts, number: OpId) -> bool:
-        """Whether a result is computed from the arguments of the function, not counting the object of a method."""
+        """Whether a result depends on the arguments of the function, except a method's object."""
         code = self.code(context).function
         own = code.parameters[0].name if code.kind is FunctionKind.METHOD and code.parameters else None
         for inner, each in self.behind(context, [number]):
@@ -358,7 +364,9 @@ class Provenance:
         return self.hazards.index(context.function)
 
     def is_relevant(self, value: Value | None) -> bool:
-        """Whether a value is a tensor or array, or may contain one; with `whole`, also a number or shape from which tensors are created."""
+        """Whether a value is a tensor or array, or may contain one; with `whole`, also a number or shape from which
+        tensors are created.
+        """
         if value is None:
             return False
         return is_array(value) or any(
@@ -370,7 +378,7 @@ class Provenance:
 
 
 def is_array(value: Value) -> bool:
-    """Whether a value may be a tensor, an array or a number in place of one."""
+    """Whether a value may be a tensor, an array, or a number in place of one."""
     return any(isinstance(member, TensorValue) or is_symbolic_number(member) for member in members(value))
 
 

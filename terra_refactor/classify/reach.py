@@ -1,7 +1,8 @@
-"""Questions about everything that a call reaches.
+"""Queries about everything that a call reaches.
 
-Computes: whether sizes of static shapes are used, whether something is called that cannot be resolved, whether code is rewritten only since
-it is decorated. Needs: facts. Gives: `uses_static_sizes`, `has_unresolved_calls`, `abstract_methods`, `is_converted_by_decorator`.
+Computes: whether sizes of static shapes are used, whether an unresolved call is reached, whether code is converted
+only because of a decorator. Needs: facts. Gives: `uses_static_sizes`, `has_unresolved_calls`, `abstract_methods`,
+`is_converted_by_decorator`.
 """
 
 from __future__ import annotations
@@ -23,23 +24,23 @@ from terra_refactor.tf_model.spec import Trait
 
 
 def uses_static_sizes(hazards: HazardMap, context: ContextFacts) -> bool:
-    """Whether a size of a static shape is used as a Python value: with an unknown axis it would be None."""
+    """Whether a size of a static shape is used as a Python value; for an open axis it would be None."""
     return hazards.ask(_STATIC_SIZES, context.id)
 
 
 def has_unresolved_calls(hazards: HazardMap, context: ContextFacts) -> bool:
-    """Whether something is called that is not known, or whose body only says that subclasses have it."""
+    """Whether an unknown function is called, or an abstract method that only subclasses implement."""
     return hazards.ask(_UNRESOLVED, context.id)
 
 
 def abstract_methods(hazards: HazardMap, context: ContextFacts) -> tuple[str, ...]:
-    """The methods that are reached and that only say that subclasses have them."""
+    """The reached abstract methods, which only subclasses implement."""
     names: frozenset[str] = hazards.ask(_ABSTRACT, context.id)
     return tuple(sorted(names))
 
 
 def is_converted_by_decorator(hazards: HazardMap, code: Function, found: FunctionFacts) -> bool:
-    """Whether tensors decide something in a decorated function that its callers would leave unconverted, as Keras does with `call`."""
+    """Whether a decorated function has tensor conditions that its callers would leave unconverted, as Keras does with `call`."""
     facts = hazards.facts
     if not any(hazards.unconverted(context) for context in facts.contexts_of(code.id)):
         return False
@@ -85,7 +86,7 @@ def _name(hazards: HazardMap, context: ContextFacts) -> str:
 
 
 def _all_reached(hazards: HazardMap, context: ContextFacts) -> tuple[ContextFacts, ...]:
-    """A context and everything that it reaches: with recursion, queries about callees would not terminate."""
+    """A context and everything that it reaches; queries about each callee would not terminate with recursion."""
     found, pending = {context.id: context}, [context]
     while pending:
         for call in pending.pop().calls:

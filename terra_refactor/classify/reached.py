@@ -1,6 +1,8 @@
-"""Hazards and side effects as a decision lists them: with the place in the function's own code and the functions on the path.
+"""Hazards and side effects in a decision's form: with the position in the function's own code and the functions on the
+path.
 
-Computes: places and names for sites. Needs: the program. Gives: `hazards_of`, `side_effects_of`, `way_to`, `span_of`; all sorted.
+Computes: positions and names for sites. Needs: the program. Gives: `hazards_of`, `side_effects_of`, `way_to`,
+`span_of`; all sorted.
 """
 
 from __future__ import annotations
@@ -32,12 +34,12 @@ def way_to(program: Program, reached: ReachedHazard | Effect) -> tuple[str, ...]
 
 
 def names_of(program: Program, sites: Iterable[EffectSite]) -> tuple[str, ...]:
-    """The functions that sites are in."""
+    """The functions that contain these sites."""
     return tuple(program.modules[site.module].by_index[site.function].qualname for site in sites)
 
 
 def span_of(program: Program, site: EffectSite) -> Span:
-    """Where a site is in the source."""
+    """The source range of a site."""
     return program.modules[site.module].by_index[site.function].span_of(site.op)
 
 

@@ -1,10 +1,10 @@
 """Evidence from recorded runs for decisions: the sentences, the calls, the time that a change would save, the reasons for traces.
 
-Computes: an assumption from recorded types; the number of calls from eager code; the gain of a change; findings about functions that were
-retraced often. Needs: `Program.recorded`. Gives: `assumption_of`, `recorded_types`, `recorded_calls`, `gain_of`, `shape_traces`,
-`traces_in_words`, `varying_value`. A record is evidence of what happened in one run. It makes a function a candidate at `speculative`,
-and shows whether a change pays; it never causes an error or a `safe` decision. Few calls in a record are no reason against a change,
-because the run may have been short.
+Computes: an assumption from recorded types; the number of calls from eager code; the gain of a change; findings about
+frequently retraced functions. Needs: `Program.recorded`. Gives: `assumption_of`, `recorded_types`, `recorded_calls`,
+`gain_of`, `shape_traces`, `traces_in_words`, `varying_value`. A record is evidence of one run. It makes a function a
+candidate at `speculative`, and shows whether a change pays off; it never causes an error or a `safe` decision. Few
+recorded calls are no reason against a change, because the run may have been short.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from terra_refactor.rules.registry import rules_by_retrace
 from terra_refactor.rules.retracing.python_scalar_retrace import RULE as PYTHON_SCALAR
 
 LEAST_RETRACES: Final = 3
-"""Fewer traces for one reason are a flag's two values, or a batch and its rest."""
+"""Fewer traces for one reason may be the two values of a flag, or a batch and the smaller last batch."""
 MANY_VALUES: Final = 8
-"""Number of distinct values from which a Python number or text is not a mode."""
+"""Number of distinct values from which a Python number or string does not count as a mode."""
 _SHOWN: Final = 6
 _MOST_TYPES: Final = 8
 _LARGEST_SHARE: Final = 0.9
-"""No more of a call's time can be saved."""
+"""Maximum fraction of a call's time that can be saved."""
 _PLURALS: Final = {"tensor": "a tensor", "variable": "a variable", "ndarray": "a NumPy array"}
 
 
 def assumption_of(seen: FunctionSeen, name: str) -> str:
-    """Assumptions if only a recorded run shows the type of a parameter."""
+    """The assumption if only a recorded run shows the type of a parameter."""
     parameter = _parameter(seen, name)
     kinds = dict.fromkeys(_in_words(each.type) for each in parameter.types) if parameter is not None else {}
     what = " or ".join(kinds) or "of the same kind"
@@ -60,7 +60,9 @@ def _parameter(seen: FunctionSeen, name: str) -> ParameterSeen | None:
 
 
 def recorded_types(seen: FunctionSeen, name: str) -> tuple[TensorType, ...]:
-    """The types of the tensors and arrays that a parameter was or held, as they came; () where these were very many."""
+    """The types of the tensors and arrays that a parameter was or contained, in order of occurrence; () if there were
+    too many.
+    """
     parameter = _parameter(seen, name)
     found: dict[TensorType, None] = {}
     for each in parameter.types if parameter is not None else ():
@@ -80,7 +82,7 @@ def _collect(described: Any, found: dict[TensorType, None]) -> None:
 
 
 def varying_value(seen: FunctionSeen | None) -> str | None:
-    """The reason why a graph would be traced for each of many recorded Python values; None if there were not many."""
+    """The reason why many recorded Python values would each cause a trace; None if there were not many."""
     for parameter in seen.parameters if seen is not None else ():
         if parameter.distinct >= MANY_VALUES and all(each.type[0] == "primitive" for each in parameter.types):
             return (
@@ -97,7 +99,7 @@ def recorded_calls(seen: FunctionSeen | None) -> int | None:
 
 
 def gain_of(seen: FunctionSeen | None, calls: int | None, count: Count, cost: GraphCost) -> ExpectedGain | None:
-    """The gain of a graph of a function: of a recorded function in the run, else in the calls that the program is seen to make."""
+    """The gain of a graph: for a recorded function in the run, otherwise in the known calls of the program."""
     each = (count.executed * cost.saved_microseconds - cost.call_microseconds) / 1e6
     source = "estimate"
     if seen is not None and seen.eager_calls:
@@ -110,7 +112,7 @@ def gain_of(seen: FunctionSeen | None, calls: int | None, count: Count, cost: Gr
 
 
 def gain_without_retraces(seen: FunctionSeen | None) -> ExpectedGain | None:
-    """The gain of a `tf.function` that is traced once instead of on each recorded trace."""
+    """The gain of a `tf.function` if it is traced once instead of on each recorded trace."""
     graph = None if seen is None else seen.graph
     if graph is None or not graph.traces or not graph.calls:
         return None
@@ -129,7 +131,10 @@ def retraces(seen: FunctionSeen | None) -> tuple[TraceCause, ...]:
 
 
 def _varies(seen: FunctionSeen, cause: TraceCause) -> bool:
-    """Whether there are more different arguments than a flag or a last batch has. Each object with a method traces its own graphs."""
+    """Whether there are more different arguments than a flag or a last batch explains.
+
+    A method is traced separately for each object.
+    """
     if cause.traces < LEAST_RETRACES:
         return False
     if cause.cause == "value" and cause.parameter is not None:
@@ -139,7 +144,7 @@ def _varies(seen: FunctionSeen, cause: TraceCause) -> bool:
 
 
 def shape_traces(seen: FunctionSeen | None) -> TraceCause | None:
-    """The parameter whose shapes were traced one by one; None if there is none."""
+    """The parameter whose shapes were traced separately; None if there is none."""
     return next((each for each in retraces(seen) if each.cause == "shape" and each.parameter is not None), None)
 
 

@@ -1,6 +1,6 @@
 """Decision about hot code that is not a function of its own.
 
-Computes: nothing. Gives: `RegionDecision`, whose words are those of the report (`regions` of `report/1`).
+Computes: nothing. Gives: `RegionDecision`, in the terms of the report (`regions` of `report/1`).
 """
 
 from __future__ import annotations
@@ -13,33 +13,33 @@ from terra_refactor.domain.tensor import TensorType
 
 @dataclass(frozen=True, slots=True)
 class RegionDecision:
-    """Everything that is decided about one run of statements that could become a function."""
+    """The complete decision about one sequence of statements that could become a function."""
 
     path: str
     module: str
     inside: str
-    """The qualified name of the function around it; `<module>` at the top."""
+    """The qualified name of the enclosing function; `<module>` at module level."""
     line: int
     end_line: int
     classification: Classification
     extract: bool
     """Whether it should become a function that is a graph."""
     co_execute: bool
-    """Whether it should become a function that the shim runs, since it cannot be a graph."""
+    """Whether it should become a function that runs under the shim, since it cannot be a graph."""
     level: Level
-    """The least level at which `fix` does so."""
+    """The lowest level at which `fix` performs the action."""
     reason: str
     assumptions: tuple[str, ...]
     hazards: tuple[Hazard, ...]
-    """At their lines in the file as it is."""
+    """At their lines in the present file."""
     inputs: tuple[ParameterDecision, ...]
     outputs: tuple[str, ...]
     output_types: tuple[TensorType, ...]
-    """The distinct types of all that it gives."""
+    """The distinct types of all its results."""
     function_name: str
-    """Name of the function."""
+    """Name of the new function."""
     qualname: str
-    """And its qualified name."""
+    """Qualified name of the new function."""
 
     @property
     def action(self) -> Action:
@@ -50,5 +50,5 @@ class RegionDecision:
 
     @property
     def changes(self) -> bool:
-        """Whether it should become a function, a graph or not."""
+        """Whether it should become a function, as a graph or under the shim."""
         return self.action is not Action.NONE

@@ -1,4 +1,4 @@
-"""Changes that are not visible at a call: replaced library functions, names that `exec` sets, changed defaults.
+"""Changes that are invisible at a call: replaced library functions, names bound by `exec`, changed defaults.
 
 Computes: whether they may affect a failing operation. Needs: facts. Gives: `Replaced`. Ignores: replacements by code outside of the
 program.
@@ -22,7 +22,7 @@ from terra_refactor.tf_model.spec import ErrorKind
 
 _OF_FUNCTIONS: Final = frozenset({"__defaults__", "__kwdefaults__", "__code__"})
 _PROMOTES: Final = "enable_numpy_behavior"
-"""Last part of the names of the functions after which TensorFlow promotes dtypes."""
+"""Last component of the names of the functions after which TensorFlow promotes dtypes."""
 
 
 class Replaced:
@@ -34,7 +34,7 @@ class Replaced:
         self.values = values
 
     def may_be_behind(self, context: ContextFacts, failure: FailureFact) -> bool:
-        """Whether the operation may not fail, because it depends on something that the program replaces."""
+        """Whether the operation may not fail after all, because it depends on something that the program replaces."""
         if context.function.module in self._run_by_text:
             return True
         if failure.kind is ErrorKind.DTYPE and self._promotes:
@@ -58,7 +58,7 @@ class Replaced:
 
     @cached_property
     def functions(self) -> frozenset[str]:
-        """The canonical names of members of libraries that the program sets: `np.zeros = ...`, `setattr(tf, "matmul", ...)`."""
+        """The canonical names of library members that the program sets: `np.zeros = ...`, `setattr(tf, "matmul", ...)`."""
         found: set[str] = set()
         for context in self.facts.contexts:
             code = self.hazards.index(context.function)
@@ -73,7 +73,7 @@ class Replaced:
 
     @cached_property
     def _run_by_text(self) -> frozenset[str]:
-        """The modules in which text is run, which may set their names."""
+        """The modules that execute strings, which may bind their names."""
         return frozenset(
             context.function.module
             for context in self.facts.contexts

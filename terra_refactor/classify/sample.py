@@ -1,7 +1,7 @@
 """Values that could be passed to a parameter, by names that code outside of the analysis can follow.
 
-Computes: nothing. Gives: `Sample` and its kinds, and `SampledPlace`. They are part of decisions, which caches keep: reading one needs no
-analysis.
+Computes: nothing. Gives: `Sample` and its kinds, and `SampledPlace`. They are part of cached decisions: reading one
+needs no analysis.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class TensorSample:
 
 @dataclass(frozen=True, slots=True)
 class ConstantSample:
-    """A Python constant, as source text; where only its type is known, a usual one."""
+    """A Python constant, as source text; if only its type is known, a typical one."""
 
     text: str
 

@@ -1,7 +1,8 @@
 """Possible arguments for a parameter: abstract values without the analyser's own object numbers.
 
-Computes: samples of the values that reach a parameter, by names that code outside of the analysis can follow (modules, qualified names).
-Needs: facts. Gives: `samples_of`. Ignores: values of which too little is known to make one; they have no sample.
+Computes: samples of the values that reach a parameter, by names that code outside of the analysis can follow
+(modules, qualified names). Needs: facts. Gives: `samples_of`. Ignores: values about which too little is known; they
+have no sample.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ _USUAL: Final = {
 
 
 def samples_of(hazards: HazardMap, values: tuple[Value, ...]) -> tuple[Sample, ...]:
-    """Samples of the alternatives of some values, at most a few, those that are tensors first."""
+    """Samples of the alternatives of some values, up to a maximum, tensors first."""
     found = [
         sample for value in values for member in members(value) if (sample := _sample(hazards, member, 0)) is not None
     ]
@@ -109,7 +110,7 @@ def _first(hazards: HazardMap, value: Value, depth: int) -> Sample | None:
 
 
 def _class(hazards: HazardMap, number: ObjectId) -> SampledPlace | None:
-    """Where the class of that name is defined, if it is at the top of a module."""
+    """Where the class of that name is defined, if it is at module level."""
     found = hazards.facts.objects.get(number)
     return None if found is None else hazards.ask(_CLASS, found.name)
 

@@ -1,7 +1,9 @@
-"""Attributes that a function uses as local variables: a call writes them before it reads them, and no other code reads them.
+"""Scratch attributes, which a function uses as local variables: a call writes them before it reads them, and no other
+code reads them.
 
-Computes: whether an attribute is that to a function. Needs: which attributes calls write before they read them (`ContextFacts.overwrites`),
-and who reads attributes of that name. Gives: `is_scratch`, `readers_outside`. Ignores: readers outside of the program.
+Computes: whether an attribute is one for a function. Needs: which attributes calls write before they read them
+(`ContextFacts.overwrites`), and who reads attributes of that name. Gives: `is_scratch`, `readers_outside`. Ignores:
+readers outside of the program.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from terra_refactor.ir.ids import FunctionId
 
 
 def is_scratch(facts: ProgramFacts, codes: Codes, asked: tuple[FunctionId, str]) -> bool:
-    """Whether no value of the attribute gets from one call of the function to another, or to anybody else: it leaks nothing."""
+    """Whether no value of the attribute passes from one call of the function to another, or to other code."""
     identity, attribute = asked
     # an attribute that is never read is written for code outside of the program
     return (
@@ -35,8 +37,8 @@ def readers_outside(
 ) -> bool:
     """Whether some function of the program may read the value that a call of this one leaves in the attribute.
 
-    With `by_name`, only one that names it, or enumerates the attributes of its own object; not one that does so with any argument.
-    `reads`: the readers that count.
+    With `by_name`, only functions that name it, or enumerate the attributes of their own object, not those of an
+    argument. `reads`: the readers to consider.
     """
     around = _around(facts, identity)
     return any(
@@ -52,7 +54,7 @@ def _overwrites(facts: ProgramFacts, identity: FunctionId, attribute: str) -> bo
 
 
 def _around(facts: ProgramFacts, identity: FunctionId) -> frozenset[FunctionId]:
-    """The functions that a call of the function may be a part of."""
+    """The functions of which a call of the function may be a part."""
     pending, seen = [identity], {identity}
     while pending:
         callers = facts.functions[pending.pop()].callers
@@ -65,7 +67,9 @@ def _around(facts: ProgramFacts, identity: FunctionId) -> frozenset[FunctionId]:
 def _is_closed(
     facts: ProgramFacts, reader: FunctionId, outer: FunctionId, attribute: str, around: frozenset[FunctionId]
 ) -> bool:
-    """Whether every call of the reader is made, directly or not, by the outer function, or by one that writes the attribute first."""
+    """Whether every call of the reader is made, directly or indirectly, by the outer function, or by one that writes
+    the attribute first.
+    """
     pending, seen = [reader], {outer}
     while pending:
         identity = pending.pop()

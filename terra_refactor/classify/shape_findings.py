@@ -1,8 +1,8 @@
 """Findings about operations that certainly fail: TR401, TR402, TR403.
 
-Computes: which failures lie on a definite way from where the program starts, with the calls along it and where the operands come from.
-Needs: facts. Gives: `failures`. A context that is only called under a condition about its caller's arguments that is not known to hold
-is not on such a way.
+Computes: which failures lie on a definite path from the program's start, with the calls along it and the origins of
+the operands. Needs: facts. Gives: `failures`. A context that is called only under an undecided condition about its
+caller's arguments is not on such a path.
 """
 
 from __future__ import annotations
@@ -89,9 +89,10 @@ def doubted(finding: Finding, doubt: Doubt) -> Finding:
 
 
 def definitely_reached(facts: ProgramFacts, expected: Expected) -> dict[ContextId, tuple[ContextId, OpId] | None]:
-    """The contexts that the program reaches without a condition that may exclude them, each with its call; None for entries.
+    """The contexts that the program reaches without conditions that may exclude them, each with its call; None for
+    entries.
 
-    A call whose exceptions are expected leads to none.
+    A call whose exceptions are expected is not followed.
     """
     found: dict[ContextId, tuple[ContextId, OpId] | None] = {
         context.id: None
@@ -109,7 +110,7 @@ def _follow(
     *,
     by_choice: bool,
 ) -> None:
-    """Adds the callees of the found contexts; with `by_choice` also calls with several possible callees."""
+    """Adds the callees of the found contexts; with `by_choice` also those of calls with several possible callees."""
     pending = deque(found)
     while pending:
         context = facts.contexts[pending.popleft()]
@@ -148,7 +149,9 @@ def _doubt_of_way(
     context: ContextFacts,
     failure: FailureFact,
 ) -> Doubt | None:
-    """The program ends before it reaches the place, or the options that lead there may not leave the others as they are by default."""
+    """The doubt about a path: the program may end before it reaches the place, or the options that lead there may
+    require others to differ from their defaults.
+    """
     at: tuple[ContextFacts, OpId] | None = (context, failure.op)
     while at is not None:
         missing = proof.missing_before(*at)
@@ -164,7 +167,7 @@ def _doubt_of_way(
 
 
 def _operands(view: ContextView, failure: FailureFact, path: str) -> Iterator[RelatedPlace]:
-    """The origins of the incompatible tensors, as far as the function itself shows."""
+    """The origins of the incompatible tensors, as far as they are in the function itself."""
     for operand in _inputs(view.made(failure.op)):
         alternatives = members(view.value(operand))
         if len(alternatives) != 1 or not isinstance(alternatives[0], TensorValue):

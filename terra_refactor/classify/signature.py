@@ -1,8 +1,7 @@
 """Arguments of `tf.function`: the present and the proposed ones of a function.
 
-Computes: an `input_signature` that agrees with every known call; the arguments to add or change. Needs: the values that reach each
-parameter.
-Gives: `signature_text`, `proposal_for`, `written_options`.
+Computes: an `input_signature` that matches every known call; the arguments to add or change. Needs: the values that
+reach each parameter. Gives: `signature_text`, `proposal_for`, `written_options`.
 """
 
 from __future__ import annotations
@@ -42,22 +41,25 @@ _RENAMED = {
 
 _WITH_SHAPES: Final = (ParameterValueKind.TENSOR, ParameterValueKind.NDARRAY, ParameterValueKind.VARIABLE)
 FIRST_THAT_SAVES: Final = 3
-"""Relaxed shapes save the trace of the third shape: the first is traced as it is, the second relaxed. A batch and its rest are two."""
+"""Relaxed shapes save the trace of the third shape: the first one is traced unchanged, the second one relaxed.
+
+A batch and the smaller last batch are two.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class ProposedArguments:
-    """Arguments that the decorator should get."""
+    """The proposed arguments of the decorator."""
 
     arguments: tuple[tuple[str, str], ...]
-    """All of them, as keyword and source text, with unchanged ones."""
+    """All arguments, as keyword and source text, including unchanged ones."""
     reason: str
     rule: str = ""
     """Id of the rule in the reason; empty if there is none."""
 
 
 def written_options(code: Function, options: Mapping[str, Value]) -> tuple[tuple[str, str], ...]:
-    """The arguments of the `tf.function` that a function has, as source text as far as they are constants."""
+    """The arguments of a function's `tf.function`, as source text if they are constants."""
     return tuple((name, _source(value)) for name, value in options.items())
 
 
@@ -72,7 +74,7 @@ def _source(value: Value) -> str:
 
 
 def signature_text(code: Function, found: FunctionFacts, parameters: tuple[ParameterDecision, ...]) -> str | None:
-    """An `input_signature` that every known call agrees with, as source text (with `tf` for TensorFlow); None where there is none."""
+    """An `input_signature` that matches every known call, as source text (with `tf` for TensorFlow); None if there is none."""
     specs: list[str] = []
     for position, (parameter, described, facts) in enumerate(
         zip(code.parameters, parameters, found.parameters, strict=True)
@@ -101,7 +103,7 @@ def signature_text(code: Function, found: FunctionFacts, parameters: tuple[Param
 
 
 def join_all_types(types: tuple[TensorType, ...]) -> TensorType | None:
-    """The most precise type that covers all; None for no types."""
+    """The most precise type that covers all; None for an empty list."""
     if not types:
         return None
     joined = types[0]
@@ -130,10 +132,10 @@ def proposal_for(
     relax: bool,
     recorded: tuple[str | None, str] | None = None,
 ) -> ProposedArguments | None:
-    """The proposed arguments of the decorator; None if the present ones are right.
+    """The proposed arguments of the decorator; None if the present ones are correct.
 
-    `relax` if axes may become unknown. `recorded` is a parameter for which a run has traced each shape separately, with the recorded
-    shapes.
+    `relax`: axes may become unknown. `recorded` is a parameter for which a run has traced each shape separately, with
+    the recorded shapes.
     """
     kept = [(name, _source(value)) for name, value in options.items()]
     former = [name for name in options if name in _RENAMED]
@@ -157,7 +159,7 @@ def proposal_for(
     if varying is not None:
         return ProposedArguments(arguments, _several_shapes(varying), SHAPE_RETRACE.id)
     if found.hybrid is None:
-        # on a function that is a graph already this alone is no reason to change it: the sizes may be the same in all calls
+        # for an existing graph this alone is no reason for a change: the sizes may be the same in all calls
         unknown = _unknown_sizes(parameters)
         if unknown is not None:
             return ProposedArguments(
@@ -167,7 +169,7 @@ def proposal_for(
 
 
 def sizes_to_retrace(found: FunctionFacts, parameters: tuple[ParameterDecision, ...], *, relax: bool) -> str | None:
-    """A parameter for which each new shape is traced, since relaxed shapes are not possible; None if there is none."""
+    """A parameter whose new shapes each cause a trace, since shapes cannot be relaxed; None if there is none."""
     if found.hybrid is not None:
         return None
     variables = tuple(each for each in parameters if each.kind is ParameterValueKind.VARIABLE)
@@ -176,7 +178,7 @@ def sizes_to_retrace(found: FunctionFacts, parameters: tuple[ParameterDecision, 
 
 
 def _unknown_sizes(parameters: tuple[ParameterDecision, ...]) -> str | None:
-    """A parameter that calls bring with a size that is not known: from a Python list, a filter, a slice."""
+    """A parameter to which calls pass tensors of unknown sizes: from a Python list, a filter, a slice."""
     for parameter in parameters:
         if parameter.kind not in _WITH_SHAPES or parameter.evidence is not Evidence.DATAFLOW:
             continue

@@ -1,9 +1,10 @@
-"""Python numbers that stay the same while a loop calls a function: one trace for each run of the loop, not for each call.
+"""Python numbers that are constant while a loop calls a function: one trace for each run of the loop, not for each call.
 
-Computes: whether all calls of a function pass, for a parameter, a number that no loop around the call sets. Needs: the code and values of
-its callers. Gives: `is_steady`. Ignores: how frequently the loop itself runs with another number, which is for an assumption.
+Computes: whether all calls of a function pass, for a parameter, a number that no loop around the call sets. Needs:
+the code and values of its callers. Gives: `is_steady`. Ignores: how often the loop itself runs with another number,
+for which there is an assumption.
 
-    def train(images, weight):          # `weight` is an option of the command line
+    def train(images, weight):          # `weight` is a command-line option
         for image in images:
             train_step(image, weight)
 """
@@ -43,7 +44,7 @@ def is_steady(codes: Codes, facts: ProgramFacts, identity: FunctionId, name: str
         loops = tuple(view.code.loops_around(call.op))
         if any(view.changes_in(loop, number) for loop in loops):
             return False
-        # without a loop here, the loop is around the call of the caller, which hands the number on
+        # without a loop here, the loop is around the call of the caller, which passes the number on
         given = view.code.has_parameter(read.name) and not view.code.writes.get(read.name)
         if not loops and not (given and is_steady(codes, facts, view.function.id, read.name, depth + 1)):
             return False

@@ -1,7 +1,8 @@
 """Writes to Python state that are harmless in a trace, or may never occur in one.
 
-Computes: whether a write sets up the new object for which a trace is made, and whether it fills a cache that is looked up before. Needs:
-the facts and the code. Gives: `sets_up_new_object`, `may_be_filled_before`. Ignores: traced methods that only `__init__` calls.
+Computes: whether a write initialises the new object for which the trace is made, and whether it fills a cache that is
+looked up first. Needs: the facts and the code. Gives: `sets_up_new_object`, `may_be_filled_before`. Ignores: traced
+methods that only `__init__` calls.
 """
 
 from __future__ import annotations
@@ -26,15 +27,15 @@ from terra_refactor.ir.ids import OpId
 
 
 def sets_up_new_object(code: Function, effect: Effect) -> bool:
-    """Whether a traced `__init__` writes something, usually to its own object.
+    """Whether the write is in a traced `__init__`, usually to its own object.
 
-    `tf.function` keeps traces separately for each object, and `__init__` runs once for each, so every call is a trace.
+    `tf.function` keeps separate traces for each object, and `__init__` runs once for each, so every call is a trace.
     """
     return code.kind is FunctionKind.METHOD and code.name == "__init__" and effect.kind is EffectKind.STATE_WRITE
 
 
 def may_be_filled_before(code: CodeFacts, contexts: Iterable[ContextFacts], effect: Effect) -> bool:
-    """Whether eager calls may have stored the value here before any trace: the code looks it up first, and also runs eagerly."""
+    """Whether eager calls may have stored the value before any trace: the code looks it up first, and also runs eagerly."""
     return (
         effect.kind is EffectKind.STATE_WRITE
         and any(not context.in_graph for context in contexts)

@@ -1,4 +1,5 @@
-"""Classes whose objects cannot be referenced weakly: TensorFlow keeps the graphs of a method by weak references to its objects.
+"""Classes whose objects cannot be weakly referenced: TensorFlow stores the graphs of a method by weak references to its
+objects.
 
 Computes: whether a class has neither `__dict__` nor `__weakref__`: `__slots__` in it and in all of its bases, `@dataclass(slots=True)`, a
 `NamedTuple`. Needs: the code of class bodies, and the values of bases. Gives: `lacks_weak_references`. Source: Python's data model.
@@ -55,7 +56,7 @@ def _lacks(codes: Codes, facts: ProgramFacts, body: FunctionId, seen: set[Functi
 
 
 def _has_only_slots(codes: Codes, body: FunctionId) -> bool:
-    """Whether a class body sets `__slots__` to names that are written there, without weak references and `__dict__`."""
+    """Whether a class body sets `__slots__` to literal names, without `__weakref__` and `__dict__`."""
     code = codes.of(body)
     writes = code.writes.get(_SLOTS, ())
     if len(writes) != 1:

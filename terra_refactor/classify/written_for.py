@@ -1,7 +1,8 @@
-"""The releases of libraries that code is written for, by the names that it uses, and the consequences for findings.
+"""The library releases for which code is written, by the names that it uses, and the consequences for findings.
 
-Computes: for each file, the releases that have the names in its program; and findings as they apply to given releases. Needs: facts.
-Gives: `written_for`, `in_releases`. Ignores: the requirements of projects (see `workspace.pins`).
+Computes: for each file, the releases that have all names in its program; and findings as they apply to given
+releases. Needs: facts. Gives: `written_for`, `in_releases`. Ignores: the requirements of projects (see
+`workspace.pins`).
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ _ASKED_FOR = (RegionKind.TRY, RegionKind.IF, RegionKind.CHOICE)
 
 
 def written_for(hazards: HazardMap) -> dict[str, tuple[Releases, str]]:
-    """The releases that have the names in a program, with a reason, by the path of each of its files that uses them or depends on such a
-    file.
+    """The releases that have the names in a program, with a reason, by the path of each file that uses them or depends
+    on such a file.
     """
     program = hazards.whole_program
     old = programs_of_tensorflow_1(hazards)
@@ -55,9 +56,10 @@ _OLDER_KERAS: Final = Question(_has_older_keras, meanwhile=False)
 
 
 def _names_of_older_keras(hazards: HazardMap, context: ContextFacts, module_body: FunctionId) -> Iterator[str]:
-    """Names of Keras that Keras 3 does not have: parameters, methods of models, and of Keras imported by itself also members.
+    """Names that Keras 3 does not have: parameters, methods of models, and, for an import of `keras` itself, also
+    members.
 
-    Imports and members do not count where something around asks whether they are there.
+    Imports and members do not count if the surrounding code tests for them.
     """
     view = hazards.view(context)
     own = {call.op for call in context.calls if call.callees}
@@ -93,7 +95,7 @@ def _is_asked_for(around: Iterable[Region]) -> bool:
 
 
 def in_releases(finding: Finding, releases: Releases, why: str) -> Finding | None:
-    """The finding as it applies if these releases run the code; None if it occurs in none of them.
+    """The finding as it applies to these releases; None if it occurs in none of them.
 
     `why` names the evidence for these releases. A failure that is certain only in the newest release is an error if that is one of
     them.

@@ -1,4 +1,4 @@
-"""Uses of an argument in a function and in all that it passes the argument, or a part of it, to.
+"""Uses of an argument in a function and in all callees to which it passes the argument, or a part of it.
 
 Computes: nothing. Needs: a `ContextView`. Gives: `uses_of`, `is_computed_from`, `is_part_of`, `taken_out_of`.
 """
@@ -36,7 +36,7 @@ def is_computed_from(view: ContextView, number: OpId, name: str) -> bool:
 
 
 def is_part_of(view: ContextView, number: OpId, name: str) -> bool:
-    """Whether a result is a parameter, or taken out of it: by items, loops, methods of containers and functions like `zip`."""
+    """Whether a result is a parameter, or a part of one: through items, loops, methods of containers and functions like `zip`."""
     return _reads(view, number, name, taken_out_of)
 
 
@@ -53,7 +53,7 @@ def _uses(view: ContextView, name: str, find: Finder, passes: Passing, depth: in
         call = view.made(number) if fact.callees else None
         if not isinstance(call, Call) or not call.is_plain:
             continue
-        # most calls pass nothing of the parameter, whatever they call
+        # most calls do not pass the parameter at all
         passed = {each for each in {argument.value for argument in call.arguments} if passes(view, each, name)}
         if not passed:
             continue
@@ -88,7 +88,7 @@ def _operands(fact: Fact) -> Iterable[OpId]:
 
 
 def taken_out_of(fact: Fact) -> Iterable[OpId]:
-    """The results of which a result is an element, or an element of an element."""
+    """The results of which a result is a (nested) element."""
     match fact:
         case ItemRead(owner=owner):
             return (owner,)

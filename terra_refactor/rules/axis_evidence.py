@@ -1,8 +1,8 @@
-"""TR407 and TR404, where the contradiction lies between operations, also of several functions.
+"""TR407 and TR404 for contradictions between several operations, also across functions.
 
-Sums over examples that a mean hides, reversals that cancel, products of a tensor with itself that are divided by the size of another axis,
-masks that meet other axes than those that they are made from. Gives: `contradictions`, `rows_of_examples`. Each finding has two places of
-evidence.
+Sums over examples hidden by a mean, reversals that cancel, products of a tensor with itself divided by the size of
+the wrong axis, masks applied to axes other than those from which they are created. Gives: `contradictions`,
+`rows_of_examples`. Each finding has two places of evidence.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _MAX_DEPTH: Final = 6
 
 
 def contradictions(view: ContextView) -> Iterator[LocalHazard]:
-    """Uses of a result along another axis than the one that it was made along."""
+    """Uses of a result along an axis other than the one along which it was computed."""
     for call, name in view.library_calls():
         if name in SUMS:
             yield from _summed_examples(view, call, name)
@@ -60,7 +60,7 @@ def contradictions(view: ContextView) -> Iterator[LocalHazard]:
 
 
 def _arithmetic(view: ContextView) -> Iterator[tuple[OpId, str, OpId, OpId]]:
-    """Divisions and products: number, operator, operands."""
+    """Divisions and products: operation number, operator, operands."""
     for operation in view.reached(Operation):
         if operation.right is not None and operation.symbol in ("/", "*"):
             yield operation.op, operation.symbol, operation.left, operation.right
@@ -74,7 +74,7 @@ def _arithmetic(view: ContextView) -> Iterator[tuple[OpId, str, OpId, OpId]]:
 
 
 def _shape(view: ContextView, number: OpId) -> tuple[Dim, ...] | None:
-    """The shape of a result that is one tensor in every case; else None."""
+    """The shape of a result that certainly is one tensor; otherwise None."""
     found = members(view.value(number))
     if len(found) != 1 or not isinstance(found[0], TensorValue) or found[0].kind is TensorKind.RAGGED:
         return None
@@ -82,7 +82,7 @@ def _shape(view: ContextView, number: OpId) -> tuple[Dim, ...] | None:
 
 
 def _axes(view: ContextView, call: Call, name: str, rank: int) -> tuple[int, ...]:
-    """The axes that a call is given, counted from the front; () if they are unknown or all."""
+    """The axes passed to a call, counted from the front; () if they are unknown or all."""
     given = view.library_argument(call, name, "axis", "axes")
     if given is None:
         return ()
@@ -97,7 +97,9 @@ def _axes(view: ContextView, call: Call, name: str, rank: int) -> tuple[int, ...
 
 
 def _summed_examples(view: ContextView, call: Call, name: str) -> Iterator[LocalHazard]:
-    """A per-element loss that is summed over the examples, then averaged: the mean over an axis that should be summed."""
+    """A per-element loss that is summed over the examples, then averaged: the mean is taken over an axis that should be
+    summed.
+    """
     data = view.library_argument(call, name, "input_tensor", "x")
     shape = None if data is None else _shape(view, data)
     if data is None or shape is None or len(shape) != _MATRIX or _axes(view, call, name, _MATRIX) != (0,):
@@ -120,7 +122,9 @@ def _summed_examples(view: ContextView, call: Call, name: str) -> Iterator[Local
 
 
 def _summed_across(view: ContextView, call: Call, name: str) -> Iterator[LocalHazard]:
-    """The entropy of probabilities, or the logarithm of a mixture by them, summed along another axis than they sum to 1 along."""
+    """The entropy of probabilities, or the logarithm of a mixture by them, summed along an axis other than the one
+    along which they sum to 1.
+    """
     data = view.library_argument(call, name, "input_tensor", "x")
     shape = None if data is None else _shape(view, data)
     axes = () if shape is None else _axes(view, call, name, len(shape))
@@ -144,7 +148,9 @@ def _summed_across(view: ContextView, call: Call, name: str) -> Iterator[LocalHa
 
 
 def _log_probabilities(view: ContextView, number: OpId, rank: int, depth: int = 0) -> tuple[int, object] | None:
-    """The axis along which probabilities, or their logarithms, sum to 1, and the call that makes them; None if they are none."""
+    """The axis along which probabilities, or their logarithms, sum to 1, and the call that computes them; None for
+    other results.
+    """
     sources = sources_of(view, number)
     if len(sources) != 1 or depth > _MAX_DEPTH or not isinstance(sources[0].fact, Call) or len(sources[0].names) != 1:
         return None
@@ -163,7 +169,7 @@ def _log_probabilities(view: ContextView, number: OpId, rank: int, depth: int = 
 
 
 def divided_by_norm(view: ContextView, division: Operation) -> int | None:
-    """The axis (negative) of a division of a tensor by its own norm along it; None of other divisions."""
+    """The axis (negative) of a division of a tensor by its own norm along it; None for other divisions."""
     norm = _only(view, division.right)
     shape = _shape(view, division.left)
     if (
@@ -238,7 +244,7 @@ def _divided_product(view: ContextView, op: OpId, left: OpId, right: OpId) -> It
 
 
 def _squared(product: ValueSource) -> tuple[Dim, Dim] | None:
-    """The size of the summed axis and that of the remaining one, in a product of a tensor with its own transpose."""
+    """The sizes of the summed and of the remaining axis, in a product of a tensor with its own transpose."""
     view, fact = product.view, product.fact
     if not isinstance(fact, Call) or len(product.names) != 1 or product.names[0] not in MATRIX_PRODUCTS:
         return None
@@ -255,7 +261,7 @@ def _squared(product: ValueSource) -> tuple[Dim, Dim] | None:
 
 
 def _root(view: ContextView, number: OpId) -> object:
-    """The common part of two reads of one variable."""
+    """The common source of two reads of one variable."""
     fact = view.made(number)
     if isinstance(fact, NameRead) and fact.is_local:
         return fact.name, tuple(write.op for write in view.code.given_to(fact))
@@ -263,7 +269,7 @@ def _root(view: ContextView, number: OpId) -> object:
 
 
 def _counts(view: ContextView, number: OpId, size: Dim, depth: int = 0) -> bool:
-    """Whether a divisor is a size, or one less."""
+    """Whether a divisor is that size, or one less."""
     value, known = view.value(number), eager(size)
     if isinstance(value, Constant) and isinstance(value.value, int | float) and isinstance(known, int):
         return value.value in (known, known - 1) and known > _MATRIX
@@ -287,7 +293,7 @@ def _counts(view: ContextView, number: OpId, size: Dim, depth: int = 0) -> bool:
 
 
 def _measured(view: ContextView, owner: OpId) -> tuple[Dim, ...] | None:
-    """The shape that `tf.shape(x)` or `x.shape` is."""
+    """The tensor shape that `tf.shape(x)` or `x.shape` reads."""
     match view.origin(owner):
         case AttributeRead(name="shape", owner=tensor):
             return _shape(view, tensor)
@@ -301,7 +307,7 @@ def _measured(view: ContextView, owner: OpId) -> tuple[Dim, ...] | None:
 
 
 def _misplaced_mask(view: ContextView, op: OpId, mask: OpId, data: OpId) -> Iterator[LocalHazard]:
-    """A mask of ids that is multiplied with the embeddings of the same ids, without an axis for the embeddings."""
+    """A mask of ids that is multiplied with the embeddings of the same ids, without an axis for the embedding."""
     a, b = _shape(view, mask), _shape(view, data)
     if a is None or b is None or len(a) < _MATRIX or len(b) != len(a) + 1 or a[-1] == 1:
         return
@@ -328,7 +334,7 @@ def _given(source: ValueSource, parameter: str) -> OpId | None:
 
 
 def _roots(view: ContextView, number: OpId) -> frozenset[object]:
-    """The values that a result may be: of a variable without a known source its name in its function."""
+    """The possible values of a result; a variable without a known source is represented by its name in its function."""
     found: set[object] = set()
     for source in sources_of(view, number):
         fact = source.fact
@@ -337,7 +343,7 @@ def _roots(view: ContextView, number: OpId) -> frozenset[object]:
 
 
 def _compared_ids(view: ContextView, number: OpId, depth: int) -> frozenset[object]:
-    """The ids that a mask compares with 0; empty if it is no such mask."""
+    """The ids that a mask compares with 0; empty if it is not such a mask."""
     if depth > _MAX_DEPTH:
         return frozenset()
     found: frozenset[object] = frozenset()
@@ -368,7 +374,7 @@ def _compared_ids(view: ContextView, number: OpId, depth: int) -> frozenset[obje
 
 
 def rows_of_examples(view: ContextView, number: OpId, depth: int = 0) -> str | None:
-    """How a result is made that has a row for each example: by a layer, or by a product with a variable; None for others."""
+    """How a result with a row per example is computed: by a layer, or by a product with a variable; None for others."""
     if depth > _MAX_DEPTH:
         return None
     for source in sources_of(view, number):

@@ -20,7 +20,7 @@ def kinds_of_keys(value: Value) -> frozenset[str]:
 
 
 def orders_of_keys(values: Iterable[Value]) -> frozenset[tuple[Value, ...]]:
-    """The keys of dicts that have the same ones in different orders, as they are in each; empty if there are no such dicts."""
+    """Dicts with the same keys in different orders: the keys in the order of each; empty if there are no such dicts."""
     by_keys: dict[frozenset[Value], set[tuple[Value, ...]]] = {}
     for value in values:
         for found in _dicts(value, 0):
@@ -30,12 +30,12 @@ def orders_of_keys(values: Iterable[Value]) -> frozenset[tuple[Value, ...]]:
 
 
 def may_be_in_other_orders(values: Iterable[Value]) -> bool:
-    """Whether the keys of a dict have an unknown order, for example if it is one of several dicts."""
+    """Whether the keys of a dict have an unknown order, for example because it is one of several dicts."""
     return any(content.rest == BOTTOM for value in values for content in _structures(value, 0))
 
 
 def _dicts(value: Value, depth: int) -> Iterator[FrozenDict]:
-    """The dicts in an argument with known keys, and their order."""
+    """The dicts in an argument whose keys and their order are known."""
     return (content for content in _structures(value, depth) if content.rest is None)
 
 

@@ -1,6 +1,6 @@
-"""The text of a rule, from its declaration: for the manual, the editor and the command line.
+"""The documentation of a rule, from its declaration: for the manual, the editor and the command line.
 
-Computes: nothing but text (Markdown). Needs: the registry. Gives: `explain`, `KINDS`, `kind_in_words`.
+Computes: only text (Markdown). Needs: the registry. Gives: `explain`, `KINDS`, `kind_in_words`.
 """
 
 from __future__ import annotations

@@ -1,11 +1,13 @@
-"""Calls of unknown objects without tensor arguments, in training steps: usually they return the next batch, or a number of the schedule.
+"""Calls of unknown objects without tensor arguments, in training steps: usually they return the next batch, or a number
+from a schedule.
 
-Computes: the calls before the tape whose result the step uses, and that no trace could make symbolic. Needs: a `ContextView`. Gives:
-`host_sources`, `is_host_source`, `is_unknown_call`. Ignores: what a tape records, since a loss may get nothing and read variables;
-functions of unknown modules, which usually have no state; calls with an unused result.
+Computes: the calls before the tape whose result the step uses, and which would not be symbolic in a trace. Needs: a
+`ContextView`. Gives: `host_sources`, `is_host_source`, `is_unknown_call`. Ignores: calls that a tape records, since a
+loss may have no arguments and read variables; functions of unknown modules, which usually have no state; calls with
+an unused result.
 
     def learn(self):
-        states, rewards = self.memory.sample(64)       # a graph would train with the first batch for ever
+        states, rewards = self.memory.sample(64)       # a graph would train on the first batch only
         self.step(states, rewards)
 """
 
@@ -25,14 +27,14 @@ _MAX_STEPS = 6
 
 
 def host_sources(view: ContextView) -> Iterator[OpId]:
-    """The calls whose results a graph of a training step would keep from its trace."""
+    """The calls whose results at trace time a graph of a training step would keep."""
     calls = [fact for fact in view.code.of_kind(Call) if is_host_source(view, fact)]
     if calls and _trains(view, 0):
         yield from (fact.op for fact in calls)
 
 
 def is_host_source(view: ContextView, fact: Call) -> bool:
-    """Whether it is a call of a method of an unknown object that was there before, gets no tensor, and whose result is used."""
+    """Whether it is a method call on an unknown existing object, without tensor arguments, whose result is used."""
     if fact.owner is None or not is_unknown_call(view, fact.op):
         return False
     if view.is_taped(fact.op) or not _is_kept(view, fact.owner, 0):
@@ -67,9 +69,10 @@ def _is_unknown(value: Value) -> bool:
 
 
 def _is_kept(view: ContextView, owner: OpId, depth: int) -> bool:
-    """Whether a method's object was there before the call: an attribute of such, a variable of the module or of a function around.
+    """Whether a method's object existed before the call: an attribute of such an object, or a variable of the module or
+    of an enclosing function.
 
-    So may be an argument. One that is a tensor, or made of some, is used otherwise, too.
+    An argument may have existed, too; one that is a tensor, or contains tensors, is also used in other ways.
     """
     if not all(map(_is_unknown, members(view.value(owner)))):
         return False
@@ -87,9 +90,9 @@ def _is_kept(view: ContextView, owner: OpId, depth: int) -> bool:
 
 
 def _is_only_asked(view: ContextView, name: str) -> bool:
-    """Whether all that a function does with a parameter is to call unknown methods of it that get no tensor, as of a buffer of batches.
+    """Whether a function only calls unknown methods without tensor arguments on a parameter, as on a replay buffer.
 
-    A tensor is computed with, a distribution is asked for the probability of something, a network gets a batch.
+    A tensor would be an operand, a distribution would get a value, a network a batch.
     """
     asked = {
         call.owner
@@ -102,7 +105,7 @@ def _is_only_asked(view: ContextView, name: str) -> bool:
 
 
 def _is_plain(view: ContextView, number: OpId) -> bool:
-    """Whether an argument is a Python value, or a setting of an object: not a tensor or something computed from one."""
+    """Whether an argument is a Python value, or a setting of an object: neither a tensor nor computed from one."""
     if all(map(_is_python, members(view.value(number)))):
         return True
     return isinstance(view.origin(number), AttributeRead) and view.parameter_behind(number) is None

@@ -1,6 +1,6 @@
 """Attributes that `==` ignores when it compares objects of a class.
 
-Computes: attributes that an equal object may have with another value. Needs: the code of the class. Gives: `ignored_attributes`,
+Computes: attributes that may differ between equal objects. Needs: the code of the class. Gives: `ignored_attributes`,
 `is_number_class`, `is_enumeration`. Ignores: comparisons in base classes.
 """
 
@@ -21,7 +21,7 @@ _EVERYTHING: Final = frozenset({"__dict__", "astuple", "asdict", "__slots__", "_
 
 
 def is_number_class(view: ContextView, name: str) -> bool:
-    """Whether objects of a class of that name may be equal to plain numbers or texts, or to those of another such class."""
+    """Whether objects of a class of that name may be equal to plain numbers or strings, or to those of another such class."""
     return any(_bases(view, outline) & (_VALUES | _ENUMERATIONS) for outline in view.codes.classes_named(name))
 
 
@@ -41,7 +41,7 @@ def ignored_attributes(view: ContextView, name: str) -> frozenset[str]:
 def _ignored(view: ContextView, outline: ClassOutline) -> frozenset[str]:
     if "__eq__" in outline.methods:
         if "__hash__" not in outline.methods:
-            return frozenset()  # a traced function cannot take it: TR324
+            return frozenset()  # a traced function rejects it: TR324
         methods = tuple(_methods(view, outline))
         compared = _read_by(view, methods, "__eq__")
         return frozenset() if compared & _EVERYTHING else _written(view, methods) - compared
@@ -69,7 +69,7 @@ def _written(view: ContextView, methods: tuple[FunctionId, ...]) -> frozenset[st
 
 
 def _read_by(view: ContextView, methods: tuple[FunctionId, ...], name: str) -> frozenset[str]:
-    """The attributes that a method reads, and those that further methods read that it names."""
+    """The attributes read by a method, and by further methods that it names."""
     by_name: dict[str, list[FunctionId]] = {}
     for method in methods:
         by_name.setdefault(view.program.function(method).name, []).append(method)
@@ -85,7 +85,7 @@ def _read_by(view: ContextView, methods: tuple[FunctionId, ...], name: str) -> f
 
 
 def _not_compared(view: ContextView, outline: ClassOutline) -> Iterator[str]:
-    """The fields of a dataclass, or attrs class, that are declared so that they are not compared."""
+    """The fields of a dataclass or attrs class that are declared as not compared."""
     code = view.codes.of(outline.body)
     for write in code.of_kind(NameWrite):
         made = code.facts[write.value]

@@ -1,8 +1,9 @@
-"""Arguments of training steps of unknown type: usually arrays of a buffer or a loader, often float64.
+"""Arguments of unknown type in training steps: usually arrays from a buffer or a loader, often float64.
 
-Computes: the operators that combine such an argument with a tensor. Eagerly an array is converted to the tensor's dtype, like any number;
-a traced function gets it as a tensor of its own dtype. Needs: a `ContextView`. Gives: `OpenMeeting`, `open_meetings`. Ignores: elements
-of loops over unknown data, usually batches of tensors; functions without known callers; those that no tape records.
+Computes: the operators that combine such an argument with a tensor. Eagerly an array is converted to the tensor's
+dtype, like any number; a traced function receives it as a tensor with its own dtype. Needs: a `ContextView`. Gives:
+`OpenMeeting`, `open_meetings`. Ignores: elements of loops over unknown data, which are usually batches of tensors;
+functions without known callers, or not recorded by a tape.
 """
 
 from __future__ import annotations
@@ -26,10 +27,8 @@ class OpenMeeting:
 
     Attributes:
         fact: the operator.
-        parameter: the argument's.
-        dtypes: of the tensor on the other side; empty if that is the output of an unknown network.
-        network: the expression of that
-        network.
+        parameter: the parameter of the argument. dtypes: those of the tensor on the other side; empty if that is the
+            output of an unknown network. network: the expression of that network.
     """
 
     fact: Operation
@@ -49,7 +48,7 @@ def open_meetings(view: ContextView, symbols: frozenset[str]) -> Iterator[OpenMe
             if name is None or not all(map(_is_open, members(view.value(one)))):
                 continue
             if names is None:
-                # computed only now: it visits all callers
+                # computed on demand: it visits all callers
                 names = _open_parameters(view) if _is_recorded(view) else frozenset()
             if name not in names:
                 continue
@@ -67,7 +66,7 @@ def open_meetings(view: ContextView, symbols: frozenset[str]) -> Iterator[OpenMe
 
 
 def _open_parameters(view: ContextView) -> frozenset[str]:
-    """The parameters for which calls pass values of which only is known that host code computes them."""
+    """The parameters for which calls pass values known only to be computed by host code."""
     facts = view.facts.functions.get(view.function.id)
     if facts is None:
         return frozenset()
@@ -82,7 +81,7 @@ def _open_parameters(view: ContextView) -> frozenset[str]:
 
 
 def _is_of_host(view: ContextView, name: str, seen: set[tuple[FunctionId, str]]) -> bool:
-    """Whether some call passes the result of a buffer or a loader, or of an array's own method or index."""
+    """Whether some call passes the result of a buffer or a loader, or of an array method or index."""
     if (view.function.id, name) in seen:
         return False
     seen.add((view.function.id, name))
@@ -128,7 +127,7 @@ def _parts(fact: Fact) -> tuple[OpId, ...]:
 
 
 def _is_array_method(view: ContextView, call: Call) -> bool:
-    """Whether an array's own method is called, of something unknown."""
+    """Whether an array method is called on an unknown object."""
     return (
         call.owner is not None
         and call.method in _OF_ARRAYS
@@ -160,7 +159,7 @@ def _is_recorded(view: ContextView) -> bool:
 
 
 def _dtypes(view: ContextView, number: OpId) -> frozenset[DType] | None:
-    """The dtypes of a tensor of TensorFlow; None if it may be none, or one is unknown."""
+    """The dtypes of a TensorFlow tensor; None if it may not be one, or if a dtype is unknown."""
     if not view.all_of(number, is_tensorflow_tensor):
         return None
     found = {member.type.dtype for member in members(view.value(number)) if isinstance(member, TensorValue)}
@@ -171,7 +170,9 @@ _MAX_DEPTH = 4
 
 
 def _network(view: ContextView, number: OpId, depth: int) -> Call | None:
-    """The call under a tape, of a network or an unknown function, whose result is the value, or an input of it through operators."""
+    """The call under a tape, of a network or an unknown function, whose result is the value or, through operators, an
+    input of it.
+    """
     made: Fact | None = view.origin(number)
     match made:
         case Call(op=op) as call:

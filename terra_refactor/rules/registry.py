@@ -54,7 +54,9 @@ def families() -> Mapping[str, str]:
 
 @cache
 def rules_by_effect() -> Mapping[EffectKind, tuple[Rule, ...]]:
-    """The rules that report each kind of effect: those that report only some of them first, of these the later family."""
+    """The rules that report each kind of effect: first those that report only some of its effects, among these the
+    later family.
+    """
     found: dict[EffectKind, list[Rule]] = {}
     narrow = [rule for rule in all_rules().values() if rule.only_effects is not None]
     wide = [rule for rule in all_rules().values() if rule.only_effects is None]
@@ -72,7 +74,7 @@ def rules_by_failure() -> Mapping[ErrorKind, Rule]:
 
 @cache
 def rules_by_retrace() -> Mapping[str, Rule]:
-    """By the difference between traces, the rule that reports it."""
+    """The rule that reports each reason of a retrace."""
     return {cause: rule for rule in all_rules().values() if rule.retraces for cause in rule.retraces.causes}
 
 
@@ -84,19 +86,21 @@ def rule_about_kept_tensors() -> Rule:
 
 @cache
 def checking_rules() -> tuple[Rule, ...]:
-    """The rules that look at operations."""
+    """The rules with a check."""
     return tuple(rule for rule in all_rules().values() if rule.check is not None)
 
 
 def local_hazards(view: ContextView) -> Iterator[tuple[Rule, LocalHazard]]:
-    """Findings of the rules in one context, in the function's own code; of a module's body no hazards of graphs. A check that fails costs
-    the function in which it does."""
+    """Findings of the rules in one context, in the function's own code; for a module body, no graph hazards.
+
+    A failing check affects only the function for which it fails.
+    """
     is_module = view.function.kind is FunctionKind.MODULE
     budget = view.codes.budget
     for rule in checking_rules():
         assert rule.check is not None
         if is_module and rule.kind is RuleKind.HAZARD:
-            continue  # no graph has the body of a module, and nothing calls it
+            continue  # a module body never runs in a graph, and is never called
         try:
             outer = budget.begin()
             try:
@@ -105,11 +109,11 @@ def local_hazards(view: ContextView) -> Iterator[tuple[Rule, LocalHazard]]:
                 budget.left = outer
         except Exception as error:
             if isinstance(error, RecursionError) and not has_deep_stack():
-                raise  # there is a larger stack to try it on
+                raise  # it is repeated on a larger stack
             LOGGER.exception("the check of %s failed in %s", rule.id, view.function.qualname)
             first = view.code.first()
             where = f"the check of {rule.id} in {view.function.qualname} failed ({type(error).__name__}: {error})"
-            # an assumption is attached, since nothing is proven: no finding, and no decorator that is taken away
+            # with an assumption, since nothing is proven: no diagnostic, and no decorator is removed
             found = (
                 ()
                 if first is None

@@ -1,8 +1,8 @@
 """Rules and their findings.
 
-Computes: nothing. Gives: `Rule`, `LocalHazard`, `Severity`, `Finding`, `RelatedPlace`, `CureHint`. A rule is declared once, in a
-file of its own below `rules/<family>/`, with its id, name, severity, documentation and samples; `explain`, the
-manual, SARIF and the editor read that one declaration.
+Computes: nothing. Gives: `Rule`, `LocalHazard`, `Severity`, `Finding`, `RelatedPlace`, `CureHint`. A rule is declared
+once, in its own file below `rules/<family>/`, with its id, name, severity, documentation and samples; `explain`, the
+manual, SARIF and the editor read that declaration.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
 
 class Severity(Enum):
-    """How bad a finding is."""
+    """Severity of a finding."""
 
     ERROR = "error"
-    """It fails, or silently computes something else; needs proof."""
+    """It fails, or silently computes something else; requires proof."""
     WARNING = "warning"
-    """It costs time or hides a trap."""
+    """It costs time, or is a likely mistake."""
     INFORMATION = "information"
 
 
@@ -48,7 +48,7 @@ class Family(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Retraces:
-    """The reasons for traces, as in a record of a run, that a rule reports, with the remedy."""
+    """The reasons for traces, as in a record of a run, that a rule reports, and the remedy."""
 
     causes: tuple[str, ...]
     advice: str
@@ -67,7 +67,7 @@ class CureKind(Enum):
 
 
 Doubt: TypeAlias = "str | Behaviour"
-"""A condition for an error in addition to the proof: a property of the program, in words, or a release that has it."""
+"""A condition for an error in addition to the proof: a property of the program, in words, or a release of a library."""
 
 
 def in_words(in_use: Doubt | None) -> Doubt | None:
@@ -86,22 +86,23 @@ class Nature(Enum):
     INTERNAL_ERROR = "internal error"
     """A check failed: whether the function is safe is unknown."""
     UNCONVERTED = "unconverted"
-    """It is one since AutoGraph leaves the code as it is."""
+    """It is a hazard because AutoGraph leaves the code unconverted."""
     UNKNOWABLE = "unknowable"
     """There is no assumption under which it is not a hazard."""
     POSSIBLE = "possible"
-    """It is in a function of this name that an unresolved call may run."""
+    """It is in a function of that name which an unresolved call may run."""
     RAISED = "raised"
-    """It is an exception that a trace raises in another class: it does not concern a caller whose own handler catches it while it is
-    traced."""
+    """It is an exception that a trace raises as another class: it does not concern a caller that is traced together
+    with its own handler.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class CureHint:
-    """A possible cure of a place, according to the values, and the data that the edit needs.
+    """A possible cure of a place, and the data that the edit needs.
 
     `details` are the fields that the cure of that kind reads (a dtype, the name of an operation); `assumptions` are
-    sentences that a person should check.
+    sentences for the user to check.
     """
 
     kind: CureKind
@@ -139,16 +140,16 @@ class Finding:
     related: tuple[RelatedPlace, ...] = ()
     cure: CureHint | None = None
     function: str = ""
-    """Qualified name of the function that it is in or about; empty for a module's own code."""
+    """Qualified name of the function that contains it, or that it is about; empty for a module's own code."""
     fix: tuple[Edit, ...] = ()
     """Edits of this file that remove the finding, if they do not follow from a decision."""
     release: Behaviour | None = None
-    """Since which release of a library it is so, as far as that is known; None if it is so in every release."""
+    """The library release since which it applies, if known; None if it applies to all."""
 
 
 @dataclass(frozen=True, slots=True)
 class LocalHazard:
-    """A place in one function where a graph would fail or differ, in one context."""
+    """A place in one function, in one context, that would fail in a graph, or whose meaning would change."""
 
     op: OpId
     message: str
@@ -156,13 +157,15 @@ class LocalHazard:
     """It is a hazard only if this sentence is wrong (`` `x` is no tensor ``); None if it certainly is one."""
     cure: CureHint | None = None
     parameter: str | None = None
-    """It is one only if this parameter is an argument of the graph itself: a value created during the trace does not change."""
+    """It is a hazard only if this parameter is an argument of the graph itself: a value created during the trace does
+    not change.
+    """
     boundary: bool = False
-    """It is one only where this very function is traced, not where a graph calls it."""
+    """It is a hazard only if this very function is traced, not if a graph calls it."""
     tensor: OpId | None = None
-    """The value that makes it one by being a tensor; None for whatever its operation is given."""
+    """The value that makes it a hazard by being a tensor; None if it depends on no particular value."""
     in_use: Doubt | None = None
-    """The condition under which it makes a graph in use wrong; None if it fails in every trace."""
+    """The condition under which an existing graph is wrong because of it; None if it fails in every trace."""
     nature: Nature = Nature.FOUND
 
 
@@ -172,10 +175,12 @@ EffectTest: TypeAlias = "Callable[[ContextView, OpId], bool]"
 
 
 class RuleKind(Enum):
-    """The use of a rule's places."""
+    """The effect of a rule's findings."""
 
     HAZARD = "hazard"
-    """Makes an eager function that reaches it unsafe (or speculative, if only assumed); a diagnostic where the code is a graph already."""
+    """Makes an eager function that reaches it unsafe (or speculative, if only assumed); a diagnostic in code that
+    already is a graph.
+    """
     DIAGNOSTIC = "diagnostic"
     """Reported wherever it is found; does not affect the decision about the function."""
     DECISION = "decision"
@@ -184,7 +189,7 @@ class RuleKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Samples:
-    """Programs that show a rule. Each is a whole module; a line that must be reported ends in `# TRnnn`."""
+    """Programs that demonstrate a rule. Each is a whole module; a line that must be reported ends in `# TRnnn`."""
 
     bad: str
     good: str
@@ -198,7 +203,7 @@ class Rule:
 
     id: str
     name: str
-    """Kebab-case; names the pattern that is found."""
+    """Kebab-case; names the reported pattern."""
     kind: RuleKind
     severity: Severity
     summary: str
@@ -209,48 +214,50 @@ class Rule:
     cure: str = ""
     """The recommended alternative."""
     effects: frozenset[EffectKind] = frozenset()
-    """Effects of the analysis that this rule reports."""
+    """The effects that this rule reports."""
     only_effects: EffectTest | None = None
-    """Which of these effects it reports, before the rule that reports the rest; None for that rule."""
+    """Selects some of these effects; the rule without a test reports the others. None for that rule."""
     check: Check | None = None
     """Finds places in one context."""
     cure_of_effect: EffectCure | None = None
     """The cure of an effect that happens at an operation."""
     inherited: bool = True
-    """Whether a caller has the hazard, too. False for hazards at the boundary of the graph, such as the kind of a result."""
+    """Whether callers have the hazard, too. False for hazards at the boundary of the graph, such as the kind of a result."""
     wrong_in_graph: bool | None = None
-    """Whether a graph that has it is wrong; others only cost or surprise. None: as its family says."""
+    """Whether a graph with it is wrong, rather than only slow or surprising. None: as for its family."""
     since: Behaviour | None = None
-    """Since which release a graph that has it is wrong; None: as long as there are such graphs."""
+    """The release since which a graph with it is wrong; None: since graphs exist."""
     silent: bool = False
-    """Whether a graph that has it does something else without failing."""
+    """Whether a graph with it does something else without failing."""
     cured_by_shim: bool = False
-    """Whether the hazard does not exist under the shim, which keeps Python's semantics."""
+    """Whether the shim, which keeps Python's semantics, avoids the hazard."""
     of_set_up: bool = False
-    """Whether code that has it builds models: it runs once, and speed is not its problem."""
+    """Whether code with it builds models: it runs once, so speed does not matter."""
     needs_tensors: bool = False
-    """Whether it is none at the boundary of a function that computes nothing with tensors."""
+    """Whether it is no hazard at the boundary of a function without tensor computations."""
     speaks_of_sizes: bool = False
-    """Whether it is about a size that a graph does not know: it does not because of all that the tensor was made from."""
+    """Whether it is about a size that a graph does not know because of any of the tensor's inputs."""
     compares_structures: bool = False
-    """Whether it is about the value of a variable on both sides of a branch, or before and after an iteration."""
+    """Whether it compares the values of a variable on both sides of a branch, or before and after an iteration."""
     counts_if_used: bool = False
-    """Whether it counts only if the operation's result is used."""
+    """Whether it applies only if the operation's result is used."""
     only_decides: bool = False
-    """Whether `lint` never reports it: it only says why a function cannot be judged."""
+    """Whether `lint` never reports it: it only explains why a function cannot be assessed."""
     keeps_tensor: bool = False
     """Whether it is about a tensor that outlives the trace."""
     effect_message: str = "`{done}` runs only while a graph is traced, not on every call"
-    """Its message about an effect: `done` is its source, `changed` the changed place there, `target` the owner of that."""
+    """Its message about an effect: `done` is the source text, `changed` the changed place in it, `target` the owner of
+    that place.
+    """
     effect_messages: Mapping[EffectKind, str] = field(default_factory=dict, hash=False)
-    """Its message about particular kinds of effects."""
+    """Its messages about particular kinds of effects."""
     failure: ErrorKind | None = None
-    """The operations that certainly fail that it reports."""
+    """The kind of certainly failing operations that it reports."""
     retraces: Retraces | None = None
 
     @property
     def family(self) -> Family:
-        """Its subject."""
+        """The family of the rule."""
         return Family(self.id[2])
 
     @property
@@ -260,7 +267,7 @@ class Rule:
 
     @property
     def breaks_graph(self) -> bool:
-        """Whether a graph that has it is wrong."""
+        """Whether a graph with it is wrong."""
         return self.family is Family.GRAPH_FAILURES if self.wrong_in_graph is None else self.wrong_in_graph
 
     def says_of(self, kind: EffectKind, done: str, changed: str, target: str) -> str:

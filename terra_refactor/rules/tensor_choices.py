@@ -33,7 +33,7 @@ _TAKEN_APART: Final = frozenset({"__tf_flatten__", "__tf_tensor__", "__array__",
 
 
 def no_choice(view: ContextView, value: Value) -> str | None:
-    """The kind of a value that certainly cannot leave a branch or pass through a loop on tensors; None if it may be something that can."""
+    """The kind of a value that certainly cannot leave a branch or pass through a loop on tensors; None for other values."""
     found = [_no_choice(view, member) for member in members(value)]
     return found[0] if found and all(found) else None
 
@@ -61,7 +61,7 @@ def _no_choice(view: ContextView, value: Value) -> str | None:
 
 
 def is_opaque(view: ContextView, name: str) -> bool:
-    """Whether all classes of that name make objects that TensorFlow sees no tensors in."""
+    """Whether all classes of that name create objects in which TensorFlow sees no tensors."""
     outlines = view.codes.classes_named(name)
     if not outlines:
         return is_keras_object(name)

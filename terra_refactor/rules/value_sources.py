@@ -1,6 +1,8 @@
-"""Where a value comes from, across functions: through variables, unpacked displays, parameters and results of the program's functions.
+"""Origins of a value, across functions: through variables, unpacked displays, parameters and results of the program's
+functions.
 
-Gives: `ValueSource`, `sources_of`, `users_of`, `is_given_by`. Approximates: of a variable that is set several times, each value counts.
+Gives: `ValueSource`, `sources_of`, `users_of`, `is_given_by`. Approximates: every assignment to a variable may give
+its value.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from terra_refactor.ir.ids import OpId
 _MAX_SOURCES: Final = 12
 _MAX_STEPS: Final = 60
 _MAX_CALLERS: Final = 3
-"""The most calls that are followed from a parameter to its origin."""
+"""Maximum number of calls that are followed from a parameter to its origin."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +35,7 @@ class ValueSource:
 
 
 def sources_of(view: ContextView, number: OpId, *, within: bool = False) -> tuple[ValueSource, ...]:
-    """The operations that may have computed a result; () if they are too many. `within`: those of this function alone."""
+    """The operations that may have computed a result; () if there are too many. With `within`, only those of this function."""
     found: list[ValueSource] = []
     pending: list[tuple[ContextView, OpId]] = [(view, number)]
     seen = {(view.context.id, number)}
@@ -93,8 +95,9 @@ def _given_by_callers(view: ContextView, name: str) -> list[tuple[ContextView, O
 
 
 def users_of(view: ContextView, number: OpId) -> Iterator[tuple[ContextView, OpId]]:
-    """The functions that have the result of an operation, each with the operation that produces it there: this one, and callers that
-    get it."""
+    """The functions that have the result of an operation, each with the operation that produces it there: this one, and
+    callers that receive it.
+    """
     yield view, number
     if any(is_given_by(view, value, number) for _, value in view.returns()):
         for caller, place in view.calls_of_function():

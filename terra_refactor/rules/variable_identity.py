@@ -1,4 +1,4 @@
-"""Questions about the identity of a variable that is an argument: a trace for one variable serves all variables of its type.
+"""Tests of the identity of a variable argument: one trace serves all variables of the same type.
 
 Computes: nothing. Needs: a `ContextView`. Gives: `identity_uses`, `given_variables`.
 """
@@ -34,19 +34,19 @@ _MAX_DEPTH: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class GivenVariables:
-    """The variables in what calls give a parameter."""
+    """The variables among the arguments for a parameter."""
 
     count: int
     several: bool
-    """Whether two of one shape and dtype are among them."""
+    """Whether they include two of one shape and dtype."""
     is_known: bool
-    """Whether it is one variable that is known."""
+    """Whether it is a single, known variable."""
     may_be_more: bool
-    """Whether something that is not known may be one."""
+    """Whether an unknown argument may be a variable."""
 
 
 def given_variables(given: tuple[Value, ...]) -> GivenVariables:
-    """The variables in the alternatives of what calls give a parameter."""
+    """The variables among the arguments for a parameter."""
     variables = [each for value in given for each in _variables(value, 0)]
     several = any(
         one.variable != other.variable and one.type == other.type
@@ -58,7 +58,7 @@ def given_variables(given: tuple[Value, ...]) -> GivenVariables:
 
 
 def identity_uses(view: ContextView, name: str, given: GivenVariables) -> Iterator[LocalHazard]:
-    """The place at which a function tests the identity of a variable argument, if calls pass several or may pass several."""
+    """The place at which a function tests the identity of a variable argument, if calls pass, or may pass, several."""
     if given.is_known and not view.function_facts.open_callers:
         return
     if not given.count and not given.may_be_more:
@@ -79,7 +79,7 @@ def _asks_for_identity(view: ContextView, name: str) -> Iterator[OpId]:
         if function in IDENTITY_KEYS and call.first is not None and _is_variable_of(view, call.first, name):
             yield call.op
     for read in view.reached(AttributeRead):
-        # a method that is called is an attribute that is read
+        # a called method is an attribute that is read
         if read.name in _REFERENCES | _NAMES and _is_variable_of(view, read.owner, name, read.name in _REFERENCES):
             yield read.op
     for operation in view.reached(Operation):

@@ -1,1 +1,1 @@
-"""TR3xx: code that fails as a graph, or means something else."""
+"""TR3xx: code that fails in a graph, or whose meaning changes."""

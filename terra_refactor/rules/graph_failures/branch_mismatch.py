@@ -1,4 +1,4 @@
-"""TR306: branches on a tensor whose outcomes do not match."""
+"""TR306: branches on a tensor with incompatible outcomes."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ _SCALAR_DTYPES: Final = {
     PythonType.FLOAT: FLOAT32,
     PythonType.STR: STRING,
 }
-"""The effect of a branch on a Python value."""
+"""The dtypes of the tensors to which a branch converts Python values."""
 _ARITHMETIC: Final = frozenset({"+", "-", "*", "/", "//", "%", "**", "<", "<=", ">", ">="})
 _NO_TENSORS: Final = (FunctionValue, LibraryValue, BoundMethod, PartialValue)
 
@@ -84,7 +84,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
 
 
 def _by_rank(view: ContextView) -> Iterator[LocalHazard]:
-    """Branches for tensors of one rank and of another, `if tf.rank(x) == 1:`: a trace runs both on the one that it gets."""
+    """Branches by the rank of a tensor, `if tf.rank(x) == 1:`: a trace runs both sides on the tensor that it gets."""
     for branch in view.reached(Region):
         test = None if branch.subject is None else view.made(branch.subject)
         if view.kind_of(branch) is not BranchKind.TENSOR or branch.kind not in (RegionKind.IF, RegionKind.CHOICE):
@@ -103,7 +103,7 @@ def _by_rank(view: ContextView) -> Iterator[LocalHazard]:
 
 
 def _expressions(view: ContextView) -> Iterator[LocalHazard]:
-    """Objects and functions that a tensor chooses."""
+    """Objects and functions selected by a tensor."""
     for choice in view.reached(Choice):
         branch = view.branches.get(choice.op)
         if not choice.is_connective and branch is not None and branch.kind is BranchKind.TENSOR:
@@ -114,7 +114,7 @@ def _expressions(view: ContextView) -> Iterator[LocalHazard]:
 
 
 def _branch(view: ContextView, staging: Staging, site: ControlSite) -> Iterator[LocalHazard]:
-    """Values that leave a branch of the graph, `if` or flag, but cannot."""
+    """Values that a branch of the graph (an `if`, or one on a flag) cannot return."""
     fact = view.branches.get(site.op)
     exact = None
     if not site.flags and fact is not None and all(fact.falls_through) and not site.in_python_loop:
@@ -133,7 +133,7 @@ def _branch(view: ContextView, staging: Staging, site: ControlSite) -> Iterator[
             return  # an arm raises
         sides = [staging.alternatives(name, end) for end in site.ends]
         if exact is not None and name != RESULT:
-            # the facts about both ends together, including conditions and contents of containers
+            # the facts about both ends together, which include conditions and contents of containers
             pair = exact.get(name)
             if pair is not None:
                 sides = [list(members(each)) for each in pair]
@@ -177,7 +177,7 @@ def _branch(view: ContextView, staging: Staging, site: ControlSite) -> Iterator[
 
 
 def _place(view: ContextView, staging: Staging, site: ControlSite, name: str) -> OpId:
-    """Where that is said: at the branch, or at the `return` that a loop of the graph holds."""
+    """Where to report it: at the branch, or at the `return` in a loop of the graph."""
     around = staging.flow.nodes[site.before].sites
     if name == RESULT and any(staging.flow.sites[number].is_loop and number in staging.staged for number, _ in around):
         returns = [
@@ -191,7 +191,10 @@ def _place(view: ContextView, staging: Staging, site: ControlSite, name: str) ->
 
 
 def _disagreement(view: ContextView, firsts: list[Value], seconds: list[Value]) -> tuple[str, bool] | None:
-    """The reason why the values of two arms cannot be merged, and whether that is so in every trace; no `seconds`: both have the same."""
+    """The reason why the values of two arms cannot be merged, and whether that holds in every trace.
+
+    Without `seconds`, both have the same values.
+    """
     pairs = [(one, other) for one in firsts for other in seconds] or [(one, one) for one in firsts]
     problems = [_pair(view, one, other) for one, other in pairs]
     found = next(filter(None, problems), None)
@@ -207,14 +210,14 @@ def _disagreement(view: ContextView, firsts: list[Value], seconds: list[Value]) 
 
 
 def _is_one_tensor(first: Value, second: Value) -> bool:
-    """Whether one of them, or of their elements, is a structure and the other a tensor: a guessed one, or `mismatch` would be certain."""
+    """Whether one value, or an element, is a structure and the other one an assumed tensor; otherwise `mismatch` would be certain."""
     if isinstance(first, TupleValue) and isinstance(second, TupleValue):
         return any(map(_is_one_tensor, first.elements, second.elements))
     return any(_is_structure(a) and isinstance(b, TensorValue) for a, b in ((first, second), (second, first)))
 
 
 def is_open(value: Value) -> bool:
-    """Whether it is a list or dict whose elements are not known one by one."""
+    """Whether it is a list or dict whose elements are not known individually."""
     return (isinstance(value, FrozenList) and value.elements is None) or (
         isinstance(value, FrozenDict) and value.rest is not None
     )
@@ -234,7 +237,7 @@ def _pair(view: ContextView, first: Value, second: Value) -> str | None:
 
 
 def _none_inside(value: Value) -> str | None:
-    """A message if a structure holds None, which no branch of a graph may return; else None."""
+    """A message if a structure contains None, which no branch of a graph may return; otherwise None."""
     match value:
         case TupleValue(elements=elements) | FrozenList(elements=tuple() as elements):
             parts: Iterable[Value] = elements
@@ -246,7 +249,7 @@ def _none_inside(value: Value) -> str | None:
 
 
 def _loops_left(view: ContextView, staging: Staging) -> Iterator[LocalHazard]:
-    """Loops of Python that a tensor ends."""
+    """Python loops that a tensor condition leaves."""
     for site, flag in staging.loops_left():
         word = "return" if flag == RETURNED else "break"
         if view.code.regions[site.op].kind is RegionKind.WHILE:
@@ -263,7 +266,7 @@ def _loops_left(view: ContextView, staging: Staging) -> Iterator[LocalHazard]:
 
 
 def _unbound_reads(view: ContextView, staging: Staging) -> Iterator[LocalHazard]:
-    """Names that are read where only the run decides whether they are, and that a trace has not bound."""
+    """Reads of names that a trace has not bound, in code for which it is decided only at run time whether it runs."""
     for number, node in enumerate(staging.flow.nodes):
         if node.kind is not NodeKind.READ or node.op is None or not staging.under_staged(node):
             continue
@@ -282,8 +285,8 @@ def _unbound_reads(view: ContextView, staging: Staging) -> Iterator[LocalHazard]
 
 
 def _numbers_made_tensors(view: ContextView, staging: Staging) -> Iterator[LocalHazard]:
-    """Python numbers that a branch or loop of the graph converts to tensors, combined with a tensor of another dtype: Python's would be
-    converted.
+    """Python numbers that a branch or loop of the graph converts to tensors, combined with a tensor of another dtype: a Python number would
+    be converted to that dtype.
     """
     for operation in view.code.of_kind(Operation):
         for number, other in operation.pairs if operation.symbol in _ARITHMETIC else ():
@@ -291,7 +294,7 @@ def _numbers_made_tensors(view: ContextView, staging: Staging) -> Iterator[Local
             tensors = members(view.value(other))
             made = [graph_dtype(part) for part in numbers if is_symbolic_number(part)]
             beside = {graph_dtype(part) for part in tensors if is_tensorflow_tensor(part)}
-            # with a tensor of unknown dtype, an int fits least
+            # with a tensor of unknown dtype, an int is the most likely to be incompatible
             wrong = [
                 dtype for dtype in made if dtype == INT32 or (dtype not in beside and None not in {dtype, *beside})
             ]
@@ -337,7 +340,7 @@ def _is_computed_from_merged(view: ContextView, staging: Staging, definition: De
 
 
 def _is_assigned_after(view: ContextView, staging: Staging, site: ControlSite, name: str) -> bool:
-    """Whether a method that changes a variable is called on a local variable that a branch sets."""
+    """Whether a local variable set by a branch is changed afterwards by a method."""
     merged = Definition(DefinitionKind.MERGED, staging.flow.sites.index(site))
     for method in view.code.of_kind(AttributeRead):
         held = view.made(method.owner)
@@ -348,7 +351,7 @@ def _is_assigned_after(view: ContextView, staging: Staging, site: ControlSite, n
 
 
 def _fails_where_not_taken(view: ContextView) -> Iterator[LocalHazard]:
-    """Operations that cannot work, under a condition on a tensor that keeps eager code from running them."""
+    """Operations that certainly fail, under a condition on a tensor that keeps eager code from running them."""
     failing = {failure.op: failure.message for failure in (*view.context.failures, *view.context.guarded_failures)}
     for number, fact in view.calls.items():
         for callee in fact.callees:
@@ -372,7 +375,7 @@ def _runs_branches(fact: CallFact) -> bool:
 
 
 def _under_tensor(view: ContextView, number: OpId) -> tuple[bool, str | None]:
-    """Whether a condition on a tensor may skip an operation, and the requirement, if any, under which that does not matter to a trace."""
+    """Whether a condition on a tensor may skip an operation, and the condition, if any, under which this does not affect a trace."""
     under: bool = False
     doubt: str | None = None
     for outer in view.enclosing(number):
@@ -386,7 +389,7 @@ def _under_tensor(view: ContextView, number: OpId) -> tuple[bool, str | None]:
         if fact.kind is BranchKind.TENSOR:
             under = under or outer.kind in (RegionKind.IF, RegionKind.WHILE)
         elif outer.kind in (RegionKind.IF, RegionKind.CHOICE) and all(fact.taken) and outer.subject is not None:
-            # a trace runs only one side of a condition of Python
+            # a trace runs only one side of a Python condition
             doubt = f"`{view.written(outer.subject)}` prevents that from being traced"
         elif outer.kind is RegionKind.CONNECTIVE and all(fact.taken):
             return False, None
@@ -396,7 +399,7 @@ def _under_tensor(view: ContextView, number: OpId) -> tuple[bool, str | None]:
 
 
 def _changing_conditions(view: ContextView) -> Iterator[LocalHazard]:
-    """Loops whose condition is a Python value first, and a tensor later."""
+    """Loops whose condition is a Python value at first, and a tensor later."""
     for loop in view.reached(Region):
         if loop.kind is not RegionKind.WHILE or view.kind_of(loop) is not BranchKind.TENSOR or loop.subject is None:
             continue
@@ -425,13 +428,13 @@ def _conditions(view: ContextView, number: OpId) -> Iterator[OpId]:
 
 
 def _is_tensor(view: ContextView, number: OpId) -> bool | None:
-    """Whether a result is a tensor in a graph, each time or never; None if it is one only some of the times."""
+    """Whether a result is a tensor in a graph: always or never; None if only sometimes."""
     found = {is_tensorflow_tensor(member) or is_symbolic_number(member) for member in members(view.value(number))}
     return found.pop() if len(found) == 1 else None if found else False
 
 
 def _library_conditions(view: ContextView) -> Iterator[LocalHazard]:
-    """`tf.cond` on a Python bool, or with functions whose results do not match."""
+    """`tf.cond` on a Python bool, or with functions whose results are incompatible."""
     for call, name in view.library_calls():
         if name != COND:
             continue
@@ -459,10 +462,10 @@ def _is_python_bool(value: Value) -> bool:
 
 
 def mismatch(first: Value, second: Value) -> str | None:
-    """The certain disagreement between the values of one variable on the two sides of a branch."""
+    """The certain incompatibility of a variable's values on the two sides of a branch."""
     firsts, seconds = members(first), members(second)
     if UNBOUND in firsts or UNBOUND in seconds:
-        # where a side has it on some ways only, which of these a trace takes may be a matter of Python
+        # if a side binds it only on some paths, Python values may determine which of these a trace takes
         unset = (UNBOUND,)
         one_sided = (firsts == unset and UNBOUND not in seconds) or (seconds == unset and UNBOUND not in firsts)
         return "is not defined on one side" if one_sided else None
@@ -507,7 +510,7 @@ def _elements_mismatch(firsts: Iterable[Value], seconds: Iterable[Value]) -> str
 
 
 def graph_dtype(value: Value) -> DType | None:
-    """The dtype that a value has as a variable of a graph's branch or loop; None where that is not known."""
+    """The dtype of a value as a variable of a graph's branch or loop; None if unknown."""
     match value:
         case TensorValue(kind=TensorKind.TENSOR | TensorKind.VARIABLE):
             return value.type.dtype
@@ -530,7 +533,7 @@ def _is_structure(value: Value) -> bool:
 
 
 def _is_leaf(value: Value) -> bool:
-    # a tensor without a dtype may be only guessed from how it is used
+    # a tensor without a dtype may be only assumed from its use
     return (isinstance(value, TensorValue) and value.type.dtype is not None) or (
         isinstance(value, Constant) and isinstance(value.value, bool | int | float | str)
     )

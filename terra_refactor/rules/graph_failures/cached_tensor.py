@@ -41,17 +41,17 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
 
 
 def _is_variable(value: Value) -> bool:
-    """Whether it is a variable, which has a value in later traces, too."""
+    """Whether it is a variable, which also has a value in later traces."""
     return all(isinstance(member, TensorValue) and member.kind is TensorKind.VARIABLE for member in members(value))
 
 
 def _holds_made(view: ContextView, number: OpId) -> bool:
-    """Whether a list or dict that the function has created, wherever it is, contains a tensor."""
+    """Whether a list or dict created by the function contains a tensor."""
     return isinstance(view.origin(number), Display) and all(map(_has_tensor, members(view.context.returns)))
 
 
 def _is_object_with_tensor(view: ContextView) -> bool:
-    """Whether the function gives an object that it, or a constructor that it calls, puts a tensor into."""
+    """Whether the function returns an object into which it, or a constructor that it calls, puts a tensor."""
     returned = members(view.context.returns)
     if not returned or any(view.object_kind(member) is not ObjectKind.INSTANCE for member in returned):
         return False
@@ -66,7 +66,7 @@ def _is_object_with_tensor(view: ContextView) -> bool:
             if is_of_class(inner, write.owner) and inner.holds_symbolic(write.value):
                 return True
         for call in inner.code.of_kind(Call):
-            # the fields of a data class
+            # the fields of a dataclass
             if is_of_class(inner, call.op) and any(inner.holds_symbolic(each.value) for each in call.arguments):
                 return True
     return False

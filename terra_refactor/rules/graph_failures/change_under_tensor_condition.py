@@ -65,7 +65,7 @@ def _is_stage(region: Region, number: OpId) -> bool:
 
 
 def _changed_by(view: ContextView, call: Call, callee: ContextFacts, repeats: bool) -> Iterator[str]:
-    """The local variables whose content, or value, a call changes so that it matters whether, or how often, it runs."""
+    """The local variables whose content or value a call changes, such that it matters whether or how often it runs."""
     for effect in callee.effects:
         if effect.kind is not EffectKind.STATE_WRITE or effect.assumed:
             continue
@@ -87,14 +87,14 @@ def _changed_by(view: ContextView, call: Call, callee: ContextFacts, repeats: bo
 
 
 def _sets_constant(view: ContextView, effect: Effect) -> bool:
-    """Whether it sets an attribute or a variable to a value that is written there: once is as good as often."""
+    """Whether it sets an attribute or a variable to a literal value: setting it once or repeatedly makes no difference."""
     code = view.codes.of(FunctionId(effect.site.module, effect.site.function))
     write = code.facts[effect.site.op]
     return isinstance(write, AttributeWrite | NameWrite) and isinstance(code.facts[write.value], Literal)
 
 
 def _is_carried(view: ContextView, name: str, number: OpId, around: Region | None) -> bool:
-    """Whether a local variable has its value from before a statement, and is read after it or in its next iteration."""
+    """Whether a local variable has a value from before a statement that is read after it or in its next iteration."""
     start = number if around is None else around.op
     writes = [write.op for write in view.code.writes.get(name, ())]
     if not writes or min(writes) > start or (around is not None and any(map(around.holds, writes))):
@@ -132,7 +132,7 @@ def _in_containers(view: ContextView) -> Iterator[LocalHazard]:
 
 
 def _is_conditional(view: ContextView, number: OpId, container: OpId) -> bool:
-    """Whether a tensor decides if a container from before is changed there."""
+    """Whether a tensor decides if an existing container is changed there."""
     conditions = (each for each in view.staged_around(number) if each.kind is RegionKind.IF)
     condition = next(conditions, None)
     return condition is not None and not is_made_within(view, container, condition)

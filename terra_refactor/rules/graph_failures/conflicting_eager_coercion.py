@@ -1,7 +1,8 @@
-"""TR310: an array argument whose dtype NumPy or eager operations change, as a graph does not.
+"""TR310: an array argument whose dtype is changed by NumPy or eager operations, but not by a graph.
 
-Operators of arrays and numbers follow NumPy's rules eagerly (`1 - done` of booleans are integers); a traced function has a tensor in
-the place of an array argument, whose dtype nothing changes. Measured: `tests/proof/test_arithmetic_of_array_arguments.py`.
+Operators on arrays and numbers follow NumPy's rules eagerly (`1 - done` gives integers for booleans); a traced
+function has a tensor in place of an array argument, whose dtype is not converted. Measured:
+`tests/proof/test_arithmetic_of_array_arguments.py`.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from terra_refactor.tf_model.registry import has_trait
 from terra_refactor.tf_model.spec import Trait
 
 OF_ARRAYS: Final = frozenset(["+", "-", "*", "/", "//", "%", "**", "@", "<", "<=", ">", ">=", "==", "!="])
-"""Operators of two arrays, or of an array and a number, that a graph refuses, or computes otherwise, where the dtypes differ."""
+"""Operators on two arrays, or on an array and a number, that a graph rejects, or computes differently, if the dtypes differ."""
 
 BY_NUMPY: Final = "by NumPy's rules"
 """Placeholder in messages for intermediate results of NumPy before they meet a tensor."""
@@ -60,9 +61,10 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
 
 
 def _has_long_axes(view: ContextView, call: Call) -> bool:
-    """Whether a reduction gets an array of NumPy, or a tensor, as its axes, and what is reduced may have a size that a trace does not know.
+    """Whether the axes of a reduction are a NumPy array or a tensor, and its input may have a size that a trace does not
+    know.
 
-    The gradient of `tf.concat` fails whatever is known. Measured: `tests/proof/test_axes_of_reductions.py`.
+    The gradient of `tf.concat` fails in any case. Measured: `tests/proof/test_axes_of_reductions.py`.
     """
     for name in view.library_of(call.op):
         if not takes_axes_in_gradient(name):
@@ -80,7 +82,7 @@ def _may_be_long(value: Value) -> bool:
     """Whether a value is an int64 array or tensor, or an array whose dtype is unknown."""
     if not isinstance(value, TensorValue):
         return False
-    # where nothing shows the argument, it is a tensor only because functions of TensorFlow accept one
+    # if no argument is known, it is a tensor only because TensorFlow functions accept one
     return value.type.dtype == INT64 or (value.type.dtype is None and value.kind is TensorKind.NDARRAY)
 
 
@@ -90,7 +92,7 @@ def _is_of_known_sizes(value: Value) -> bool:
 
 
 def _of_open(view: ContextView, meeting: OpenMeeting) -> LocalHazard:
-    """An argument of unknown origin is combined with a tensor."""
+    """An argument of unknown origin combined with a tensor."""
     name, written = meeting.parameter, view.written(meeting.fact.op)
     wanted = " or ".join(sorted(map(str, meeting.dtypes)))
     target = wanted or f"the dtype of `{meeting.network}`"
@@ -107,7 +109,7 @@ def _of_open(view: ContextView, meeting: OpenMeeting) -> LocalHazard:
 def _with_tensor(
     view: ContextView, fact: Fact, name: str, own: frozenset[DType | None], other: frozenset[DType | None]
 ) -> LocalHazard | None:
-    """An array argument is combined with a tensor."""
+    """An array argument combined with a tensor."""
     if None in other or not own.isdisjoint(other):
         return None
     wanted = " or ".join(sorted(str(dtype) for dtype in other))
@@ -124,7 +126,7 @@ def _with_tensor(
 def _of_numpy(
     view: ContextView, fact: Operation, name: str, own: frozenset[DType | None], other: OpId
 ) -> LocalHazard | None:
-    """NumPy computes with an array argument: as the author wrote it the dtypes need not fit."""
+    """NumPy computes with an array argument: in the original code the dtypes need not agree."""
     written = view.written(fact.op)
     types = {python_type(member) for member in members(view.value(other))}
     if types and types <= {PythonType.INT, PythonType.FLOAT} and fact.symbol in OF_ARRAYS:
@@ -151,7 +153,7 @@ def _of_numpy(
 
 
 def refused_beside_number(*, is_float: bool) -> frozenset[DType]:
-    """The dtypes of tensors with which an operator and a Python number make none, or another result than NumPy."""
+    """The dtypes of tensors for which an operator with a Python number fails, or gives another result than NumPy."""
     return INTEGER | {BOOL} if is_float else frozenset({BOOL})
 
 
@@ -160,7 +162,7 @@ def _listed(dtypes: frozenset[DType | None]) -> str:
 
 
 def _not_known(view: ContextView, fact: Fact, name: str, what: str) -> LocalHazard:
-    """The dtype of an array argument is unknown: the array may have another one, as NumPy's float64 usually is.
+    """The dtype of an array argument is unknown: it may differ, as NumPy's default float64 usually does.
 
     Arrays that the program itself passes rarely have the tensor's dtype by chance; an annotation is weaker evidence.
     """
@@ -177,7 +179,7 @@ def _not_known(view: ContextView, fact: Fact, name: str, what: str) -> LocalHaza
 
 
 def _meetings(view: ContextView, fact: Fact) -> Iterator[tuple[OpId, OpId]]:
-    """Pairs of operands that have to agree, each way round."""
+    """Pairs of operands whose dtypes must agree, in both orders."""
     match fact:
         case Operation(symbol=symbol, pairs=pairs) if symbol in OF_ARRAYS:
             yield from pairs
@@ -200,7 +202,7 @@ def _meetings(view: ContextView, fact: Fact) -> Iterator[tuple[OpId, OpId]]:
 
 
 def _own_dtypes(view: ContextView, array: OpId, name: str) -> frozenset[DType | None]:
-    """The dtypes of an array argument, or of its inputs: a float array keeps its dtype in the arithmetic of a graph."""
+    """The dtypes of an array argument, or of its inputs: a float array keeps its dtype in a graph's arithmetic."""
     found = _dtypes(view.value(array))
     if None in found:
         given = _dtypes(view.context.parameters.get(name, BOTTOM))

@@ -27,7 +27,7 @@ from terra_refactor.tf_model.registry import has_trait
 from terra_refactor.tf_model.spec import Trait
 
 _OF_SYMBOLIC: Final = frozenset({"op", "graph", "name", "consumers", "value_index"})
-"""Attributes that symbolic tensors have and eager ones have not."""
+"""Attributes that symbolic tensors have and eager tensors do not."""
 
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
@@ -84,7 +84,7 @@ def _called(view: ContextView, call: Call, name: str) -> Iterator[LocalHazard]:
         return
     if is_method_of_tensor(name) and call.owner is not None:
         if view.is_captured(call.owner) and not view.is_variable(call.owner):
-            # a tensor that was made before the trace is still an eager one; a variable's value is read in the graph
+            # a tensor created before the trace is still eager; a variable is read in the graph
             return
     if has_trait(name, Trait.READS_VARIABLE) and first is not None and view.is_variable(first):
         unchanged = f"`{view.written(first)}` does not change after the graph is traced"
@@ -102,12 +102,12 @@ def _has_value_eagerly_only(view: ContextView, call: Call) -> bool:
         or any(map(gives_integers, view.library_of(view.behind_name(first))))
     ):
         return False
-    # the content that a call passes is that of an eager tensor
+    # the content passed by a call is that of an eager tensor
     return view.parameter_behind(first) is not None or not view.all_are(call.op, TensorValue)
 
 
 def _is_in_other_graph(view: ContextView, call: Call) -> bool:
-    """Whether a `with graph.as_default()` around it says for which graph the placeholder is."""
+    """Whether an enclosing `with graph.as_default()` sets the graph of the placeholder."""
     unknown = any(
         outer.kind is RegionKind.WITH
         and (made := view.calls.get(outer.subject or 0)) is not None
@@ -123,7 +123,7 @@ def _asks_for_mode(view: ContextView, number: OpId) -> LocalHazard:
 
 
 def _asks_for_type(view: ContextView, call: Call) -> bool:
-    """`type(tensor)`, and calls of what `functools.singledispatch` chooses by the type of eager tensors."""
+    """`type(tensor)`, and calls dispatched by `functools.singledispatch` on the type of eager tensors."""
     assert call.first is not None
     if view.calls[call.op].callees:
         return view.may_be_symbolic(call.first)
@@ -140,7 +140,7 @@ def _asks_for_type(view: ContextView, call: Call) -> bool:
 
 
 def _asks_for_class_of_mode(view: ContextView, call: Call) -> bool:
-    """`isinstance(tensor, EagerTensor)`, unless it also tests for any other tensor."""
+    """`isinstance(tensor, EagerTensor)`, unless all other tensors are accepted, too."""
     if len(call.arguments) != 2 or not view.may_be_symbolic(call.arguments[0].value):
         return False
     asked = _classes(view, call.arguments[1].value)
@@ -148,7 +148,7 @@ def _asks_for_class_of_mode(view: ContextView, call: Call) -> bool:
 
 
 def _classes(view: ContextView, number: OpId) -> list[str]:
-    """The canonical names of the library's classes that a result is or, as a tuple, holds."""
+    """The canonical names of the library classes that a result is or, as a tuple, contains."""
     return [
         part.name
         for member in members(view.value(number))
@@ -158,7 +158,9 @@ def _classes(view: ContextView, number: OpId) -> list[str]:
 
 
 def _asks_for_eager_method(view: ContextView, call: Call, arguments: int) -> bool:
-    """`hasattr(tensor, "numpy")`, `getattr(tensor, "numpy", None)`, or another method that symbolic tensors do not have."""
+    """`hasattr(tensor, "numpy")`, `getattr(tensor, "numpy", None)`, and the same for other methods that symbolic
+    tensors do not have.
+    """
     if len(call.arguments) != arguments or not view.is_symbolic(call.arguments[0].value):
         return False
     attribute = view.value(call.arguments[1].value)

@@ -1,4 +1,4 @@
-"""TR333: arguments that are equal and not the same, for which a traced function has one graph."""
+"""TR333: arguments that are equal but not identical, for which a traced function shares one graph."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _MAX_DEPTH: Final = 4
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
     if view.context.in_graph and view.function_facts.hybrid is None:
-        return  # an argument inside of a graph does not change
+        return  # inside a graph an argument does not change
     own = 1 if view.function.kind is FunctionKind.METHOD else 0
     for position, parameter in enumerate(view.function_facts.parameters):
         given = view.codes.once((check, view.function.id, parameter.name), partial(_Given.of, parameter))
@@ -56,14 +56,14 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
 
 @dataclass(frozen=True, slots=True)
 class _Given:
-    """What calls give a parameter, which each context of the function has."""
+    """The arguments that calls pass for a parameter, which is the same for all contexts of the function."""
 
     kinds: frozenset[PythonType]
-    """The types of the numbers in it."""
+    """The types of the numbers in them."""
     pair: tuple[Value, Value] | None
     """Two arguments that are certainly equal and have numbers of different types."""
     may_be_equal: bool
-    """If there are none, whether two may be so, since some are not known."""
+    """If there is no such pair, whether two unknown arguments may form one."""
     instances: tuple[Reference, ...]
     variables: GivenVariables
 
@@ -89,7 +89,7 @@ class _Given:
 
 
 def _numbers(view: ContextView, name: str, given: _Given) -> Iterator[LocalHazard]:
-    """Numbers that are equal and of different types, or may be."""
+    """Numbers that are, or may be, equal but of different types."""
     kinds, pair = given.kinds, given.pair
     if pair is None:
         is_open = view.function_facts.open_callers or not view.function_facts.callers
@@ -97,7 +97,7 @@ def _numbers(view: ContextView, name: str, given: _Given) -> Iterator[LocalHazar
             kinds = NUMBERS
         elif kinds != {PythonType.INT}:
             return
-    # among ints, members of enumerations may be equal: here they are their numbers
+    # among ints, members of enumerations may be equal: they are represented by their numbers here
     asked = next(uses_of(view, name, lambda inner, parameter: _asks_for_type(inner, parameter, kinds), _is_part), None)
     if pair is not None:
         place = asked if asked is not None else _differs(view, name, pair)
@@ -151,7 +151,7 @@ def _equal_pair(given: tuple[Value, ...]) -> tuple[Value, Value] | None:
 
 
 def _compare(one: Value, other: Value, depth: int) -> tuple[bool | None, bool]:
-    """Whether two arguments are equal (None if unknown), and whether numbers in the same place are of different types."""
+    """Whether two arguments are equal (None if unknown), and whether numbers at the same position have different types."""
     if depth > _MAX_DEPTH:
         return None, False
     left, right = python_type(one), python_type(other)
@@ -211,7 +211,7 @@ def _in_words(value: Value) -> str:
 
 
 def _asks_for_type(view: ContextView, name: str, kinds: frozenset[PythonType]) -> Iterator[OpId]:
-    """The operations in a function whose result is not the same for equal numbers of different types."""
+    """The operations in a function whose result differs for equal numbers of different types."""
     for call, function in view.library_calls():
         if function == ISINSTANCE and len(call.positional) == 2:
             subject, cls = call.positional
@@ -228,7 +228,7 @@ def _asks_for_type(view: ContextView, name: str, kinds: frozenset[PythonType]) -
 
 
 def _compared_by_identity(view: ContextView, name: str, kinds: frozenset[PythonType]) -> Iterator[OpId]:
-    """`p is True`, and the last of comparisons with members of several enumerations."""
+    """`p is True`, and the last comparison with members if several enumerations are compared."""
     enumerations: dict[str, OpId] = {}
     for operation in view.reached(Operation):
         if operation.symbol not in _IDENTITY:
@@ -256,12 +256,12 @@ def _compared_by_identity(view: ContextView, name: str, kinds: frozenset[PythonT
 
 
 def _is_part(view: ContextView, number: OpId, name: str) -> bool:
-    """Whether a result comes from a parameter, and is not a tensor."""
+    """Whether a result comes from a parameter and is not a tensor."""
     return not view.all_of(number, is_tensorflow_tensor) and is_computed_from(view, number, name)
 
 
 def _tells_apart(view: ContextView, cls: OpId, kinds: frozenset[PythonType]) -> bool:
-    """Whether `isinstance` of these classes is true for some of these types of numbers, and false for others."""
+    """Whether `isinstance` with these classes is true for some of these number types, and false for others."""
     accepted: set[PythonType] = set()
     for member in members(view.value(cls)):
         for each in member.elements if isinstance(member, TupleValue) else (member,):
@@ -277,7 +277,7 @@ def _tells_apart(view: ContextView, cls: OpId, kinds: frozenset[PythonType]) -> 
 
 
 def _differs(view: ContextView, name: str, pair: tuple[Value, Value]) -> OpId | None:
-    """The operation that does not run, or gives another dtype or shape, with the other one of two equal arguments."""
+    """The operation that fails, or gives another dtype or shape, for the other one of two equal arguments."""
     if view.context.parameters.get(name) not in pair:
         return None
     contexts = view.facts.contexts_of(view.function.id)
@@ -320,7 +320,7 @@ def _difference(view: ContextView, one: ContextFacts, other: ContextFacts, depth
 
 
 def _is_another(left: Constant, right: Constant) -> bool:
-    """Whether two constants differ in more than their type; the text of a number often only names something."""
+    """Whether two constants differ in more than their type; the string of a number usually only names something."""
     return left.value != right.value and not isinstance(left.value, str) and not isinstance(right.value, str)
 
 
@@ -328,7 +328,7 @@ def _is_another(left: Constant, right: Constant) -> bool:
 
 
 def _objects(view: ContextView, name: str, given: tuple[Reference, ...]) -> Iterator[LocalHazard]:
-    """Objects that their class compares as equal although they differ in attributes that the function reads."""
+    """Objects that are equal by their class's comparison although they differ in attributes that the function reads."""
     key = _objects, view.function.id, name
     objects, classes = view.codes.once_with_looks(key, partial(_with_classes, view.facts, given))
     if not objects or (len(objects) == 1 and _is_only_one(view, objects[0])):
@@ -355,7 +355,7 @@ def _with_classes(facts: ProgramFacts, given: tuple[Reference, ...]) -> tuple[li
 
 
 def _attributes_read(view: ContextView) -> frozenset[str]:
-    """The names of the attributes that a call of the function reads, of whatever object."""
+    """The names of the attributes that a call of the function reads, on any object."""
     called = dict.fromkeys(context.function for context in view.called_from((view.context.id,)))
     return frozenset(read.name for function in called for read in view.codes.of(function).of_kind(AttributeRead))
 
@@ -370,12 +370,12 @@ def _instances(value: Value, depth: int) -> Iterator[Reference]:
 
 
 def _is_only_one(view: ContextView, reference: Reference) -> bool:
-    """Whether a single object is known by that reference: a module makes it, and no loop does."""
+    """Whether a reference stands for a single object: a module creates it, outside of loops."""
     facts = view.facts.objects[reference.object]
     if facts.function is None or facts.op is None or view.function_facts.open_callers:
         return False
     code = view.codes.of(facts.function)
-    # the definition of a class stands for the objects that calls which are not known make of it
+    # the definition of a class stands for the objects that unknown calls create from it
     is_made = isinstance(code.facts[facts.op], Call)
     return is_made and code.function.kind is FunctionKind.MODULE and not any(code.loops_around(facts.op))
 

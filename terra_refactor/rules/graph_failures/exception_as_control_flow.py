@@ -38,7 +38,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
 
 
 def _exchanged_classes(view: ContextView) -> Iterator[LocalHazard]:
-    """Exceptions that are for a handler of a caller, and leave a graph in another class."""
+    """Exceptions that are meant for a caller's handler, but leave a graph as another class."""
     for statement in view.code.of_kind(Raise):
         for raised in exchanged(view, statement):
             if any(raised.is_ended_by(catch) for _, catch in caught_around(view, statement.op)):
@@ -73,7 +73,7 @@ def _never_run(view: ContextView) -> Iterator[LocalHazard]:
 
 
 def _unordered(view: ContextView) -> Iterator[LocalHazard]:
-    """Assertions before the change of a variable: a graph has no order between them, and changes it although the assertion fails."""
+    """Assertions before the change of a variable: a graph does not order the two, and changes it even if the assertion fails."""
     if not view.facts.leads_to(view.context.id, Trait.DROPPED_BY_XLA):
         return
     changes = {
@@ -94,7 +94,7 @@ def _unordered(view: ContextView) -> Iterator[LocalHazard]:
 
 
 def _asserts(view: ContextView, number: OpId) -> bool:
-    """Whether a call asserts something about tensors, itself or in its callees, and nothing waits for that."""
+    """Whether a call asserts something about tensors, itself or in callees, and no operation depends on it."""
     fact, call = view.calls[number], view.made(number)
     if any(has_trait(name, Trait.DROPPED_BY_XLA) for name in fact.library):
         is_waited_for = bool(view.code.readers(number, results=True))
@@ -139,7 +139,7 @@ def _check_catches(view: ContextView, attempt: Region) -> Iterator[LocalHazard]:
 
 
 def _ends_of_data(view: ContextView) -> Iterator[LocalHazard]:
-    """Ends of datasets that the code learns of eagerly, by the default of `next` or a caller's handler."""
+    """Ends of datasets that code detects eagerly, by the default of `next` or a caller's handler."""
     for call, name in view.library_calls():
         if name == NEXT and len(call.positional) > 1 and _may_end(view, call):
             yield LocalHazard(
@@ -147,7 +147,7 @@ def _ends_of_data(view: ContextView) -> Iterator[LocalHazard]:
                 f"`{view.written(call.op)}` gives its default at the end of the dataset: in a graph the iterator raises "
                 "`OutOfRangeError` when the graph runs",
             )
-    # finding the callers takes longer than finding out whether it calls `next` at all, which few functions do
+    # finding the callers takes longer than testing whether it calls `next` at all, which few functions do
     if not view.facts.leads_to(view.context.id, NEXT):
         return
     if any(STOP_ITERATION in catch.library for catch in caught_by_callers(view)):
@@ -167,7 +167,7 @@ def _ends_of_data(view: ContextView) -> Iterator[LocalHazard]:
 
 
 def _reads_to_the_end(view: ContextView) -> Iterator[OpId]:
-    """The calls that request the next element of a TensorFlow iterator, here or in their callees, which may not exist."""
+    """The calls that request the next element of a TensorFlow iterator, which may not exist, here or in callees."""
     for number, fact in view.calls.items():
         if any(
             name == NEXT and len(call.positional) == 1 and _may_end(inner, call)
@@ -179,7 +179,7 @@ def _reads_to_the_end(view: ContextView) -> Iterator[OpId]:
 
 
 def _may_end(view: ContextView, call: Call) -> bool:
-    """Whether all that `next` is given are iterators of TensorFlow: whether their data end is not known."""
+    """Whether all arguments of `next` are TensorFlow iterators, which may end."""
     return view.all_of(call.positional[0], _is_iterator)
 
 

@@ -1,4 +1,4 @@
-"""TR334: gradients that are None eagerly and zeros in a graph, and connections that a call of a graph hides."""
+"""TR334: gradients that are None eagerly and zeros in a graph, and connections hidden by the call of a graph."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ Follow: TypeAlias = Callable[[Fact], Iterable[OpId]]
 
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
-    """Queries of gradients and watched variables that have another result in a graph."""
+    """Queries of gradients and watched variables whose result differs in a graph."""
     if not any(map(view.codes.is_read, (_GRADIENT, _WATCHED))):
         return
     yield from _own_tapes(view)
@@ -47,7 +47,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
 
 
 def _own_tapes(view: ContextView) -> Iterator[LocalHazard]:
-    """A gradient that the function compares with None, where a tensor decides which variables its tape records."""
+    """A gradient that the function compares with None, if a tensor decides which variables its tape records."""
     for place, tape in _asked_about_variables(view):
         taped = [
             region
@@ -90,7 +90,7 @@ def _asked_about_variables(view: ContextView) -> Iterator[tuple[OpId, OpId]]:
 
 
 def _tapes_behind(view: ContextView, number: OpId) -> Iterator[OpId]:
-    """The tapes whose gradients, which may be None, a result is or has as an element."""
+    """The tapes whose gradients, which may be None, a result is or contains."""
     for fact in view.behind(number, _parts):
         if isinstance(fact, Call) and fact.method == _GRADIENT and _may_be_none(view, fact):
             assert fact.owner is not None
@@ -118,18 +118,20 @@ def _may_be_none(view: ContextView, call: Call) -> bool:
 
 
 def _parts(fact: Fact) -> Iterable[OpId]:
-    """The results that a result is equal to, or an element of."""
+    """The results that a result equals, or of which it is an element."""
     return fact.results if isinstance(fact, Choice) else taken_out_of(fact)
 
 
 def _chooses_variables(view: ContextView, around: Region | None, depth: int = 0) -> bool:
-    """Whether a condition on a tensor determines, in some code or its callees, which variables are used; None: in all of the function."""
+    """Whether a condition on a tensor determines, in some code or its callees, which variables are used; None: in the
+    whole function.
+    """
     for region in view.code.of_kind(Region):
         if (around is None or around.holds(region.op)) and next(
             view.staged_around(region.parts[0].start), None
         ) == region:
             arms = [_used(view, region, arm, depth) for arm in (Arm.FIRST, Arm.ELSE)]
-            # after a branch that returns, the following code is the other side
+            # after a branch that returns, the following code is its other side
             rest = (
                 _used_behind(view, region, depth)
                 if region.kind is RegionKind.IF and not region.has_else
@@ -158,7 +160,7 @@ def _used(view: ContextView, region: Region, arm: Arm, depth: int) -> frozenset[
 
 
 def _used_behind(view: ContextView, region: Region, depth: int) -> frozenset[str]:
-    """The variables used after a branch in whose first arm the function returns; none if it does not."""
+    """The variables used after a branch whose first arm returns; none if it does not return."""
     fact = view.branches.get(region.op)
     if fact is None or fact.falls_through[0]:
         return frozenset()
@@ -167,7 +169,7 @@ def _used_behind(view: ContextView, region: Region, depth: int) -> frozenset[str
 
 
 def _variables_in(view: ContextView, holds: Holds, depth: int) -> frozenset[str]:
-    """The variables that some operations use, by their expressions there, or in their callees."""
+    """The variables that some operations use, here (as expressions) or in their callees."""
     found: set[str] = set()
     for read in (*view.reached(NameRead), *view.reached(AttributeRead)):
         if holds(read.op) and view.is_variable(read.op):
@@ -182,7 +184,7 @@ def _variables_in(view: ContextView, holds: Holds, depth: int) -> frozenset[str]
         for callee in fact.callees if depth < _MAX_DEPTH else ():
             inner = view.of(callee)
             used = _variables_in(inner, lambda number: True, depth + 1)
-            # variables of its object, and those that are given to it, are others for another call
+            # variables of its object, and those passed to it, differ for another call
             found |= {f"{view.written(call.function)}: {each}" for each in used}
         if any(name.endswith(".__call__") for name in fact.library):
             found.add(view.written(call.function))  # a layer
@@ -210,7 +212,7 @@ def _elements(view: ContextView, number: OpId) -> tuple[OpId, ...]:
     return tuple(item.value for item in made.items) if isinstance(made, Display) else ()
 
 
-# --- tapes of callers -----------------------------------------------------------------------------------------------------------------
+# Callers' tapes outside of graphs that record a call of the function.
 
 
 def _tapes_of_callers(view: ContextView) -> Iterator[LocalHazard]:
@@ -265,7 +267,7 @@ def _hidden_connection(view: ContextView, made: Call) -> OpId | None:
 
 
 def _results_of(view: ContextView, number: OpId, made: Call, follow: Follow) -> frozenset[str]:
-    """Which results of a call a result is made from: by position, or key."""
+    """The results of a call from which a result is computed: by position or key."""
     found: set[str] = set()
 
     def without_call(fact: Fact) -> Iterable[OpId]:

@@ -24,7 +24,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
         else:
             continue
         if parameter is not None or view.is_captured(read.op):
-            # one that is made during the trace is fine there
+            # one created during the trace works there
             yield LocalHazard(
                 read.op,
                 f"`{view.written(read.op)}` {what} (a model is built with it), which a traced function refuses",
@@ -38,7 +38,7 @@ def _is_keras_tensor(value: Value) -> bool:
 
 
 def _holds_one(value: Value) -> bool:
-    """Whether it may be a list, tuple or dict with a KerasTensor in it."""
+    """Whether it may be a list, tuple or dict that contains a KerasTensor."""
     return any(_is_keras_tensor(part) or _holds_one(part) for whole in members(value) for part in _parts(whole))
 
 

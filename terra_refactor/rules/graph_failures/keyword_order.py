@@ -1,4 +1,4 @@
-"""TR327: the order of `**kwargs` and dicts, which a traced function does not keep, or does not look at."""
+"""TR327: the order of `**kwargs` and dicts, which a traced function does not preserve, or does not distinguish."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
 
 
 def _dicts(view: ContextView) -> Iterator[LocalHazard]:
-    """Dicts that calls pass with the same keys in different orders: they share a graph."""
+    """Dicts that calls pass with the same keys in different orders, which share a graph."""
     if view.context.in_graph and view.function_facts.hybrid is None:
         return
     stars = (ParameterKind.VAR_POSITIONAL, ParameterKind.VAR_KEYWORD)
@@ -63,7 +63,9 @@ def _dicts(view: ContextView) -> Iterator[LocalHazard]:
 
 
 def _orders(parameter: ParameterFacts) -> tuple[frozenset[tuple[Value, ...]], bool, bool]:
-    """The different orders of keys that calls pass, whether they may pass others, and whether they may pass something unknown."""
+    """The different orders of keys that calls pass, whether they may pass other orders, and whether they may pass
+    unknown values.
+    """
     given = [member for value in parameter.values for member in members(value)]
     is_unknown = any(isinstance(member, UnknownValue) for member in given)
     return orders_of_keys(given), may_be_in_other_orders(given), is_unknown
@@ -75,13 +77,13 @@ def _looks_at_views(view: ContextView, name: str) -> Iterator[OpId]:
 
 
 def _looks_at_order(view: ContextView, name: str, *, only_views: bool = False) -> Iterator[OpId]:
-    """The operations whose result or course depends on the order of the dict."""
+    """The operations whose result or control flow depends on the order of the dict."""
     kept = {read.op for read in view.code.of_kind(NameRead) if view.parameter_behind(read.op) == name}
     itself = frozenset() if only_views else frozenset(kept)
     sequences: set[OpId] = set()
     order_free: set[OpId] = set()
     for op, found in view.calls.items():
-        # only a dict has such methods, whatever else is unknown of it
+        # only dicts have such methods, whatever else is unknown
         made = view.made(op)
         if found.unknown is not None and isinstance(made, Call) and made.owner in kept and made.method is not None:
             if has_trait(built_in(f"dict.{made.method}"), Trait.VIEWS_DICT):
@@ -123,7 +125,7 @@ def _looks_at_order(view: ContextView, name: str, *, only_views: bool = False) -
 
 
 def _is_in_order(call: Call | None, own: Collection[str]) -> bool | None:
-    """Whether a call gives its keyword arguments sorted by name; None if not all are known."""
+    """Whether a call passes its keyword arguments sorted by name; None if not all are known."""
     if call is None or any(argument.spread == "**" for argument in call.arguments):
         return None
     names = [argument.keyword for argument in call.arguments if argument.keyword and argument.keyword not in own]

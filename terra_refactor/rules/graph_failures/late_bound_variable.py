@@ -1,4 +1,4 @@
-"""TR326: a lambda that is made in a loop, kept, and sees another value of the loop's variable in a graph."""
+"""TR326: a lambda created in a loop and stored, which sees another value of the loop variable in a graph."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from terra_refactor.tf_model.spec import Trait
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
     for made in view.code.of_kind(FunctionMade):
-        # AutoGraph knows which variables a `def` reads, and keeps them for the whole loop
+        # AutoGraph knows which variables a `def` reads, and keeps them as loop variables
         if view.program.function(made.function).kind is not FunctionKind.LAMBDA:
             continue
         loops = [loop for loop in view.code.loops_around(made.op) if loop.kind is RegionKind.FOR]

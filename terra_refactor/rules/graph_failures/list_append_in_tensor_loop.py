@@ -28,7 +28,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
 
 
 def _longer_lists(view: ContextView) -> Iterator[LocalHazard]:
-    """`xs = xs + [x]` and `xs += [x]` in a loop over tensors, of a list from before the loop."""
+    """`xs = xs + [x]` and `xs += [x]` in a loop over tensors, for a list from before the loop."""
     for write in view.code.of_kind(NameWrite):
         total = view.made(write.value)
         first = view.made(total.left) if isinstance(total, Operation) and total.symbol == "+" else None

@@ -1,4 +1,4 @@
-"""TR307: a variable of a loop on tensors that has another shape or dtype after an iteration."""
+"""TR307: a loop variable of a loop on tensors that has another shape or dtype after an iteration."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def _loop(view: ContextView, staging: Staging, site: ControlSite, invariants: bo
                 )
                 continue
             if name in first_read and name != RESULT:
-                # AutoGraph starts with zeros in the place of None, which may do
+                # AutoGraph starts with zeros in place of None, which may work
                 yield LocalHazard(
                     site.op,
                     f"{shown} has no value before the loop, and an iteration reads it before it sets it: in a graph it must have one",
@@ -154,7 +154,7 @@ def _loop(view: ContextView, staging: Staging, site: ControlSite, invariants: bo
 
 
 def _resized(view: ContextView, staging: Staging, site: ControlSite, name: str) -> Iterator[LocalHazard]:
-    """A variable of unknown shape that an iteration makes longer or shorter: if a call brings a known shape, the loop raises."""
+    """A variable of unknown shape that an iteration lengthens or shortens: if a call passes a known shape, the loop raises."""
     for each in staging.definitions(name, site.ends[0]) or ():
         node = staging.flow.nodes[each.place] if each.kind is DefinitionKind.STORED else None
         write = None if node is None or node.op is None else view.made(node.op)
@@ -194,7 +194,9 @@ def _is_of_unknown_shape(value: Value) -> bool:
 def _variant(
     op: OpId, shown: str, first: list[tuple[Value, Value]], pairs: list[tuple[Value, Value]]
 ) -> Iterator[LocalHazard]:
-    """A variable that an iteration gives another type or shape: `first` are seen of first iterations, `pairs` are possible."""
+    """A variable that an iteration changes to another type or shape: `first` are the values in first iterations,
+    `pairs` are possible values.
+    """
     for certain, given in ((True, first), (False, pairs)):
         problems = [_difference(start, end) for start, end in given]
         found = next(filter(None, problems), None)
@@ -205,7 +207,7 @@ def _variant(
                 None if certain or all(problems) else f"{shown} keeps its type and shape in the loop",
             )
             return
-    # the possible values by definitions have not passed through `set_shape`: only their eager view is compared
+    # the possible values of definitions have not passed through `set_shape`: only their eager view is compared
     possible = [(without_marks(start), without_marks(end)) for start, end in pairs]
     if any(_may_grow(start, end) for start, end in (*first, *possible)):
         yield LocalHazard(

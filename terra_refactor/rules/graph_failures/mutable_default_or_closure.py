@@ -1,4 +1,4 @@
-"""TR317: state between calls in a mutable default or a captured variable."""
+"""TR317: state kept between calls in a mutable default or a captured variable."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def keeps_state(view: ContextView, number: OpId) -> bool:
 
 
 def _is_default(view: ContextView, name: str) -> bool:
-    """Whether the object is the one that the definition made, for every call that passes none."""
+    """Whether the object is the default created by the definition, shared by all calls that omit the argument."""
     parent = view.function.parent
     made = None if parent is None else view.codes.of(parent).maker_of(view.function.id)
     default = None if made is None else dict(made.defaults).get(name)
@@ -37,7 +37,7 @@ def _is_default(view: ContextView, name: str) -> bool:
     values = view.facts.values_of(parent, default)
     if not any(isinstance(member, Reference) for value in values for member in members(value)):
         return False
-    # which of the two a call uses: the default, unless every call passes one
+    # a call may use either: the default, unless every call passes an argument
     return any(
         call is not None and call.is_plain and caller.given_for(call, view.function, name) is None
         for caller, call in view.calls_of_function()

@@ -1,4 +1,4 @@
-"""TR312: something that is no string where an operation takes its `name`."""
+"""TR312: a value that is not a string as the `name` of an operation."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from terra_refactor.tf_model.spec import Trait
 def check(view: ContextView) -> Iterator[LocalHazard]:
     for call, name in view.calls_with(Trait.TENSOR_OPERATION):
         if not is_of_tensorflow(name) or LibraryValue(name) not in members(view.value(call.function)):
-            continue  # callees of a function (`tf.map_fn`) receive other arguments
+            continue  # functions called by a library function (`tf.map_fn`) receive other arguments
         given = call.keyword("name")
         if given is None and not _is_method(name):
             given = view.library_argument(call, name, "name")

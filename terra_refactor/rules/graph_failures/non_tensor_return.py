@@ -46,13 +46,13 @@ _DATASET: Final = "a dataset"
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
     if any(decoration(name)[0] is Decoration.GIVES_GRADIENT for name in view.function_facts.wrappers):
-        return  # its callers get the first item of its result
+        return  # its callers receive the first element of its result
     yield from _marked(view)
     places = [(place.op, place.value) for place in view.code.of_kind(Return) if place.value is not None]
     alternatives = _without_start_values(members(view.context.returns))
     problems = [found for member in alternatives if (found := _problem(view, member, 0)) is not None]
     if not problems:
-        # an unknown value at one `return` hides the value of another
+        # an unknown value at one `return` hides the values at others
         each = [view.value(number) for _, number in places]
         alternatives = _without_start_values(
             tuple(dict.fromkeys(member for value in each for member in members(value)))
@@ -88,11 +88,11 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
         becomes = "another dataset" if text == _DATASET else "a tensor"
         message = f"it returns {text}, which a graph returns as {becomes}"
         called = any(not view.facts.contexts[caller.context].in_graph for caller in view.function_facts.callers)
-        # a caller that is known gets something else than it got; of one that is not, that is an assumption
-        # nothing is gained by a graph that only describes a dataset
+        # a known caller would receive another value; with an unknown one this is an assumption. A graph that only
+        # describes a dataset gains nothing
         unsafe = called or text == _DATASET
         assumption = None if unsafe else f"callers accept {becomes} where it returns {text}"
-        # the callers of a graph that is in use get a tensor already, which `%d`, `float` or an index take as well as a number
+        # callers of an existing graph receive a tensor already, which `%d`, `float` or an index accept like a number
         in_use = "its callers use it as a Python value: as a key, with `isinstance`, through a method of `str`"
         if text == _DATASET:
             in_use = "its callers test the identity or the class of the dataset"
@@ -105,7 +105,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
 
 
 def _marked(view: ContextView) -> Iterator[LocalHazard]:
-    """Attributes that are set on a tensor of the graph: the tensor that a caller gets is another object."""
+    """Attributes set on a tensor of the graph: the tensor that a caller receives is another object."""
     for write in view.reached(AttributeWrite):
         if view.is_symbolic(write.owner) and not view.is_variable(write.owner):
             written = view.written(write.op)
@@ -117,7 +117,7 @@ def _marked(view: ContextView) -> Iterator[LocalHazard]:
 
 
 def _containers(view: ContextView, places: list[tuple[OpId, OpId]]) -> Iterator[LocalHazard]:
-    """Containers that a graph cannot return, or returns as others: it sorts the keys of dicts, and makes plain ones."""
+    """Containers that a graph cannot return, or returns changed: it sorts the keys of dicts, and returns plain containers."""
     for place, number in places:
         kinds = frozenset().union(*(kinds_of_keys(member) for member in members(view.context.returns)))
         if len(kinds) > 1:
@@ -138,7 +138,7 @@ def _containers(view: ContextView, places: list[tuple[OpId, OpId]]) -> Iterator[
 
 
 def _returned(view: ContextView, number: OpId) -> Iterator[OpId]:
-    """A result, and the elements of a display that it is."""
+    """A result, and the elements if it is a display."""
     yield number
     made = view.origin(number)
     if isinstance(made, Display) and not made.is_comprehension:
@@ -168,7 +168,9 @@ def _is_iterator(view: ContextView, number: OpId) -> bool:
 
 
 def _is_operation(view: ContextView, number: OpId, depth: int) -> bool:
-    """Whether the result is, directly or through functions, that of a call which gives an operation in a graph, and None eagerly."""
+    """Whether the result, directly or through functions, is that of a call that returns an operation in a graph, and
+    None eagerly.
+    """
     call = view.origin(number)
     fact = None if call is None else view.calls.get(call.op)
     if not isinstance(call, Call) or fact is None or fact.unknown is not None:
@@ -200,7 +202,7 @@ def _variables(view: ContextView, place: OpId, alternatives: tuple[Value, ...]) 
 
 
 def _unknown_attributes(view: ContextView, places: list[tuple[OpId, OpId]]) -> Iterator[LocalHazard]:
-    """Attributes of the method's object of which nothing is known: a number would come back as a tensor."""
+    """Attributes of the method's object with unknown values: a number would be returned as a tensor."""
     own = view.function.parameters[0].name if view.function.takes_self else None
     for place, number in places if own is not None else ():
         for part in _returned(view, number):
@@ -241,7 +243,7 @@ def _holds_variable(value: Value, depth: int) -> bool:
 
 
 def _is_read(view: ContextView) -> bool:
-    """Whether some caller outside of graphs uses the result; of callers that are not known, it is taken that they do."""
+    """Whether some caller outside of graphs uses the result; unknown callers are assumed to."""
     if not view.callers or view.function_facts.open_callers:
         return True
     contexts = view.facts.contexts
@@ -253,9 +255,10 @@ def _is_read(view: ContextView) -> bool:
 
 
 def _without_start_values(alternatives: tuple[Value, ...]) -> tuple[Value, ...]:
-    """The alternatives without numbers among which there are tensors.
+    """The alternatives, without numbers if there are tensors among them.
 
-    `total = 0.0` before a loop that adds tensors: callers expect a tensor already, and AutoGraph converts the number to one.
+    `total = 0.0` before a loop that adds tensors: callers expect a tensor already, and AutoGraph converts the number
+    to one.
     """
     if not any(is_tensorflow_tensor(member) for member in alternatives):
         return alternatives
@@ -371,7 +374,7 @@ step(tf.ones([3]))
     cure="Return the tensors and make the object outside of the function.",
     check=check,
     inherited=False,
-    wrong_in_graph=False,  # callers of a graph get a tensor: without the decorator they would get another value
+    wrong_in_graph=False,  # callers of a graph receive a tensor: without the decorator they would receive another value
     needs_tensors=True,
     silent=True,
 )

@@ -96,7 +96,7 @@ def _is_of_any_dtype(value: Value) -> bool:
 
 
 def _chosen_dtype(view: ContextView, number: OpId) -> OpId | None:
-    """The dtype, known to callers only, to which a tensor is converted: such code is meant for several."""
+    """The dtype to which a tensor is converted if only callers know it: such code is meant for several dtypes."""
 
     def operands(fact: Fact) -> tuple[OpId, ...]:
         return fact.sides if isinstance(fact, Operation) and fact.is_arithmetic else ()
@@ -111,7 +111,7 @@ def _chosen_dtype(view: ContextView, number: OpId) -> OpId | None:
 
 
 def _is_open_dtype(value: Value) -> bool:
-    """Whether a dtype is unknown; that of a parameter which is only assumed because it is passed to `tf.cast` is."""
+    """Whether a dtype is unknown; so is that of a parameter assumed only because it is passed to `tf.cast`."""
     match value:
         case DTypeValue(dtype=None) | UnknownValue() | TensorValue():
             return True

@@ -38,7 +38,7 @@ _ARRAY_ATTRIBUTES: Final = frozenset(
 ARRAY_IS_CONVERTED: Final = (
     "is not a NumPy array of another dtype: a graph gets it as a tensor, which it does not convert"
 )
-"""Last word of an assumption that is never made: the code converts the value because callers do pass arrays."""
+"""Last words of an assumption that is never made: the code converts the value because callers do pass arrays."""
 _IN_ITS_PLACE: Final = "a traced function gets a tensor in its place"
 
 
@@ -77,7 +77,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
 
 
 def _of_array(view: ContextView, call: Call, name: str) -> Iterator[LocalHazard]:
-    """Methods of arrays, and questions for their class."""
+    """Methods of arrays, and tests for their class."""
     written = view.written(call.op)
     if is_method_of_array(name) and not name.endswith(_FINE_METHODS) and call.owner is not None:
         parameter = view.argument_behind(call.owner)
@@ -92,7 +92,7 @@ def _of_array(view: ContextView, call: Call, name: str) -> Iterator[LocalHazard]
 
 
 def _given(view: ContextView, call: Call, name: str) -> Iterator[LocalHazard]:
-    """The argument of a NumPy function that is no array in a graph."""
+    """The argument of a NumPy function that is not an array in a graph."""
     written = view.written(call.op)
     given = [argument.value for argument in call.arguments]
     certain = [number for number in given if view.holds_symbolic(number) or _is_filled_with_tensors(view, number)]
@@ -126,7 +126,7 @@ def _given(view: ContextView, call: Call, name: str) -> Iterator[LocalHazard]:
 
 
 def _is_filled_with_tensors(view: ContextView, number: OpId) -> bool:
-    """Whether it is a list of tensors that the function makes: by a comprehension, or empty, and puts them into it."""
+    """Whether it is a list that the function fills with tensors: by a comprehension, or by adding them to an empty list."""
     if _is_comprehension_of_tensors(view, number):
         return True
     lists = _own_lists(view, number)
@@ -149,14 +149,14 @@ def _is_comprehension_of_tensors(view: ContextView, number: OpId) -> bool:
 
 
 def _own_lists(view: ContextView, number: OpId) -> frozenset[ObjectId]:
-    """The lists that a value may be, of those that the function makes itself."""
+    """The lists created by the function itself that a value may be."""
     references = (member.object for member in members(view.value(number)) if isinstance(member, Reference))
     found = (view.facts.objects[each] for each in references)
     return frozenset(each.id for each in found if each.kind is ObjectKind.LIST and each.function == view.function.id)
 
 
 def _arrays_given(view: ContextView, number: OpId) -> str | None:
-    """The parameter that is an array, or contains arrays, instead of which a traced function gets tensors."""
+    """The parameter that is an array, or contains arrays, for which a traced function gets tensors."""
     made = view.origin(number)
     if isinstance(made, Display) and not made.is_comprehension:
         return next((found for item in made.items if (found := _arrays_given(view, item.value)) is not None), None)
@@ -169,8 +169,9 @@ def _arrays_given(view: ContextView, number: OpId) -> str | None:
 
 
 def _unknown_contents(view: ContextView, number: OpId) -> str | None:
-    """The parameter that receives lists of unknown content: if they contain arrays, a graph gets tensors; if numbers, each list is a
-    new trace."""
+    """The parameter that receives lists of unknown content: if they contain arrays, a graph gets tensors; if numbers,
+    each list causes a new trace.
+    """
     made = view.origin(number)
     if isinstance(made, Display) and made.is_comprehension:
         parts = (view.parameter_around(item.value) for item in made.items if view.all_of(item.value, _is_unknown))
@@ -197,7 +198,7 @@ def _holds_unknown(value: Value) -> bool:
 
 
 def _holds_arrays_only(value: Value) -> bool:
-    """Whether it is a list of arrays or tensors, however many."""
+    """Whether it is a list that contains only arrays or tensors."""
     alternatives = members(value)
     return bool(alternatives) and all(
         isinstance(member, FrozenList)
@@ -208,7 +209,7 @@ def _holds_arrays_only(value: Value) -> bool:
 
 
 def _conversion(view: ContextView, call: Call, name: str) -> Iterator[LocalHazard]:
-    """Arrays that are converted to tensors of another dtype, which a tensor is not."""
+    """Arrays converted to tensors of another dtype; tensors are not converted."""
     if name != CONVERT:
         return
     given, wanted = view.library_argument(call, name, "value"), view.library_argument(call, name, "dtype")
@@ -223,7 +224,7 @@ def _conversion(view: ContextView, call: Call, name: str) -> Iterator[LocalHazar
         message += ": the tensor that a traced function gets in its place cannot be"
         yield LocalHazard(call.op, message, parameter=parameter)
     if after and view.any_of(given, _is_of_unknown_dtype):
-        # its dtype is unknown; an array of another dtype works eagerly only
+        # its dtype is unknown; an array of another dtype works only eagerly
         part = view.parameter_around(given)
         if part is not None:
             message = (
@@ -241,7 +242,7 @@ def _is_of_unknown_dtype(value: Value) -> bool:
 
 
 def _is_list_of_places(view: ContextView, index: OpId) -> bool:
-    """Whether a subscript has a list or an array of integers, which NumPy takes for several places."""
+    """Whether a subscript is a list or an array of integers, with which NumPy selects several elements."""
     made = view.origin(index)
     if isinstance(made, Display) and made.is_sequence:
         return made.kind is Container.LIST or any(_is_list_of_places(view, item.value) for item in made.items)
@@ -261,7 +262,7 @@ def _is_array(value: Value) -> bool:
 
 
 def _cure(view: ContextView, call: Call, name: str) -> CureHint | None:
-    """The TensorFlow operation that means the same on the dtypes that are here."""
+    """The TensorFlow operation that is equivalent for the present dtypes."""
     equivalent = numpy_equivalent(name)
     if equivalent is None:
         return None
@@ -284,7 +285,7 @@ def _cure(view: ContextView, call: Call, name: str) -> CureHint | None:
 
 
 def _arrays(view: ContextView, call: Call, equivalent: Equivalent) -> Iterator[OpId]:
-    """The arguments whose dtypes have to agree; the members of a list of arrays."""
+    """The arguments whose dtypes must agree; the members of a list of arrays."""
     for position, argument in enumerate(call.arguments):
         wanted = equivalent.parameters[: equivalent.arrays]
         if argument.keyword in wanted or (argument.keyword is None and position < equivalent.arrays):

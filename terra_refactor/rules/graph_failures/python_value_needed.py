@@ -1,4 +1,4 @@
-"""TR319: a symbolic tensor where Python, or the construction of the graph, needs a value."""
+"""TR319: a symbolic tensor where Python, or graph construction, needs a value."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def _check_dtypes(view: ContextView, operation: Operation) -> Iterator[LocalHaza
 
 
 def _grows(view: ContextView, write: NameWrite) -> Iterator[LocalHazard]:
-    """A Python int that a loop of the graph multiplies: in the graph it is an int32 tensor and overflows."""
+    """A Python int that a loop of the graph multiplies: in the graph it is an int32 tensor, and overflows."""
     for read, is_factor in _computed_from(view, write.value, set()):
         if is_factor and read.name == write.name and read.op < write.op and _is_int_in_graph(view, read.op):
             yield LocalHazard(
@@ -144,7 +144,7 @@ def _grows(view: ContextView, write: NameWrite) -> Iterator[LocalHazard]:
 
 
 def _check_size(view: ContextView, operation: Operation) -> Iterator[LocalHazard]:
-    """Products and powers of an int of the loop that leave 32 bits for small numbers already: `(48271 * i) ** 2`."""
+    """Products and powers of the loop's int that exceed 32 bits for small numbers already: `(48271 * i) ** 2`."""
     if (
         operation.symbol in _PRODUCTS
         and _is_int_in_graph(view, operation.op)
@@ -160,7 +160,7 @@ def _check_size(view: ContextView, operation: Operation) -> Iterator[LocalHazard
 
 
 def _magnitude(view: ContextView, number: OpId) -> int:
-    """How large an int gets if those that it is computed from are about a thousand; `2**64` at most."""
+    """The magnitude of an int if its inputs are about a thousand; at most `2**64`."""
     value, made = view.value(number), view.made(number)
     if isinstance(value, Constant):
         return abs(value.value) if type(value.value) is int else 1
@@ -184,7 +184,9 @@ def _magnitude(view: ContextView, number: OpId) -> int:
 def _computed_from(
     view: ContextView, number: OpId, seen: set[tuple[ContextId, OpId, bool]], *, is_factor: bool = False
 ) -> Iterator[tuple[NameRead, bool]]:
-    """The variables that a number is computed from, through calls and other variables; whether each is a factor of a product."""
+    """The variables from which a number is computed, through calls and other variables; and whether each is a factor of
+    a product.
+    """
     pending = [(number, is_factor)]
     while pending:
         number, is_factor = pending.pop()
@@ -229,7 +231,9 @@ def _is_size_of_data_set(view: ContextView, call: Call) -> bool:
 
 
 def _made_of_number(view: ContextView, number: OpId) -> DType | None:
-    """The dtype of the tensor into which AutoGraph converts `int(tensor)`, `float(tensor)` or `len(dataset)`; None for other calls."""
+    """The dtype of the tensor to which AutoGraph converts `int(tensor)`, `float(tensor)` or `len(dataset)`; None for
+    other calls.
+    """
     call = view.made(_behind_name(view, number))
     if not isinstance(call, Call) or len(call.arguments) != 1:
         return None
@@ -240,9 +244,10 @@ def _made_of_number(view: ContextView, number: OpId) -> DType | None:
 
 
 def _made_of_float(view: ContextView, number: OpId) -> DType | None:
-    """The dtype of the tensor that a graph has for a float which a tensor's content decides; None for other values.
+    """The dtype of the tensor that a graph has in place of a float that depends on a tensor's content; None for other
+    values.
 
-    A quotient of two ints of which one is a tensor is a float64.
+    The quotient of two ints, of which one is a tensor, is a float64.
     """
     if not view.all_of(number, lambda each: is_symbolic_number(each) and python_type(each) is PythonType.FLOAT):
         return None
@@ -251,9 +256,10 @@ def _made_of_float(view: ContextView, number: OpId) -> DType | None:
 
 
 def _behind_name(view: ContextView, number: OpId) -> OpId:
-    """The operation that produces a result, like `ContextView.behind_name`, if handlers of exceptions may set the variable, too.
+    """The operation that produces a result, like `ContextView.behind_name`, but also if exception handlers set the
+    variable.
 
-    A graph only casts in `int(tensor)`, so it never raises and the handlers never run there.
+    In a graph `int(tensor)` is only a cast, which never raises, so the handlers never run.
     """
     read = view.made(number)
     if not isinstance(read, NameRead) or not read.is_own:
@@ -270,7 +276,7 @@ def _behind_name(view: ContextView, number: OpId) -> OpId:
 
 
 def _dtype(view: ContextView, number: OpId) -> DType | None:
-    """The dtype of a value that is a tensor in every case; else None."""
+    """The dtype of a value that certainly is a tensor; otherwise None."""
     found = {
         member.type.dtype if isinstance(member, TensorValue) and is_tensorflow_tensor(member) else None
         for member in members(view.value(number))
@@ -317,7 +323,7 @@ def _check_call(view: ContextView, call: Call, name: str) -> Iterator[LocalHazar
 
 
 def _check_scalar(view: ContextView, call: Call, name: str) -> Iterator[LocalHazard]:
-    """Scalars where symbolic tensors need another rank, and the range of a Python loop."""
+    """Scalars that must be of another rank as symbolic tensors, and the range of a Python loop."""
     wanted = SCALARS.get(name)
     number = None if wanted is None else view.library_argument(call, name, wanted)
     if number is not None and view.all_of(
@@ -392,7 +398,7 @@ def _is_unknown(value: Value) -> bool:
 
 
 def _may_be_index(value: Value) -> bool:
-    """Whether a value is a tensor that may index a list eagerly: it has no axes, as far as is known."""
+    """Whether a value may be a tensor that indexes a list eagerly: it is a scalar, as far as is known."""
     return is_tensorflow_tensor(value) and isinstance(value, TensorValue) and not value.type.shape
 
 

@@ -25,7 +25,7 @@ _LOOKS_AT_FIELDS: Final = frozenset({"converter", "convert", "validator"})
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
     if view.context.in_graph and view.facts.functions[view.function.id].hybrid is None:
-        return  # an argument inside of a graph does not change
+        return  # inside a graph an argument does not change
     own = 1 if view.function.kind is FunctionKind.METHOD else 0
     for parameter in view.facts.functions[view.function.id].parameters[own:]:
         reads = [read.op for read in view.code.reads_of(parameter.name)]
@@ -92,7 +92,7 @@ def _is_text(value: Value) -> bool:
 
 
 def _classes_of(view: ContextView, value: Value) -> tuple[ClassOutline, ...]:
-    """The classes of the program that a named tuple or an instance may be of."""
+    """The classes of the program to which a named tuple or instance may belong."""
     number = value.cls if isinstance(value, TupleValue) else value.object if isinstance(value, Reference) else None
     if number is None or view.facts.objects[number].kind not in (ObjectKind.INSTANCE, ObjectKind.CLASS):
         return ()
@@ -100,7 +100,7 @@ def _classes_of(view: ContextView, value: Value) -> tuple[ClassOutline, ...]:
 
 
 def is_attrs_class(view: ContextView, outline: ClassOutline) -> bool:
-    """Whether a decorator of the library attrs makes the class: TensorFlow flattens its objects."""
+    """Whether a decorator of the attrs library creates the class, whose objects TensorFlow flattens."""
     for decorator in outline.decorators:
         root, _, name = decorator.partition("(")[0].strip().rpartition(".")
         if root in ("attr", "attrs") and name in _ATTRS:
@@ -112,7 +112,7 @@ def is_attrs_class(view: ContextView, outline: ClassOutline) -> bool:
 
 
 def _options(view: ContextView, outline: ClassOutline) -> frozenset[str]:
-    """Constructor parameters from the fields of an attrs class."""
+    """Constructor parameters derived from the fields of an attrs class."""
     code = view.codes.of(outline.body)
     found = {argument.keyword for call in code.of_kind(Call) for argument in call.arguments if argument.keyword}
     if any("kw_only=True" in decorator.replace(" ", "") for decorator in outline.decorators):

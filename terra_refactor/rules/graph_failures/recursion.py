@@ -1,4 +1,4 @@
-"""TR314: a function that reaches itself."""
+"""TR314: a recursive function."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
 
 
 def _is_of_itself(view: ContextView, number: OpId) -> bool:
-    """Whether an operation calls its own function: a context that calls itself with its own arguments has no other callee."""
+    """Whether an operation calls its own function; a context that calls itself with its own arguments has no other callee."""
     call = view.made(number)
     return isinstance(call, Call) and view.any_of(call.function, lambda value: _function_of(value) == view.function.id)
 
@@ -45,7 +45,8 @@ def _function_of(value: Value) -> FunctionId | None:
 def _only_tensors_decide(view: ContextView, circle: Collection[ContextId]) -> bool:
     """Whether only tensors decide if the recursion continues: Python values would end it during the trace.
 
-    Without any condition it ends at another callee (a method of another class), which the trace follows as well.
+    Without any condition the recursion ends at another callee (a method of another class), which the trace follows as
+    well.
     """
     deciding = [
         each.kind_of(region)
@@ -57,7 +58,7 @@ def _only_tensors_decide(view: ContextView, circle: Collection[ContextId]) -> bo
 
 
 def _circle(view: ContextView, start: ContextId) -> Collection[ContextId]:
-    """The contexts on the paths from `start` back to the function of the view; none if it is not reached."""
+    """The contexts on the paths from `start` back to the view's function; none if it is not reached."""
     callers: dict[ContextId, list[ContextId]] = {}
     pending, seen, back = [start], {start}, []
     while pending:

@@ -1,4 +1,4 @@
-"""TR323: a data-dependent size of a tensor."""
+"""TR323: a tensor with a data-dependent size."""
 
 from __future__ import annotations
 

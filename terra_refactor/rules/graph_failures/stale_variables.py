@@ -1,4 +1,4 @@
-"""TR313: variables that are read before a model has any."""
+"""TR313: a model's variables are read before it has any."""
 
 from __future__ import annotations
 
@@ -34,7 +34,9 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
 
 
 def _is_unbuilt(view: ContextView, model: Reference, read: OpId) -> bool:
-    """Whether the model is a `Sequential` without an input shape that is made in this function, and not called before the read."""
+    """Whether the model is a `Sequential` without an input shape that is created in this function, and not called
+    before the read.
+    """
     calls = [call for call in view.code.of_kind(Call) if call.op < read]
     made = next(
         (call for call in calls if SEQUENTIAL in view.library_of(call.op) and view.value(call.op) == model),
@@ -66,7 +68,7 @@ def _touches(view: ContextView, call: Call, model: Reference) -> bool:
 
 
 def _given_to_optimizer(view: ContextView, number: OpId) -> OpId | None:
-    """The optimizer's method that gets the list, in any way within this function."""
+    """The optimizer method to which the list is passed, directly or indirectly within this function."""
 
     def handed_on(fact: Fact) -> list[OpId]:
         return [argument.value for argument in fact.arguments] if isinstance(fact, Call) else []

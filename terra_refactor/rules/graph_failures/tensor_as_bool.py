@@ -1,4 +1,4 @@
-"""TR304: a tensor where Python wants True or False."""
+"""TR304: a tensor whose truth Python tests."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from terra_refactor.tf_model.registry import has_trait
 from terra_refactor.tf_model.spec import Trait
 
 NO_TENSOR: Final = "is a Python value that does not vary, and not a tensor"
-"""Follows the name of a parameter; stands in for the assumption that it is one or the other."""
+"""Follows the name of a parameter, in place of the assumption that it is one or the other."""
 
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
@@ -62,7 +62,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
 
 
 def _of_unknown_argument(view: ContextView, at: OpId, number: OpId) -> Iterator[LocalHazard]:
-    """An argument that may be anything, where Python wants the truth of a comparison with it."""
+    """An argument that may be anything, if Python tests the truth of a comparison with it."""
     name = view.parameter_behind(number)
     if name is not None and view.all_of(number, _may_be_tensor):
         yield LocalHazard(
@@ -77,7 +77,7 @@ def _may_be_tensor(value: Value) -> bool:
 
 
 def _is_of_texts(view: ContextView, number: OpId | None) -> bool:
-    """Whether a container holds texts only, or finds its items by their hash: a test of membership compares no tensors."""
+    """Whether a container holds only strings, or finds its items by hash: a membership test compares no tensors."""
     for member in () if number is None else members(view.value(number)):
         match member:
             case TupleValue(elements):
@@ -94,7 +94,7 @@ def _is_of_texts(view: ContextView, number: OpId | None) -> bool:
 
 
 def _compared(view: ContextView, call: Call, name: str) -> str | None:
-    """The truth that a Python function tests, of tensors among its arguments or of comparisons of them; None if of none."""
+    """The truth tested by a Python function, of tensors among its arguments or of comparisons of them; None if there are none."""
     compares = "compares tensors as Python bools"
     of_elements = has_trait(name, Trait.COMPARES_ELEMENTS)
     first = None if call.first is None else view.origin(call.first)
@@ -120,7 +120,7 @@ def _compared(view: ContextView, call: Call, name: str) -> str | None:
 
 
 def _is_compared(view: ContextView, number: OpId) -> bool:
-    """Whether it is a tensor, or a tuple whose first item is a tensor, which comparisons compare first."""
+    """Whether it is a tensor, or a tuple whose first item is a tensor, which is compared first."""
     made = view.made(number)
     if isinstance(made, Display) and made.is_sequence and made.kind is not Container.SET and made.items:
         return _is_compared(view, made.items[0].value)
@@ -128,7 +128,7 @@ def _is_compared(view: ContextView, number: OpId) -> bool:
 
 
 def _numbers_that_decide(view: ContextView) -> Iterator[LocalHazard]:
-    """Conditions on tensors that are not bools: eagerly a nonzero value is true, but a graph accepts bools only."""
+    """Conditions on tensors that are not bools: eagerly a nonzero value is true, but a graph accepts only bools."""
     for number in range(len(view.code.facts)):
         region, made = view.code.regions.get(number), view.code.facts[number]
         if region is not None and region.is_assert:
@@ -149,7 +149,7 @@ def _numbers_that_decide(view: ContextView) -> Iterator[LocalHazard]:
 
 
 def _can_be_number(view: ContextView, number: OpId) -> bool:
-    """Whether it is a tensor that may be of another dtype than bool."""
+    """Whether it is a tensor that may have a dtype other than bool."""
     return view.is_symbolic(number) and not view.all_of(
         number, lambda member: not isinstance(member, TensorValue) or member.type.dtype == BOOL
     )

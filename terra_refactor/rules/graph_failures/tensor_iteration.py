@@ -27,7 +27,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
 
 
 def _becomes_tensor(view: ContextView, number: OpId) -> tuple[bool, str | None]:
-    """As `ContextView.becomes_tensor`; AutoGraph also converts a `range` with a bound that is a tensor to a tensor."""
+    """Like `ContextView.becomes_tensor`; AutoGraph also converts a `range` with a tensor bound to a tensor."""
     found = view.becomes_tensor(number)
     call = None if found[0] else view.origin(number)
     if isinstance(call, Call) and view.library_of(call.op) == (RANGE,):
@@ -37,7 +37,7 @@ def _becomes_tensor(view: ContextView, number: OpId) -> tuple[bool, str | None]:
 
 
 def _iterations(view: ContextView) -> Iterator[tuple[OpId, OpId, str, str]]:
-    """A place where Python itself iterates over a value: the operation, the value, and the texts of the message before and after it."""
+    """Places where Python itself iterates over a value: the operation, the value, and the message before and after it."""
     for display in view.reached(Display):
         if display.iterable is not None:
             yield display.op, display.iterable, "a comprehension iterates over ", ""

@@ -1,4 +1,4 @@
-"""TR325: the text of a tensor, made when the graph is traced."""
+"""TR325: the string of a tensor, created when the graph is traced."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _SHOWN: Final = frozenset({EffectKind.PRINT, EffectKind.LOG, EffectKind.INPUT_OU
 
 
 class _Use(IntEnum):
-    """The use of a string; the greatest of several counts."""
+    """The use of a string; of several uses the greatest counts."""
 
     SHOWN = 0
     """The text is printed or logged (a separate hazard), or is an error message."""
@@ -57,9 +57,9 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
 
 
 def _texts(view: ContextView) -> Iterator[tuple[OpId, OpId]]:
-    """The operations that make a text of a symbolic tensor, each with the tensor."""
+    """The operations that convert a symbolic tensor to a string, each with the tensor."""
     for text in view.reached(Text):
-        # formatted values are TR319: a symbolic tensor raises there
+        # values with a format are TR319: a symbolic tensor raises there
         found = next((value for value, has_spec in text.fields if not has_spec and _has_value(view, value)), None)
         if found is not None:
             yield text.op, found
@@ -75,7 +75,7 @@ def _texts(view: ContextView) -> Iterator[tuple[OpId, OpId]]:
 
 
 def _has_value(view: ContextView, number: OpId) -> bool:
-    """Whether the result has a value eagerly, and none in a graph: variables, wherever they were made, as well."""
+    """Whether the result has a value eagerly but not in a graph; variables count, wherever they were created."""
     display = view.origin(number)
     if isinstance(display, Display) and display.is_sequence:
         if any(view.is_variable(item.value) for item in display.items):
@@ -104,7 +104,7 @@ def _use(view: ContextView, text: OpId) -> _Use:
 
 
 def _step(view: ContextView, user: OpId, number: OpId) -> tuple[_Use, list[OpId]]:
-    """How one operation uses a text, and the results that have the text in them."""
+    """How one operation uses a string, and the results that contain the string."""
     match view.made(user):
         case Operation(symbol="+" | "%") | Text() | Choice() | Display(kind=Container.TUPLE) | AttributeRead():
             return _Use.SHOWN, [user]

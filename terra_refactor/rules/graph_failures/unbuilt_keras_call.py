@@ -35,12 +35,12 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
 
 
 def _defines_build(view: ContextView, body: FunctionId) -> bool:
-    """Whether the class has a `build` of its own, in which it may build its sublayers."""
+    """Whether the class has its own `build`, in which it may build its sublayers."""
     return any(other.name == "build" and other.parent == body for other in view.program.modules[body.module].functions)
 
 
 def _is_called_first(view: ContextView) -> bool:
-    """Whether eager code calls the object outside of a tape, which builds it as Keras wants it."""
+    """Whether eager code calls the object outside of a tape, which builds it as Keras requires."""
     for caller in view.callers:
         context = view.facts.contexts[caller.context]
         if context.in_graph:

@@ -1,4 +1,4 @@
-"""TR324: objects that cannot be keys of a traced function's graphs."""
+"""TR324: objects that cannot be part of a trace key."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Seve
 from terra_refactor.tf_model.graph_traits import CLASSES_WITHOUT_HASH
 
 _HASHABLE: Final = ("frozen=True", "eq=False", "unsafe_hash=True")
-"""Arguments of `dataclass` with which its objects can be hashed (frozen ones if their fields can)."""
+"""Arguments of `dataclass` that make its objects hashable (frozen ones if their fields are)."""
 _NO_STRUCTURES: Final = frozenset({"set", "dict_keys", "dict_items"})
 _FROZEN: Final = "frozenset"
-"""It has a hash, but TensorFlow compares it by identity."""
+"""It is hashable, but TensorFlow compares it by identity."""
 _OWN_TYPE: Final = ("__hash__", "__tf_tracing_type__", "__tf_flatten__")
 
 
@@ -52,9 +52,9 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
 
 
 def _unhashable(view: ContextView, value: Value) -> str | None:
-    """The name of the object's class, if its objects are no structures of TensorFlow's, and have no hash."""
+    """The name of the object's class, if its objects are not TensorFlow structures and are not hashable."""
     if isinstance(value, SliceValue):
-        return "slice"  # they have a hash from Python 3.12 on
+        return "slice"  # hashable since Python 3.12
     if isinstance(value, SequenceValue):
         return value.kind if value.kind in _NO_STRUCTURES else None
     if not isinstance(value, Reference):

@@ -1,4 +1,4 @@
-"""TR331: a file that is read in a graph, and written there or between its calls."""
+"""TR331: a file that is read in a graph, and written in it or between its calls."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""TR1xx: host side effects. They happen while a graph is traced, not when it runs."""
+"""TR1xx: host side effects. They occur while a graph is traced, not when it runs."""

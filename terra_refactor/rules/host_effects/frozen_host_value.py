@@ -1,4 +1,4 @@
-"""TR105: values of the host that are frozen into a graph."""
+"""TR105: host values that are frozen into a graph."""
 
 from __future__ import annotations
 

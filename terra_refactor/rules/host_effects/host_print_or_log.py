@@ -12,7 +12,7 @@ from terra_refactor.tf_model.graph_traits import PRINT
 
 
 def _cure_of_output(view: ContextView, number: OpId) -> CureHint | None:
-    """`print` has a counterpart; logging, warnings and progress bars have none."""
+    """`print` has an equivalent; logging, warnings and progress bars have none."""
     return CureHint(CureKind.TF_PRINT) if view.calls[number].library == (PRINT,) else None
 
 

@@ -18,7 +18,7 @@ _LEAVES: Final = Trait.LEAVES_GRAPH
 
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
-    """Effects of TensorFlow operations outside of the graph: they happen only during tracing, as Python's side effects do."""
+    """Effects of TensorFlow operations outside of the graph: they occur only during tracing, like Python side effects."""
     regions = [region for region in view.code.of_kind(Region) if region.kind is RegionKind.WITH]
     outside = [
         region for region in regions if any(has_trait(name, _LEAVES) for name in view.library_of(region.subject))
@@ -33,7 +33,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
 
 
 def _done(view: ContextView, region: Region) -> set[OpId]:
-    """The operations of a region that change TensorFlow state that outlives the call, or produce output, also in their callees."""
+    """The operations of a region, or of its callees, that change TensorFlow state that outlives the call, or produce output."""
     changing = (
         (effect.via[0] if effect.via else effect.site).op
         for effect in view.context.effects

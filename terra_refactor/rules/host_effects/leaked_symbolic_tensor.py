@@ -1,4 +1,4 @@
-"""TR104: tensors that are kept beyond the call that computes them."""
+"""TR104: tensors that are stored beyond the call that computes them."""
 
 from __future__ import annotations
 

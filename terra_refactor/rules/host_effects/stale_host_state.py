@@ -34,13 +34,13 @@ _LISTS: Final = frozenset({"trainable_variables", "trainable_weights"})
 _UPDATES: Final = frozenset({"apply_gradients", "minimize", "apply"})
 _MAKERS: Final = frozenset({"__init__", "build"})
 _OF_FIT: Final = frozenset({"train_step", "test_step"})
-"""Keras rebuilds the graph of these when a model is compiled, and requires that after `trainable` is set."""
+"""Methods whose graph Keras rebuilds when a model is compiled, as is required after setting `trainable`."""
 _Assignment: TypeAlias = AttributeWrite | ItemWrite | ItemDeletion
 _RATES: Final = frozenset({"learning_rate", "lr"})
 
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
-    """State without an effect: captured variables, and state of Keras."""
+    """State without a recorded effect: captured variables, and Keras state."""
     yield from _captured_variables(view)
     yield from _lists_of_variables(view)
     yield from _objects_of_unknown_classes(view)
@@ -48,7 +48,9 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
 
 
 def _captured_variables(view: ContextView) -> Iterator[LocalHazard]:
-    """Variables of a function around it that are bound again after the function was made: a trace has the value of its time."""
+    """Variables of an enclosing function that are rebound after the function was created: a trace keeps the value at
+    trace time.
+    """
     read = {each.name: each.op for each in reversed(view.code.of_kind(NameRead)) if each.is_captured}
     inner = view.function
     while read and inner.parent is not None:
@@ -74,7 +76,9 @@ def _is_bound_again(around: CodeFacts, name: str, made: OpId) -> bool:
 
 
 def _lists_of_variables(view: ContextView) -> Iterator[LocalHazard]:
-    """Reads of state that depends on frozen layers, where code freezes or thaws layers between calls (Keras state, not an effect)."""
+    """Reads of state that depends on frozen layers, if code freezes or unfreezes layers between calls (Keras state, not
+    an effect).
+    """
     reads = [read.op for read in view.reached(AttributeRead) if read.name in _LISTS]
     reads += [call.op for call in view.reached(Call) if _asks_whether_frozen(view, call)]
     if not reads or view.function.name in _OF_FIT:
@@ -88,7 +92,7 @@ def _lists_of_variables(view: ContextView) -> Iterator[LocalHazard]:
     if not setting:
         return
     freezing, running = (with_all_callers(view.facts, each) for each in (setting, view.function_facts.contexts))
-    # a function without callers is for other code to call, at any time
+    # a function without callers may be called by other code at any time
     is_offered = any(
         context.entry is not EntryKind.MODULE and not view.facts.functions[context.function].callers
         for context in (view.facts.contexts[each] for each in setting)
@@ -111,11 +115,11 @@ def _lists_of_variables(view: ContextView) -> Iterator[LocalHazard]:
 
 
 def _asks_whether_frozen(view: ContextView, call: Call) -> bool:
-    """Whether a call of a layer or model computes otherwise if layers are frozen: batch normalisation in training does."""
+    """Whether a call of a layer or model computes differently if layers are frozen: batch normalisation in training does."""
     training, fact = call.keyword("training"), view.calls.get(call.op)
     if training is None or fact is None or view.all_of(training, lambda value: value == FALSE):
         return False
-    # for a model with known layers, the layers determine it
+    # for a model with known layers, the layers decide
     layers = [name for name in fact.library if called_layer(name)]
     return any(has_trait(name, Trait.NORMALISES_BY_BATCH) for name in layers or fact.library)
 
@@ -128,20 +132,22 @@ def _layers_set(view: ContextView, context: ContextFacts) -> Iterator[AttributeW
 
 
 def _freezes(view: ContextView, context: ContextFacts) -> bool:
-    """Whether a function sets some `trainable`, and does not make the object that has it."""
+    """Whether a function sets some `trainable` on an object that it has not created."""
     return view.codes.of(context.function).function.name not in _MAKERS and any(_layers_set(view, context))
 
 
 def _freezes_between_calls(
     view: ContextView, around: ContextFacts, freezing: set[ContextId], running: set[ContextId]
 ) -> bool:
-    """Whether a function or module body sets some `trainable`, itself or in a callee, between two calls that run the view's function."""
+    """Whether a function or module body sets some `trainable`, itself or in a callee, between two calls that run the
+    view's function.
+    """
     code = view.codes.of(around.function)
     calls = {call.op for call in around.calls if not running.isdisjoint(call.callees)}
     sets: dict[str, list[OpId]] = {}
     for write in _layers_set(view, around):
         sets.setdefault(code.written(write.owner), []).append(write.op)
-    # one call that does both is looked at itself
+    # a call that does both is examined separately
     others = [call.op for call in around.calls if call.op not in calls and not freezing.isdisjoint(call.callees)]
     groups = [*sets.values(), others]
     return bool(calls) and any(
@@ -151,7 +157,7 @@ def _freezes_between_calls(
 
 
 def _comes_between(code: CodeFacts, sets: Sequence[OpId], calls: set[OpId]) -> bool:
-    """Whether something is set between two calls, and not to the same for each right before it."""
+    """Whether something is set between two calls, unless it is set to the same value right before each of them."""
     if None not in (pinned := {_set_to(code, sets, call) for call in calls}) and len(pinned) == 1:
         return False
     return any(
@@ -162,7 +168,7 @@ def _comes_between(code: CodeFacts, sets: Sequence[OpId], calls: set[OpId]) -> b
 
 
 def _set_to(code: CodeFacts, sets: Sequence[OpId], call: OpId) -> str | None:
-    """The constant that something is set to before a call whenever it runs; None if unknown."""
+    """The constant to which something is always set before a call; None if unknown."""
     last = max((number for number in sets if number < call), default=None)
     write = None if last is None else code.facts[last]
     if (
@@ -176,7 +182,7 @@ def _set_to(code: CodeFacts, sets: Sequence[OpId], call: OpId) -> str | None:
 
 
 def _objects_of_unknown_classes(view: ContextView) -> Iterator[LocalHazard]:
-    """Objects of unknown classes whose attributes callers set between calls: the code that is called here may read them."""
+    """Objects of unknown classes whose attributes callers set between calls: the code called here may read them."""
     for number in sorted(number for number, fact in view.calls.items() if fact.unknown):
         call = view.made(number)
         if not isinstance(call, Call):
@@ -194,7 +200,7 @@ def _objects_of_unknown_classes(view: ContextView) -> Iterator[LocalHazard]:
                 yield LocalHazard(
                     number,
                     f"a graph keeps the value that `{written}` had when it was traced; code between the calls sets it",
-                    # an existing graph is assumed to be right: its author knows the attributes that the object reads
+                    # an existing graph is assumed to be correct: its author knows which attributes the object reads
                     f"`{written}` does not change between calls" if _is_graph(view) else None,
                 )
                 break
@@ -228,7 +234,7 @@ def _is_unknown_object(value: Value) -> bool:
 
 
 def _is_changed_by_method(view: ContextView, holder: str, attribute: str) -> bool:
-    """Whether other code calls, on an object stored under that name, a method with which some class sets the attribute."""
+    """Whether other code calls, on an object stored under that name, a method that sets the attribute in some class."""
     for setter in view.codes.writers_of(attribute):
         code = view.codes.of(setter)
         own = code.function.parameters[0].name if code.function.takes_self else None
@@ -288,14 +294,16 @@ def _may_change(
     changing = with_all_callers(view.facts, (context.id for context in view.facts.contexts_of(function)))
     both = running & changing
     if not both:
-        return True  # other code calls one and the other
+        return True  # other code calls both
     return any(_call_comes_between(view, view.facts.contexts[each], changing, running) for each in sorted(both))
 
 
 def _call_comes_between(
     view: ContextView, around: ContextFacts, changing: set[ContextId], running: set[ContextId]
 ) -> bool:
-    """Whether a function or module body calls a function that changes something between two calls that run the view's function."""
+    """Whether a function or module body, between two calls that run the view's function, calls a function that changes
+    something.
+    """
     calls = {call.op for call in around.calls if not running.isdisjoint(call.callees)}
     others = [call.op for call in around.calls if call.op not in calls and not changing.isdisjoint(call.callees)]
     return bool(calls) and _comes_between(view.codes.of(around.function), others, calls)
@@ -317,7 +325,7 @@ def _assigns(code: CodeFacts, write: _Assignment, holder: str, name: str) -> boo
 
 
 def _is_of_argument(code: CodeFacts, write: _Assignment) -> bool:
-    """Whether a constructor changes an object that it is given, which other objects may share, and not the one that it makes."""
+    """Whether a constructor changes an object passed to it, which other objects may share, rather than the new object."""
     owner = code.facts[write.owner]
     return (
         isinstance(owner, NameRead)
@@ -327,7 +335,7 @@ def _is_of_argument(code: CodeFacts, write: _Assignment) -> bool:
 
 
 def _is_other_item(code: CodeFacts, write: _Assignment, key: Fact | None) -> bool:
-    """Whether an item is assigned, and certainly not the one under this key."""
+    """Whether the assigned item certainly has another key."""
     index = None if isinstance(write, AttributeWrite) else code.facts[write.index]
     return isinstance(index, Literal) and isinstance(key, Literal) and index.value != key.value
 
@@ -339,7 +347,7 @@ def _is_graph(view: ContextView) -> bool:
 def _set_between_calls(view: ContextView, read: NameRead, method: str) -> str | None:
     """The attribute of a parameter's or captured variable's object that is set between two calls of the view's function.
 
-    Goes up the callers that pass their own parameter on, each function and parameter once.
+    Follows callers that pass on their own parameter; visits each function and parameter once.
     """
     if read.outlives_call:
         around = ((outer.code, call.op) for outer, call in view.calls_of_function() if call is not None)
@@ -366,7 +374,7 @@ def _set_between_calls(view: ContextView, read: NameRead, method: str) -> str | 
 
 
 def _calls_once(view: ContextView) -> Iterator[tuple[ContextView, Call]]:
-    """The calls of a function as they are written, whatever contexts they are in."""
+    """The calls of a function in the source, in any context."""
     seen: set[tuple[FunctionId, OpId]] = set()
     for outer, call in view.calls_of_function():
         if call is not None and (outer.function.id, call.op) not in seen:
@@ -375,14 +383,14 @@ def _calls_once(view: ContextView) -> Iterator[tuple[ContextView, Call]]:
 
 
 def _set_around(code: CodeFacts, name: str, call: OpId, method: str) -> str | None:
-    """The attribute of a variable's object that code around a call sets again and again; None if it sets none."""
+    """The attribute of a variable's object that code around a call sets repeatedly; None if there is none."""
     around = {loop.op for loop in code.loops_around(call)}
     for write in code.of_kind(AttributeWrite):
         owner = code.facts[write.owner]
         if not isinstance(owner, NameRead) or owner.name != name:
             continue
         if method in _UPDATES and write.name in _RATES:
-            continue  # an optimizer keeps it in a variable
+            continue  # an optimizer stores it in a variable
         if any(loop.op in around for loop in code.loops_around(write.op)):
             return write.name
     return None

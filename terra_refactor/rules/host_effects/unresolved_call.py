@@ -1,4 +1,4 @@
-"""TR107: a call that cannot be resolved."""
+"""TR107: an unresolved call."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TR605: `tf.function` above a decorator whose result it cannot trace, or twice."""
+"""TR605: `tf.function` above a decorator whose result it cannot trace, or applied twice."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TR606: an argument of `tf.function` that was renamed."""
+"""TR606: a renamed argument of `tf.function`."""
 
 from __future__ import annotations
 

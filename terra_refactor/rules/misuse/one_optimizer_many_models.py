@@ -48,7 +48,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
 
 
 def _model_of(view: ContextView, call: Call) -> NameRead | AttributeRead | None:
-    """The model whose variables a call is given, directly or through `zip`; None unless there is exactly one."""
+    """The model whose variables are passed to a call, directly or through `zip`; None unless there is exactly one."""
 
     def zipped(fact: Fact) -> list[OpId]:
         lists = isinstance(fact, Call) and set(view.library_of(fact.op)) <= {ZIP, LIST}
@@ -66,7 +66,7 @@ def _model_of(view: ContextView, call: Call) -> NameRead | AttributeRead | None:
 
 
 def _is_built_elsewhere(view: ContextView) -> bool:
-    """Whether some optimizer is built explicitly: then it may know all variables."""
+    """Whether some optimizer is built explicitly, and so may know all variables."""
     return view.facts.is_called(Trait.TAKES_VARIABLES, ".build")
 
 

@@ -32,7 +32,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
 
 
 def _definition(view: ContextView, call: Call, made: FunctionId) -> Iterator[LocalHazard]:
-    """A decorator whose signature does not fit the function below it."""
+    """A decorator whose signature does not match the function."""
     code = view.program.function(made)
     signature = declared_signature(view, made)
     if signature is None or any(parameter.kind not in _PLAIN for parameter in code.parameters):
@@ -48,7 +48,7 @@ def _definition(view: ContextView, call: Call, made: FunctionId) -> Iterator[Loc
 
 
 def _contradiction(view: ContextView, call: Call, identity: FunctionId, signature: Signature) -> str | None:
-    """The arguments of a call that the signature refuses."""
+    """The arguments of a call that the signature rejects."""
     code = view.program.function(identity)
     if not call.is_plain or (code.kind is FunctionKind.METHOD and not view.is_bound(call, code)):
         return None

@@ -18,7 +18,7 @@ from terra_refactor.tf_model.spec import Trait
 
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
-    """Optimizers that callers pass: each creates its variables when it is first applied, which only the first trace may do."""
+    """Optimizers passed by callers: each creates its variables when it is first applied, which only the first trace may do."""
     several = dict(_several_given(view))
     if not several or _is_built_elsewhere(view):
         return
@@ -47,7 +47,7 @@ def _is_parameter(view: ContextView, number: OpId, name: str) -> bool:
 
 
 def _several_given(view: ContextView) -> Iterator[tuple[str, bool]]:
-    """The parameters for which calls pass several objects (a loop may make one for each call), and whether one is an `SGD`."""
+    """The parameters for which calls pass several objects (a loop may create one for each call), and whether one is an `SGD`."""
     own = 1 if view.function.kind is FunctionKind.METHOD else 0
     for parameter in view.function_facts.parameters[own:]:
         found = {
@@ -61,7 +61,7 @@ def _several_given(view: ContextView) -> Iterator[tuple[str, bool]]:
 
 
 def _is_made_for_each_call(view: ContextView, value: Reference) -> bool:
-    """Whether a loop makes the object and calls the function."""
+    """Whether a loop both creates the object and calls the function."""
     made = view.facts.objects[value.object]
     if made.function is None or made.op is None:
         return False

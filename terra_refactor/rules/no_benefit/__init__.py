@@ -1,1 +1,1 @@
-"""TR5xx: graph execution that does not pay."""
+"""TR5xx: graph execution that does not pay off."""

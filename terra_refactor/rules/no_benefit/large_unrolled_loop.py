@@ -1,4 +1,4 @@
-"""TR504: a long Python loop inside of a graph."""
+"""TR504: a long Python loop inside a graph."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
 
 
 def length_of_range(value: Value) -> int | None:
-    """The length of a `range` of known bounds."""
+    """The length of a `range` with known bounds."""
     match value:
         case RangeValue(Constant(int() as start), Constant(int() as stop), Constant(int() as step)) if step:
             return len(range(start, stop, step))

@@ -1,4 +1,4 @@
-"""TR507: a training step inline in a loop, that could be a function and a graph."""
+"""TR507: a training step inline in a loop that could be a function and a graph."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TR506: a function that is safe as a graph and does enough tensor work to pay for it."""
+"""TR506: a function that is safe as a graph and does enough tensor work to pay off."""
 
 from __future__ import annotations
 

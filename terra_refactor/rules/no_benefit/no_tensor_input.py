@@ -1,4 +1,4 @@
-"""TR503: a traced function that gets other Python values in each call."""
+"""TR503: a traced function that receives other Python values in each call."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TR505: `model.predict` on one item after another."""
+"""TR505: `model.predict` on single items in a loop."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TR501: a traced function that only graphs call."""
+"""TR501: a traced function that is called only by graphs."""
 
 from __future__ import annotations
 

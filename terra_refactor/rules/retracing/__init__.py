@@ -1,1 +1,1 @@
-"""TR2xx: retracing. A graph is built again where one should do."""
+"""TR2xx: retracing. A graph is built repeatedly although one would suffice."""

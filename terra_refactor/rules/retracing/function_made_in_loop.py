@@ -1,4 +1,4 @@
-"""TR203: a traced function that is made again and again."""
+"""TR203: a traced function that is created repeatedly."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
 
 
 def _is_traced_function(value: Value) -> bool:
-    # `tf.function(jit_compile=True)` gives a decorator, which is applied by another call
+    # `tf.function(jit_compile=True)` returns a decorator, which another call applies
     return isinstance(value, FunctionValue) and value.hybrid is not None
 
 
 def _is_called_in(view: ContextView, made: Call, loop: Region) -> bool:
-    """Whether the loop calls the created function; a list of functions created in a loop is fine."""
+    """Whether the loop calls the created function; a list of functions created in a loop is acceptable."""
     names = {write.name for write in view.code.of_kind(NameWrite) if write.value == made.op and loop.holds(write.op)}
     return any(
         loop.holds(call.op) and (call.function == made.op or call.called_name in names)

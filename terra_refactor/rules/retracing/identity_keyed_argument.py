@@ -35,7 +35,7 @@ def _new_object(view: ContextView, number: OpId) -> str | None:
 
 
 def _is_made_by(view: ContextView, fact: Fact | None, value: Value) -> bool:
-    """Whether evaluating the operation makes the value. A loop that is followed for each element gives one object for each."""
+    """Whether evaluating the operation creates the value. An unrolled loop gives one object per element."""
     match fact, value:
         case (FunctionMade(), FunctionValue()) | (AttributeRead(), BoundMethod(FunctionValue(), Reference())):
             return True

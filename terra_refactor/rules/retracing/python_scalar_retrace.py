@@ -1,4 +1,4 @@
-"""TR201: Python numbers or strings that vary from call to call of a traced function."""
+"""TR201: Python numbers or strings that vary between calls of a traced function."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from terra_refactor.tf_model.registry import has_trait
 from terra_refactor.tf_model.spec import Trait
 
 MIN_VALUES: Final = 3
-"""Fewer distinct values (a flag, a mode) are meant to have a graph each."""
+"""With fewer distinct values (a flag, a mode), a graph for each is intended."""
 _ARITHMETIC: Final = frozenset({"+", "-", "*", "/", "**"})
 
 
@@ -42,7 +42,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
 
 
 def _cure(view: ContextView, call: Call, position: int, callees: tuple[FunctionFacts, ...]) -> CureHint | None:
-    """A tensor in its place means the same if the callees use it as one wherever they use it."""
+    """A tensor in its place is equivalent if the callees use it only as one."""
     given = call.arguments[position].value
     dtypes = {_dtype_of(member) for member in members(view.value(given))}
     if not call.is_plain or len(dtypes) != 1 or None in dtypes:

@@ -1,4 +1,4 @@
-"""TR202: calls with different shapes trace the function for each of them."""
+"""TR202: calls with different shapes, each of which causes a trace."""
 
 from __future__ import annotations
 

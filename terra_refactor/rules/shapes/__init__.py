@@ -1,1 +1,1 @@
-"""TR4xx: tensor shapes and dtypes that cannot work, in any mode."""
+"""TR4xx: tensor shapes and dtypes that certainly fail, in any mode."""

@@ -1,4 +1,4 @@
-"""TR403: an operation on tensors of different dtypes: TensorFlow does not promote."""
+"""TR403: an operation on tensors of different dtypes, which TensorFlow does not promote."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TR406: an operation that needs the rank of a tensor whose rank TensorFlow does not know."""
+"""TR406: an operation that needs the rank of a tensor of unknown rank."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TR402: an operation that cannot work on tensors of this rank."""
+"""TR402: an operation that does not accept tensors of this rank."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""TR405: a reshape to rows of another size than an example, so that the number of examples changes, and one that moves axes as only a
-transpose can.
+"""TR405: a reshape to rows of another size than an example, which changes the number of examples, or a reshape that
+moves axes as only a transpose can.
 
-An axis is moved if all sizes are known and are those of the tensor in another order, or if a size is read from the tensor's own shape
-(`tf.shape(x)[1]`) and follows one more size than before. Sizes of 1 may be anywhere. Ignores: merged or split neighbouring axes: `(batch,
-time, d)` to `(-1, d)` and back applies a layer to every step.
+An axis is moved if all sizes are known and are those of the tensor in another order, or if a size is read from the
+tensor's own shape (`tf.shape(x)[1]`) and follows one more size than before. Sizes of 1 may be anywhere. Ignores:
+merged or split neighbouring axes: `(batch, time, d)` to `(-1, d)` and back applies a layer to every step.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
 
 
 def _target(view: ContextView, wanted: OpId) -> tuple[int, ...] | None:
-    """The sizes after the first one of a shape that is written as `[-1, ...]`; None for any other."""
+    """The sizes after the first one of a shape that is written as `[-1, ...]`; None for other shapes."""
     written = view.made(wanted)
     if not isinstance(written, Display) or not written.is_sequence or any(item.starred for item in written.items):
         return None
@@ -58,7 +58,7 @@ def _target(view: ContextView, wanted: OpId) -> tuple[int, ...] | None:
 
 
 def _mixed(value: Value, target: tuple[int, ...]) -> str | None:
-    """The problem with a reshape to `(-1, *target)`; None if it may be meant."""
+    """The problem with a reshape to `(-1, *target)`; None if it may be intended."""
     if not isinstance(value, TensorValue) or value.kind is not TensorKind.TENSOR or value.type.shape is None:
         return None
     shape = value.type.shape
@@ -72,7 +72,7 @@ def _mixed(value: Value, target: tuple[int, ...]) -> str | None:
     if whole == wanted or 0 in (whole, wanted) or whole == 1 or (set(row) & set(ends)) - {1}:
         return None
     if len(shape) == 2 and (whole % wanted == 0 or wanted % whole == 0):
-        # packed rows are cut or put together
+        # packed rows are split or joined
         return None
     return (
         f"reshape to {format_shape((-1, *target))}: an example of shape {format_shape(shape)} has {whole} elements, not {wanted}, so the "
@@ -81,7 +81,9 @@ def _mixed(value: Value, target: tuple[int, ...]) -> str | None:
 
 
 def _moved(view: ContextView, op: OpId, data: OpId, wanted: OpId) -> str | None:
-    """A message about a reshape that moves an axis of the tensor after one that it preceded; None if the order may be intended."""
+    """A message about a reshape that moves an axis of the tensor after one that it preceded; None if the order may be
+    intended.
+    """
     written = view.made(wanted)
     found = members(view.value(data))
     if not isinstance(written, Display) or not written.is_sequence or any(item.starred for item in written.items):
@@ -140,7 +142,8 @@ def _passed_over(axes: Sequence[int | None], shape: Shape) -> int | None:
 
 
 def _turns_batch(view: ContextView, data: OpId, op: OpId) -> bool:
-    """Whether a reshape exchanges the first two of several axes, of a tensor from a stack of parts or from a caller.
+    """Whether a reshape exchanges the first two of several axes of a tensor that comes from a stack of parts or from a
+    caller.
 
     A tensor created there may be an example of reshaping.
     """
@@ -158,7 +161,8 @@ def _turns_batch(view: ContextView, data: OpId, op: OpId) -> bool:
 def _merged(view: ContextView, op: OpId, data: OpId) -> str | None:
     """A message about a reshape that merges axes which are not adjacent; None if the order may be intended.
 
-    Numbers may be products by chance: an axis that moves has a name, or the tensor is the result of another reshape.
+    Numbers may be products by chance, so an axis that moves must be named, or the tensor must be the result of
+    another reshape.
     """
     shape, wanted = _sizes_of(view.value(data)), _sizes_of(view.value(op))
     if shape is None or wanted is None or not 2 <= len(wanted) < len(shape) <= _MAX_AXES:
@@ -187,7 +191,7 @@ def _merged(view: ContextView, op: OpId, data: OpId) -> str | None:
 
 
 def _sizes_of(value: Value) -> tuple[Dim, ...] | None:
-    """The sizes of a tensor, without those of 1 after the first; None if one is unknown."""
+    """The sizes of a tensor, without sizes of 1 after the first; None if one is unknown."""
     found = members(value)
     if len(found) != 1 or not isinstance(found[0], TensorValue) or found[0].kind is not TensorKind.TENSOR:
         return None
@@ -196,7 +200,7 @@ def _sizes_of(value: Value) -> tuple[Dim, ...] | None:
 
 
 def _same(left: Dim, right: Dim) -> bool:
-    """Whether two sizes are equal, in the run with all defaults if they are computed from options."""
+    """Whether two sizes are equal; if computed from options, in the run with all defaults."""
     usual = at_defaults(left)
     return left == right or (usual is not None and usual == at_defaults(right))
 
@@ -227,7 +231,7 @@ def _is_permuted(shape: tuple[Dim, ...], wanted: tuple[Dim, ...]) -> bool:
 
 
 def _axis_read(view: ContextView, number: OpId, data: OpId) -> int | None:
-    """The axis of a tensor whose size is the result, as it is written; None for other results."""
+    """The axis, as written, of a tensor whose size is the result; None for other results."""
     read = view.origin(number)
     if isinstance(read, Unpacked):
         index: int | None = read.position
@@ -259,7 +263,7 @@ def _is_same(view: ContextView, one: OpId, other: OpId) -> bool:
 
 
 def _products(sizes: tuple[Dim, ...]) -> list[int] | None:
-    """The products of the last size, the last two, and so on; None if one is not known."""
+    """The products of the last size, the last two, and so on; None if one is unknown."""
     found: list[int] = []
     product = 1
     for size in map(eager, reversed(sizes)):

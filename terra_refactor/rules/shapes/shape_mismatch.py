@@ -1,4 +1,4 @@
-"""TR401: an operation that cannot work on these shapes."""
+"""TR401: an operation that certainly fails on these shapes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TR407: a normalisation, choice or mean along one axis, whose result is used along another.
+"""TR407: a normalisation, selection or mean along one axis, whose result is used along another.
 
 Each finding has two places of evidence: the axis argument, and the code that uses the result along another axis or shows that the axis is
 the batch. Ignores: einsum, results that other functions use.
@@ -35,7 +35,7 @@ from terra_refactor.tf_model.along_axes import (
 )
 
 _MAX_CALLERS: Final = 3
-"""The most calls that are followed from a parameter to its origin."""
+"""Maximum number of calls that are followed from a parameter to its origin."""
 
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
@@ -60,7 +60,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
 
 
 def _products(view: ContextView) -> Iterator[tuple[OpId, OpId, OpId, tuple[bool, bool]]]:
-    """Matrix products: operation, operands, whether each is transposed."""
+    """Matrix products: operation, operands, and whether each is transposed."""
     for operation in view.reached(Operation):
         if operation.symbol == "@" and operation.right is not None:
             yield operation.op, operation.left, operation.right, (False, False)
@@ -76,7 +76,7 @@ def _products(view: ContextView) -> Iterator[tuple[OpId, OpId, OpId, tuple[bool,
 
 
 def _normalised(view: ContextView, number: OpId) -> tuple[OpId, Normalising, int, tuple[Dim, ...]] | None:
-    """The operation that normalises an operand, its kind, its axis (negative) and the shape; None if one of them is unknown."""
+    """The operation that normalises an operand, its kind, its axis (negative) and the shape; None if one of these is unknown."""
     call = _given(view, number)
     if isinstance(call, Operation) and call.symbol == "/":
         axis, shape = divided_by_norm(view, call), _shape(view, call.op)
@@ -103,7 +103,7 @@ def _contracted(view: ContextView, op: OpId, operand: OpId, contracted: int, *, 
         return
     made, how, axis, shape = found
     if axis == contracted or (how.weights and not (first and len(shape) > 2)):
-        # normalised rows of a weight matrix may be meant: a product of two matrices has many uses
+        # normalised rows of a weight matrix may be intended: a product of two matrices has many uses
         return
     yield LocalHazard(
         made,
@@ -113,7 +113,7 @@ def _contracted(view: ContextView, op: OpId, operand: OpId, contracted: int, *, 
 
 
 def _contracted_by_callers(view: ContextView, number: OpId) -> Iterator[LocalHazard]:
-    """A normalised result that the function returns, and that a caller's matrix product adds along another axis."""
+    """A normalised result that the function returns, and that a caller's matrix product sums along another axis."""
     found = _normalised(view, number)
     for user, made in users_of(view, number) if found is not None else ():
         for op, left, right, turned in _products(user) if user is not view else ():
@@ -132,7 +132,7 @@ def _contracted_by_callers(view: ContextView, number: OpId) -> Iterator[LocalHaz
 
 
 def _classes(view: ContextView, call: Call, name: str, parameter: str) -> Iterator[LocalHazard]:
-    """Probabilities that are normalised along another axis than the last, which the loss takes for the classes."""
+    """Probabilities normalised along an axis other than the last, which the loss takes as the axis of classes."""
     given = view.library_argument(call, name, parameter)
     if given is None or view.library_argument(call, name, "axis") is not None:
         return
@@ -221,7 +221,9 @@ def _over_batch(view: ContextView, call: Call, name: str) -> Iterator[LocalHazar
 
 
 def _layer_behind(view: ContextView, number: OpId, calls: int) -> str | None:
-    """The source of the layer or model whose output has the batch first; of a parameter, the arguments of all calls."""
+    """The source text of the layer or model whose output has the batch axis first; for a parameter, from the arguments
+    of all calls.
+    """
     for _ in range(8):
         fact = view.origin(number)
         match fact:
@@ -246,7 +248,7 @@ def _layer_behind(view: ContextView, number: OpId, calls: int) -> str | None:
 
 
 def _crossed(view: ContextView, call: Call, name: str) -> Iterator[LocalHazard]:
-    """Probabilities along one axis that are multiplied by logarithms of probabilities along another, also by a caller of the function."""
+    """Probabilities along one axis that are multiplied by logarithms of probabilities along another, also in a caller."""
     how, given = normalising_of(name), view.library_argument(call, name, "axis", "dim")
     shape = _shape(view, call.op)
     axis = None if given is None else _axis_of(view, given)
@@ -282,7 +284,7 @@ def _comes_from(view: ContextView, number: OpId, made: OpId) -> bool:
 
 
 def _log_axis(view: ContextView, number: OpId, rank: int) -> int | None:
-    """The axis along which the exponents of a result sum to 1, if a function makes it so; counted from the front."""
+    """The axis along which the exponentials of a result sum to 1, if a function normalises it; counted from the front."""
     fact = view.origin(number)
     names = _names(view, fact) if isinstance(fact, Call) else ()
     shape = None if not isinstance(fact, Call) else _shape(view, fact.op)
@@ -300,7 +302,7 @@ def _log_axis(view: ContextView, number: OpId, rank: int) -> int | None:
 
 
 def _given(view: ContextView, number: OpId) -> Fact | None:
-    """The operation that computes a result, also through a parameter that is set once: `a = normalize(a)`."""
+    """The operation that computes a result, also through a parameter that is rebound once: `a = normalize(a)`."""
     fact = view.origin(number)
     if isinstance(fact, NameRead):
         writes = view.code.given_to(fact)
@@ -319,7 +321,7 @@ def _axis_of(view: ContextView, number: OpId) -> int | None:
 
 
 def _shape(view: ContextView, number: OpId) -> Shape:
-    """The shape of a result that is one tensor in every case; else None."""
+    """The shape of a result that certainly is one tensor; otherwise None."""
     found = members(view.value(number))
     if len(found) != 1 or not isinstance(found[0], TensorValue) or found[0].kind is TensorKind.RAGGED:
         return None

@@ -1,7 +1,7 @@
-"""TR404: shapes that go together in an unintended way: an outer product by accident, a choice among one, and a
+"""TR404: shapes that combine in an unintended way: an accidental outer product, a selection from a single element, and a
 gather that looks up each example in all examples.
 
-Ignores: axes that are added where the operation is written (`x[:, None] - y`): that is how an outer product is meant.
+Ignores: axes added in the operand itself (`x[:, None] - y`), which shows that an outer product is intended.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from terra_refactor.tf_model.along_axes import (
 from terra_refactor.tf_model.graph_traits import DENSE
 
 _DIFFERENCES: Final = frozenset({"-", "==", "!="})
-"""Operators whose operands are meant to go together one by one, so that unknown sizes are taken to be the same."""
+"""Operators whose operands are meant to correspond element by element, so that unknown sizes are assumed to be equal."""
 _OPERATORS: Final = frozenset({"+", "*", "/", "//", "<", "<=", ">", ">="})
 _WIDENING: Final = (
     "expand_dims",
@@ -79,7 +79,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
 
 
 def _elementwise(view: ContextView) -> Iterator[tuple[OpId, str, OpId, OpId]]:
-    """Operations on two operands, one by one: number, operator, operands."""
+    """Element-wise operations on two operands: operation number, operator, operands."""
     for operation in view.reached(Operation):
         if operation.right is not None and operation.symbol in _DIFFERENCES | _OPERATORS:
             yield operation.op, operation.symbol, operation.left, operation.right
@@ -135,7 +135,7 @@ def _sole_tensor(value: Value) -> TensorValue | None:
 
 
 def _is_widened(view: ContextView, number: OpId) -> bool:
-    """Whether an axis is added on purpose where the operand is written (or where the local variable that holds it is)."""
+    """Whether an axis is added explicitly in the operand (or in the local variable that holds it)."""
 
     def parts(fact: Fact) -> tuple[OpId, ...]:
         match fact:
@@ -203,7 +203,7 @@ def _labels_without_classes(view: ContextView, call: Call, name: str) -> str | N
         return None
     classes = logits[-1]
     if isinstance(labels[-1], int) or not isinstance(classes, int) or classes == 1:
-        # a distribution for all examples has the size of the classes; other known sizes raise
+        # one distribution for all examples has the size of the classes; other known sizes raise
         return None
     return (
         f"labels of shape {format_shape(labels)} lack the axis of the {classes} classes that logits of shape {format_shape(logits)} have: "
@@ -226,7 +226,7 @@ def _gathered(view: ContextView, call: Call, name: str) -> str | None:
     if len(places) == 1 and (
         values[1] is None or definitely_equal(*values[:2]) or _may_choose_columns(places[0], values[1])
     ):
-        # an order of the columns, or as many of them by chance
+        # an order of the columns, or an equal number of them by chance
         return None
     made = (values[0], *places, *values[2:])
     return (
@@ -236,7 +236,7 @@ def _gathered(view: ContextView, call: Call, name: str) -> str | None:
 
 
 def _may_choose_columns(count: Dim, columns: Dim) -> bool:
-    """Whether that number of indices may select among the columns, each once."""
+    """Whether that number of indices may select columns, each at most once."""
     known, most = eager(count), eager(columns)
     return isinstance(known, int) and not (isinstance(most, int) and known > most)
 
@@ -256,7 +256,9 @@ def _shape_of(value: Value) -> tuple[Dim, ...] | None:
 
 
 def _chooses_from_one(value: Value, axis: int, *, is_of_layer: bool) -> bool:
-    """Whether a batch of more than one has one unit along the axis; of more axes only where a layer gives its units along the last."""
+    """Whether a batch of more than one example has a single unit along the axis; with several axes only if a layer's
+    units are along the last.
+    """
     shape = _shape_of(value)
     if not shape or shape[-1] != 1 or shape[0] == 1:
         return False

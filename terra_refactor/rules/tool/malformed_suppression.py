@@ -1,4 +1,4 @@
-"""TR902: a comment that wants to switch a rule off and does not."""
+"""TR902: a comment that looks like a suppression but has no effect."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TR901: a comment that switches a rule off where it has nothing to say."""
+"""TR901: a suppression without a finding."""
 
 from __future__ import annotations
 

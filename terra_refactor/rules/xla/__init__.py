@@ -1,1 +1,1 @@
-"""TR7xx: code that XLA cannot compile, or compiles to something else."""
+"""TR7xx: code that XLA cannot compile, or whose meaning it changes."""

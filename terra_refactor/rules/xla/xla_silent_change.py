@@ -34,7 +34,7 @@ def _lost_below(view: ContextView, callees: tuple[ContextId, ...]) -> Iterator[s
 
 
 def _lost(view: ContextView, number: OpId) -> Iterator[str]:
-    """The behaviour of a call that the compiled program lacks."""
+    """The behaviour of a call that is missing in the compiled program."""
     call = view.made(number)
     for name in view.library_of(number) if isinstance(call, Call) else ():
         if has_trait(name, Trait.DROPPED_BY_XLA):

@@ -28,7 +28,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
 def _reached(
     view: ContextView, library: tuple[str, ...], callees: tuple[ContextId, ...]
 ) -> tuple[str, tuple[str, ...]] | None:
-    """The first operation that a call reaches and XLA does not support, with the functions that lead there."""
+    """The first operation reached by a call that XLA does not support, and the functions on the path."""
     for name in library:
         if has_trait(name, Trait.XLA_UNSUPPORTED):
             return _written(name), ()
