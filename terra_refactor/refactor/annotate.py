@@ -1,9 +1,9 @@
-"""Types written into a signature: `x: tf.Tensor`, or with element type and sizes, as jaxtyping has them.
+"""Writes types into a signature: `x: tf.Tensor`, or with dtype and sizes in jaxtyping's notation.
 
     def scale(x, rate):      ->      def scale(x: Float32[tf.Tensor, "batch 8"], rate) -> Float32[tf.Tensor, "batch 8"]:
 
-Computes: the edits of one definition, with the imports that they need. Needs: the file's source, the line of `def`, the types. Gives:
-`annotated`, `written_type`. Ignores: parameters and results that have an annotation, which stays.
+Computes: the edits of one definition, with the imports that they need. Needs: the file's source, the line of `def`,
+the types. Gives: `annotated`, `written_type`. Ignores: existing annotations, which are unchanged.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ JAXTYPING = "jaxtyping"
 
 
 def written_type(tensor: TensorType) -> tuple[str, str] | None:
-    """The name of jaxtyping for an element type, and its text for a shape; None of an element type that it does not have.
+    """jaxtyping's name for a dtype, and its notation for a shape; None if it has no such dtype.
 
-    A size that is not one number for all that is known is `_` unless it has a name; a shape of unknown rank is `...`.
+    A size that is not a known constant is `_` unless it has a name; a shape of unknown rank is `...`.
     """
     dtype = tensor.dtype
     if dtype is not None and dtype not in NUMERIC and dtype != BOOL:
@@ -54,7 +54,8 @@ def _word(size: Dim) -> str:
 def annotated(
     source: Source, line: int, parameters: Mapping[str, TensorType], returns: TensorType | None, *, with_shapes: bool
 ) -> tuple[Edit, ...] | NotMade:
-    """The edits that write the types of some parameters, and of the result, into the `def` of a line (from 1). `with_shapes`: by jaxtyping.
+    """The edits that write the types of some parameters, and of the result, into the `def` of a line (from 1).
+    `with_shapes`: in jaxtyping's notation.
 
     Raises SourceError if the source does not parse.
     """
@@ -86,7 +87,7 @@ def annotated(
 
 
 class _Writer:
-    """Types as they are written at one definition, and the imports that this needs."""
+    """The spelling of types at one definition, and the imports that they need."""
 
     def __init__(self, context: FileContext, site: DefinitionSite, with_shapes: bool) -> None:
         self._context = context

@@ -3,9 +3,9 @@
 Computes: the bytes of the new text, in the file's own encoding. Needs: a `FileRefactoring` of a file on disk. Gives: the file, replaced
 as a whole.
 
-The new bytes go to a temporary file in the same folder, which then replaces the file in one step: readers, also after an interrupt, see
-the old text or the new one, nothing in between. Permission bits and, where possible, the owner are kept; a symbolic link stays one, and
-its target is replaced. Ignores: hard links (the other names keep the old text).
+The new bytes go to a temporary file in the same folder, which then replaces the file in one step: readers see the old
+text or the new one, even after an interrupt. Permission bits and, where possible, the owner are kept; a symbolic link
+stays one, and its target is replaced. Ignores: hard links (the other names keep the old text).
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def write_file(refactoring: FileRefactoring) -> None:
 
 
 def is_written(refactoring: FileRefactoring) -> bool:
-    """Whether the file on disk has the new text: for an interrupted run that does not know its progress."""
+    """Whether the file on disk has the new text, for an interrupted run that has lost track of its progress."""
     source = refactoring.source
     if source.file is None:
         return False
@@ -86,7 +86,7 @@ def replace_file(target: str, data: bytes, *, expected_digest: str, shown: str) 
                 stream.flush()
                 os.fsync(stream.fileno())
                 made = stream.fileno() if os.chmod in os.supports_fd else temporary
-                with contextlib.suppress(OSError, AttributeError):  # only the owner of everything may give files away
+                with contextlib.suppress(OSError, AttributeError):  # only the superuser may change the owner of a file
                     os.chown(made, status.st_uid, status.st_gid)
                 os.chmod(made, stat.S_IMODE(status.st_mode))
             _check_unchanged(name, folder, expected_digest, shown)
@@ -100,7 +100,7 @@ def replace_file(target: str, data: bytes, *, expected_digest: str, shown: str) 
 
 @contextlib.contextmanager
 def _opened_folder(folder: str, shown: str) -> Iterator[int | None]:
-    """The folder as a descriptor, no part of whose path is a link; None where the system cannot open folders."""
+    """The folder as a descriptor, reached without following any link; None if the system cannot open folders."""
     if os.open not in os.supports_dir_fd:
         yield None
         return
@@ -133,7 +133,7 @@ def _check_unchanged(name: str, folder: int | None, digest: str, shown: str) -> 
 
 
 def _sync_folder(folder: str) -> None:
-    """Make the new name durable, where the system can."""
+    """Makes the new name durable, if the system can."""
     if os.name != "posix":
         return
     with contextlib.suppress(OSError):

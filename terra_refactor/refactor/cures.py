@@ -1,12 +1,12 @@
-"""Cures: small rewrites of one place that take a hazard or a finding away. The front of this room for editors.
+"""Cures: small rewrites of one place that remove a hazard or a finding. The interface of this room for editors.
 
     cure = cure_of(source, finding)          # or one of `decision.hazards`
     cure.title, cure.edits, cure.assumptions
 
-Computes: the edits of the cure that a finding or hazard carries a hint of. Needs: the file's source, as it was
+Computes: the edits for the cure that a finding or hazard has a hint for. Needs: the file's source, as it was
 analysed, and the hint, which says that the values at the place allow the cure. Gives: `Cure`, or `NotMade` with the
-reason where the text does not allow it; `confirm_cures` takes the hints off findings that have none. Ignores:
-decisions, whose refactorings `plan.py` makes.
+reason if the text does not allow it; `confirm_cures` removes hints without a cure. Ignores: decisions, whose
+refactorings are in `plan.py`.
 """
 
 from __future__ import annotations
@@ -72,13 +72,13 @@ class Cure:
     id: str
     """The kind of the cure, for example `print-to-tf-print`."""
     title: str
-    """A few words for a menu, in the imperative."""
+    """A short menu entry, in the imperative."""
     rule: str
     """The rule that the place violates."""
     edits: tuple[Edit, ...]
     """Edits of the source's text, in order, without overlaps; the import that is needed is among them."""
     assumptions: tuple[str, ...]
-    """The points that a person should check; empty if the meaning is kept for certain."""
+    """Assumptions for the user to check; empty if the meaning is certainly kept."""
 
 
 def cure_of(source: Source, place: Curable) -> Cure | NotMade:
@@ -93,7 +93,7 @@ def cure_of(source: Source, place: Curable) -> Cure | NotMade:
 
 
 def confirm_cures(findings: Iterable[Finding], sources: Mapping[str, Source]) -> tuple[Finding, ...]:
-    """The findings in their order. Those whose values allow a cure, but whose text does not, are not fixable.
+    """The findings in their order; those whose text does not allow the cure are marked as not fixable.
 
     Only files with such findings are parsed.
     """
@@ -118,7 +118,7 @@ def _cure(source: Source, context: FileContext, at: Curable, hint: CureHint) -> 
         if place is None:
             return NotMade("its place was not found: the text is not the one that was analysed")
         outcome = _transformation(hint.kind)(context, place, hint)
-    except Exception as error:  # a bug of ours costs this one cure
+    except Exception as error:  # an internal error affects only this cure
         LOGGER.exception("the cure %s failed", hint.kind.value)
         return NotMade(f"{hint.kind.value} failed inside: {error!r}")
     match outcome:

@@ -3,8 +3,9 @@
 Computes: the expression for TensorFlow (or for another library name) at a definition. Needs: `ModuleNames`, the definition's site. Gives:
 `Reached`, `Missing` (with the import that has to be added) or `Unreachable` with a reason; and the edit that adds imports.
 
-An import is used only if it has certainly run, and its name has no other meaning there. If the module has none, one is added, unless the
-module imports TensorFlow conditionally on purpose (in a `try`, under an `if`, inside functions), which must not change.
+An import is used only if it has certainly run, and its name has no other meaning there. If the module has none, one
+is added, unless the module imports TensorFlow conditionally on purpose (in a `try`, under an `if`, inside functions),
+which must be preserved.
 """
 
 from __future__ import annotations
@@ -50,11 +51,11 @@ Reach: TypeAlias = Reached | Missing | Unreachable
 
 
 class Standpoint(Protocol):
-    """From where a name is looked up: a definition (for its decorators), or an expression."""
+    """The place of a lookup: a definition (for its decorators), or an expression."""
 
     @property
     def enclosing(self) -> tuple[CstScope, ...]:
-        """The scopes around it, outermost first."""
+        """The enclosing scopes, outermost first."""
         ...
 
     @property
@@ -64,11 +65,11 @@ class Standpoint(Protocol):
 
 
 def reach_tensorflow(names: ModuleNames, site: Standpoint) -> Reach:
-    """How to write the module `tensorflow` at this place: in a decorator of a definition, or in its body."""
+    """How to refer to the module `tensorflow` at this place: in a decorator of a definition, or in its body."""
     for name in _preferred(names, _TENSORFLOW, ("tf", "tensorflow")):
         if _reliable(names, name, site) == _TENSORFLOW:
             return Reached(name)
-    # decorators of the module use its own name `tf`, and names from a star import above, too
+    # decorators of the module use its own name `tf`, and also names from a star import above
     if names.comes_from_star("tf") and names.star_line is not None and names.star_line < site.line:
         return Reached("tf")
     conditional = _conditional_import(names)
@@ -96,12 +97,12 @@ def reach_tf_function(names: ModuleNames, site: Standpoint) -> Reach:
 
 
 def reach_co_execute(names: ModuleNames, site: Standpoint) -> Reach:
-    """How to write the shim's decorator."""
+    """How to refer to the shim's decorator."""
     return reach_member(names, site, RUNTIME, "co_execute")
 
 
 def reach_member(names: ModuleNames, site: Standpoint, module: str, member: str) -> Reached | Missing:
-    """How to write a name of a module at this place."""
+    """How to refer to a module's member at this place."""
     wanted = f"{module}.{member}"
     for name in _preferred(names, wanted, ()):
         if _reliable(names, name, site) == wanted:
@@ -120,7 +121,7 @@ def _targets(bindings: Iterable[Binding]) -> set[str | None]:
 
 
 def _preferred(names: ModuleNames, target: str, first: tuple[str, ...]) -> list[str]:
-    """The names that some import binds to `target`: those in `first` before the others, which are sorted."""
+    """The names that some import binds to `target`: first those in `first`, then the others, sorted."""
     found = {
         name
         for bindings in names.scopes.values()
@@ -168,8 +169,7 @@ def _conditional_import(names: ModuleNames) -> str | None:
 
 
 def _free(names: ModuleNames, name: str, target: str) -> bool:
-    """Whether the module may bind `name` to `target`: the name is unused, or used only ever for that target at module
-    level."""
+    """Whether the module may bind `name` to `target`: the name is unused, or used only for that target at module level."""
     if name not in names.used:
         return True
     if names.has_star_import:
@@ -190,7 +190,7 @@ def _fresh_name(name: str, names: ModuleNames) -> str:
 
 
 def add_imports(module: ModuleText, statements: Iterable[str]) -> list[Edit]:
-    """The edits that add import statements to the module, beside its other imports; one edit for each place.
+    """The edits that add import statements to the module, next to its other imports; one edit for each place.
 
     import numpy as np              import numpy as np
                               ->    import tensorflow as tf
@@ -349,7 +349,7 @@ _KNOWN_THIRD_PARTY = frozenset(
         "transformers",
     ]
 )
-"""Packages next to which TensorFlow is imported. Others may be the project's own."""
+"""Third-party packages, next to which TensorFlow is imported. Other packages may be the project's own."""
 
 
 def _is_third_party(line: cst.SimpleStatementLine) -> bool:
@@ -359,7 +359,7 @@ def _is_third_party(line: cst.SimpleStatementLine) -> bool:
 def _group_of(
     module: ModuleText, line: cst.SimpleStatementLine, imports: list[cst.SimpleStatementLine]
 ) -> list[cst.SimpleStatementLine]:
-    """The import lines that follow each other without a line between them, `line` among them."""
+    """The contiguous import lines around `line`."""
     at = imports.index(line)
     first = last = at
     while first and _adjacent(module, imports[first - 1], imports[first]):

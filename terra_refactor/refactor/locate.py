@@ -1,9 +1,9 @@
-"""Definitions of a module and their decorators, by place.
+"""Definitions of a module and their decorators, by position.
 
-Computes: for each `def` its decorators, its indentation and the scopes around it, as offsets into the text. Needs:
+Computes: for each `def` its decorators, its indentation and its enclosing scopes, as offsets into the text. Needs:
 the tree and the text. Gives: `DefinitionSite`, looked up by the line of `def`, which is unique: no two `def`
-statements begin on one line, while two functions of one name are two sites. Ignores: lambdas, which have no place for
-a decorator.
+statements begin on one line, while two functions of one name are two sites. Ignores: lambdas, which cannot have
+decorators.
 """
 
 # ruff: noqa: N802 - LibCST calls a visitor's methods after its node classes
@@ -21,7 +21,7 @@ from terra_refactor.refactor.walk import Walker
 
 @dataclass(frozen=True, slots=True)
 class DecoratorSite:
-    """A decorator: offsets of its `@`, of the end of its expression, and of the line(s) it fills."""
+    """A decorator: offsets of its `@`, of the end of its expression, and of its line or lines."""
 
     node: cst.Decorator = field(repr=False)
     start: int
@@ -46,7 +46,7 @@ class DefinitionSite:
     """Whether a line can be inserted before `def`: only white space precedes it on its line."""
     decorators: tuple[DecoratorSite, ...]
     enclosing: tuple[CstScope, ...]
-    """The scopes around the definition, outermost (the module) first."""
+    """The enclosing scopes, outermost (the module) first."""
 
 
 def locate_definitions(module: ModuleText) -> Mapping[int, DefinitionSite]:

@@ -1,8 +1,9 @@
 """The meaning of a module's names, as far as imports determine it.
 
-Computes: for each scope of a module the bindings of its names. Needs: the LibCST tree and the line of each node that binds. Gives:
-`ModuleNames`, which resolves the dotted name of a decorator to a qualified name such as `tensorflow.function`, in the scope in which it
-is evaluated. Ignores: assignments (an assigned name resolves to nothing) and star imports.
+Computes: for each scope of a module the bindings of its names. Needs: the LibCST tree and the line of each binding
+node. Gives: `ModuleNames`, which resolves the dotted name of a decorator to a qualified name such as
+`tensorflow.function`, in the scope in which it is evaluated. Ignores: assignments (an assigned name resolves to
+nothing) and star imports.
 """
 
 # ruff: noqa: N802 - LibCST calls a visitor's methods after its node classes
@@ -24,11 +25,11 @@ class BindingKind(Enum):
     """The binding of a name."""
 
     IMPORT = "import"
-    """An import that has run whenever code after it runs."""
+    """An import that has certainly run before the code after it."""
     CONDITIONAL_IMPORT = "conditional import"
     """An import under a condition, or in a `try` that continues without it."""
     TYPING_IMPORT = "typing import"
-    """An import for the type checker only."""
+    """An import only for type checkers."""
     OTHER = "other"
 
 
@@ -62,8 +63,9 @@ class ModuleNames:
         return self.has_star_import and name in self.used and not any(name in scope for scope in self.scopes.values())
 
     def bindings(self, name: str, enclosing: Sequence[CstScope]) -> tuple[tuple[Binding, ...], bool]:
-        """The bindings that `name` has when it is looked up in the innermost of `enclosing` (outermost first), and
-        whether they are of that very scope."""
+        """The bindings of `name` when it is looked up in the innermost of `enclosing` (outermost first), and whether
+        they belong to that very scope.
+        """
         for depth, scope in enumerate(reversed(enclosing)):
             if depth and isinstance(scope, cst.ClassDef):
                 continue  # a class body's names are not seen from inside its functions
@@ -73,8 +75,7 @@ class ModuleNames:
         return (), False
 
     def resolve(self, expression: cst.BaseExpression, enclosing: Sequence[CstScope]) -> str | None:
-        """The qualified name that a dotted expression has as soon as one of its imports has run; None if no import
-        gives it one."""
+        """The qualified name of a dotted expression once one of its imports has run; None if no import binds it."""
         dotted = dotted_name(expression)
         if dotted is None:
             return None
@@ -90,7 +91,7 @@ class ModuleNames:
 
 
 def canonical(name: str) -> str:
-    """One spelling for a TensorFlow name: `tensorflow.compat.v2.function` is `tensorflow.function`."""
+    """The canonical spelling of a TensorFlow name: `tensorflow.compat.v2.function` is `tensorflow.function`."""
     for prefix in ("tensorflow.compat.v2", "tensorflow._api.v2.v2"):
         if name == prefix or name.startswith(prefix + "."):
             return "tensorflow" + name[len(prefix) :]
@@ -129,7 +130,7 @@ class _Frame:
     globals: set[str] = field(default_factory=set)
     nonlocals: set[str] = field(default_factory=set)
     conditions: list[BindingKind] = field(default_factory=list)
-    """The reasons why a statement here may not run, outermost first."""
+    """The conditions under which a statement here may not run, outermost first."""
 
 
 class _Collector(Walker):

@@ -1,8 +1,8 @@
-"""An expression or statement of a module by its place, with its ancestors.
+"""An expression or statement of a module by its position, with its ancestors.
 
-Computes: the node that fills a span exactly, and its ancestors. Needs: the tree, the text, and a `Span` from the analysis. Gives:
-`NodePlace`, or None if no node fills the span (the text differs from the analysed one).
-Ignores: parentheses around an expression, which neither the analysis nor LibCST counts as a part of it.
+Computes: the node that fills a span exactly, and its ancestors. Needs: the tree, the text, and a `Span` from the
+analysis. Gives: `NodePlace`, or None if no node fills the span (the text differs from the analysed one). Ignores:
+parentheses around an expression, which are not part of it for the analysis or for LibCST.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from terra_refactor.syntax.location import Span
 
 @dataclass(frozen=True, slots=True)
 class NodePlace:
-    """A node and the nodes around it."""
+    """A node and its ancestors."""
 
     node: cst.CSTNode = field(repr=False)
     ancestors: tuple[cst.CSTNode, ...] = field(repr=False)
@@ -29,7 +29,7 @@ class NodePlace:
 
     @property
     def enclosing(self) -> tuple[CstScope, ...]:
-        """The scopes around the node, outermost first; a lambda or comprehension is none of them."""
+        """The enclosing scopes, outermost first; lambdas and comprehensions do not count."""
         return tuple(node for node in self.ancestors if isinstance(node, cst.Module | cst.FunctionDef | cst.ClassDef))
 
     @property
@@ -40,12 +40,12 @@ class NodePlace:
 
     @property
     def statement(self) -> cst.CSTNode:
-        """The statement line that the node is in, or the compound statement whose head it is in."""
+        """The statement line that contains the node, or the compound statement whose header contains it."""
         kinds = cst.SimpleStatementLine | cst.BaseCompoundStatement | cst.SimpleStatementSuite
         return next(node for node in (self.node, *reversed(self.ancestors)) if isinstance(node, kinds))
 
     def outwards(self) -> Iterator[cst.CSTNode]:
-        """The nodes around this one, innermost first."""
+        """The ancestors, innermost first."""
         return iter(reversed(self.ancestors))
 
 

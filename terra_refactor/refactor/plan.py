@@ -1,9 +1,9 @@
 """From the decisions about one file to its new text.
 
-Computes: which decisions are acted on at a level, in which order, and the text after all of them. Needs: the file's
-source and its decisions. Gives: `FileRefactoring`: every function that was to change, done, skipped with a reason, or
-failed, and the new text, which parses. Ignores: other files; that a set of changes is right as a whole is the
-classification's business.
+Computes: which decisions apply at a level, their order, and the resulting text. Needs: the file's source and its
+decisions. Gives: `FileRefactoring`: for every function to change, whether it is done, skipped with a reason, or
+failed; and the new text, which parses. Ignores: other files; the classification ensures that a set of changes is
+correct as a whole.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from terra_refactor.syntax.source import Source
 LOGGER = logging.getLogger(__name__)
 
 _IN_ORDER = (Level.SAFE, Level.SPECULATIVE, Level.COEXEC)
-"""From the most careful to the farthest; each includes those before it."""
+"""From the most to the least cautious; each includes those before it."""
 
 
 def allows(level: Level, needed: Level) -> bool:
@@ -51,8 +51,7 @@ class _Planned:
 def refactor_file(
     source: Source, decisions: Iterable[Decision], level: Level, only: Set[str] | None = None
 ) -> FileRefactoring:
-    """Refactor one file as far as `level` allows, and only the functions whose qualified names are in `only` where it
-    is given.
+    """Refactors one file as far as `level` allows; if `only` is given, only the functions with these qualified names.
 
     Raises SourceError if the source does not parse.
     """
@@ -105,7 +104,8 @@ def refactor_file(
 
 
 def edits_of_each(source: Source, decisions: Iterable[Decision]) -> dict[FunctionId, tuple[Edit, ...]]:
-    """The edits of each decision's change alone, imports included, whatever its level; without those that cannot be made.
+    """The edits of each decision's change by itself, including imports, for any level; without changes that cannot be
+    made.
 
     Raises SourceError if the source does not parse.
     """
@@ -151,7 +151,7 @@ def _transformation(action: Action) -> Callable[[FileContext, DefinitionSite, De
 
 
 def _combined(source: Source, context: FileContext, planned: Sequence[_Planned]) -> tuple[str, dict[Decision, str]]:
-    """The text after all changes that leave a text that parses, and why the others do not."""
+    """The text after all changes that still parse together, and the reasons for the others."""
     text, reason = _applied(source, context, planned)
     if reason is None:
         return text, {}
@@ -181,7 +181,7 @@ def _applied(source: Source, context: FileContext, planned: Sequence[_Planned]) 
 
 
 def _with_imports(imports: Sequence[Edit], edits: Sequence[Edit]) -> list[Edit]:
-    """Both together; where an import and a decorator go to one place, they become one edit, the import first."""
+    """The edits of both; an import and a decorator at one position become one edit, the import first."""
     first = {edit.start: edit.replacement for edit in imports}
     joined = [
         replace(edit, replacement=first.pop(edit.start) + edit.replacement)

@@ -1,7 +1,7 @@
 """The result of a refactoring, function by function.
 
-Computes: nothing. Gives: `Change` (one function: done, skipped and why, failed) and `FileRefactoring` (one file: its
-changes and its new text). A refactoring that cannot be made is a result with a reason, never an exception.
+Computes: nothing. Gives: `Change` (one function: done, skipped with a reason, or failed) and `FileRefactoring` (one
+file: its changes and its new text). A refactoring that is not possible is a result with a reason, never an exception.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ class Outcome(Enum):
 
     DONE = "done"
     SKIPPED = "skipped"
-    """It is not possible or not wanted at this place; the reason says why."""
+    """It is not possible or not wanted here; the reason is given."""
     FAILED = "failed"
-    """It should have been possible: a bug of ours, or a text that does not parse afterwards."""
+    """It should have been possible: an internal error, or the resulting text does not parse."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +34,11 @@ class Change:
     action: Action
     outcome: Outcome
     reason: str
-    """For a change that was made, the decision's reason; else why it was not."""
+    """If it was made, the decision's reason; otherwise why it was not."""
     assumptions: tuple[str, ...] = ()
-    """The points that a person should check before accepting the change."""
+    """Assumptions for the user to check before accepting the change."""
     title: str = ""
-    """A description of the change, if it does not follow from an action: the rule whose finding is removed."""
+    """A description of the change, if it does not follow from an action: the rule whose finding it removes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +49,9 @@ class FileRefactoring:
     changes: tuple[Change, ...]
     """In source order."""
     new_text: str = field(repr=False)
-    """The module text after the changes; the same as before if none was done."""
+    """The module text after the changes; unchanged if none was made."""
     extracted_text: str | None = field(default=None, repr=False)
-    """The module text in which regions are functions and nothing else is changed; None where none is."""
+    """The module text in which regions are functions and nothing else is changed; None if there are no regions."""
     extracted: tuple[Decision, ...] = ()
     """The decisions about the functions that regions became, with the lines of the changes."""
 

@@ -13,7 +13,7 @@ from terra_refactor.syntax.source import Source
 
 
 class ModuleText:
-    """A module's text and tree. Raises SourceError where the source does not parse."""
+    """A module's text and tree. Raises SourceError if the source does not parse."""
 
     __slots__ = ("_newline", "_spans", "text", "tree")
 
@@ -25,11 +25,11 @@ class ModuleText:
         self._spans = measure_spans(parsed)
 
     def offsets(self, node: cst.CSTNode) -> tuple[int, int]:
-        """Offsets of the first character of a node and of the one after its last."""
+        """Offsets of the first character of a node and of the end (exclusive)."""
         return self._spans.offsets(node)
 
     def source_of(self, node: cst.CSTNode) -> str:
-        """The text of a node as it is written, without parentheses around it."""
+        """The text of a node as written, without enclosing parentheses."""
         start, end = self.offsets(node)
         return self.text[start:end]
 
@@ -38,8 +38,7 @@ class ModuleText:
         return self._spans.lines.offset(line, column)
 
     def newline_at(self, offset: int) -> str:
-        """The line ending in use at a place: of the line that `offset` is on, else (the last line has none) of the
-        text."""
+        """The line ending at an offset: that of its line, or (for the last line) that of the text."""
         end = self.line_end(offset)
         for newline in ("\r\n", "\n", "\r"):
             if self.text.endswith(newline, offset, end):
@@ -47,15 +46,15 @@ class ModuleText:
         return self._newline
 
     def line(self, offset: int) -> int:
-        """The line, from 1, that an offset is on."""
+        """The line, from 1, of an offset."""
         return self._spans.lines.place(offset)[0]
 
     def line_start(self, offset: int) -> int:
-        """Offset of the beginning of the line that `offset` is on."""
+        """Offset of the beginning of the line that contains `offset`."""
         return self._spans.lines.offset(self.line(offset), 1)
 
     def line_end(self, offset: int) -> int:
-        """Offset just after the line that `offset` is on, its line ending included."""
+        """Offset of the end (exclusive) of the line that contains `offset`, including its line ending."""
         lines = self._spans.lines
         line = self.line(offset)
         return lines.offset(line + 1, 1) if line < len(lines) else len(self.text)

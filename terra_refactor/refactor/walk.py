@@ -1,8 +1,8 @@
 """Visits the nodes of a syntax tree, in source order.
 
-Computes: nothing. Gives: `Walker`, whose `visit_...` methods are called as those of LibCST's visitors. Ignores: white space, comments,
-punctuation and parentheses, which are most of a tree. LibCST's visitors make each node again, in case a transformer changed one below
-it; without this a walk takes an eighth of the time.
+Computes: nothing. Gives: `Walker`, whose `visit_...` methods are called like those of LibCST's visitors. Ignores:
+white space, comments, punctuation and parentheses, which make up most of a tree. LibCST's visitors recreate each
+node, in case a transformer changed a descendant; without this a walk takes an eighth of the time.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _FIRST: Final = {
     cst.Parameters: ("posonly_params",),
     cst.TypeAlias: ("name", "type_parameters"),
 }
-"""Fields that precede the others of a node in its text, but not in its class."""
+"""Fields that precede others in a node's text, but not in its class."""
 
 
 class Walker:

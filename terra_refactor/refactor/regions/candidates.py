@@ -1,8 +1,8 @@
-"""Where a file computes gradients outside of a function of its own, and the runs of statements that could become one.
+"""Gradient computations without a function of their own, and the runs of statements that could become one.
 
-Computes: for each `with tf.GradientTape()` block the statements around it that may move together: the body of the innermost loop, or of
-the function, as far as nothing in it must stay. Needs: a module's syntax tree. Gives: `find_candidates`, `Candidate`. Ignores: whether a
-graph keeps the meaning; that is decided about the function that is made (`workspace/regions.py`), which cuts a candidate further.
+Computes: for each `with tf.GradientTape()` block the surrounding statements that can move together: the body of the innermost loop, or of
+the function, except statements that must stay. Needs: a module's syntax tree. Gives: `find_candidates`, `Candidate`. Ignores: whether a
+graph keeps the meaning; this is decided for the extracted function (`workspace/regions.py`), which narrows a candidate further.
 """
 
 from __future__ import annotations
@@ -26,29 +26,29 @@ _LOOKS_AT_FRAMES: Final = frozenset({"locals", "globals", "vars", "exec", "eval"
 _COMPUTES: Final = (ast.Call, ast.BinOp, ast.Compare, ast.Subscript, ast.UnaryOp, ast.For, ast.While, ast.If, ast.With)
 
 Path: TypeAlias = tuple[tuple[Statements, int], ...]
-"""From the scope's own block to a statement: each block, and the place in it of the statement that holds the next."""
+"""From the scope's own block to a statement: each block, and the index in it of the statement that contains the next."""
 
 
 @dataclass(eq=False)
 class RegionScope:
-    """A module or function that contains candidates, and its place."""
+    """A module or function that contains candidates, and its position."""
 
     node: AstScope
     qualname: str
     """Empty for the module."""
     outer: tuple[AstScope | ast.ClassDef, ...]
-    """The scopes around it, outermost (the module) first."""
+    """The enclosing scopes, outermost (the module) first."""
     outer_path: Path
-    """To its `def`, from the block of the innermost function around it, or of the module."""
+    """The path to its `def`, from the block of the innermost enclosing function, or of the module."""
 
     @cached_property
     def flow(self) -> ScopeFlow:
-        """How names flow through it."""
+        """The data flow of its names."""
         return ScopeFlow(self.node)
 
     @cached_property
     def numbers(self) -> frozenset[str]:
-        """The names that only numbers and texts are ever bound to, as the text shows: they cannot change while they are not bound again."""
+        """The names that are bound only to numbers and strings, judged by the text: they do not change unless they are rebound."""
         found: set[str] = set()
         others: set[str] = set(self.flow.parameters)
         for statement in statements_of_scope(self.node.body):
@@ -61,21 +61,21 @@ class RegionScope:
 
     @cached_property
     def metrics(self) -> frozenset[str]:
-        """The names that only Keras metrics are bound to, as the text shows."""
+        """The names that are bound only to Keras metrics, judged by the text."""
         module = self.outer[0] if self.outer else self.node
         assert isinstance(module, ast.Module)
         return metrics_of(module, self.node) - self.flow.parameters
 
     @cached_property
     def host_code(self) -> HostCode:
-        """Facts about lists, numbers and functions that the text of its module shows."""
+        """Lists, numbers and functions of its module, recognised from the text."""
         module = self.outer[0] if self.outer else self.node
         assert isinstance(module, ast.Module)
         return host_code_of(module, self.self_name if self.is_method else "")
 
     @property
     def is_method(self) -> bool:
-        """Whether it is a method that gets its object first."""
+        """Whether it is a method whose first parameter is its object."""
         if not self.outer or not isinstance(self.outer[-1], ast.ClassDef) or isinstance(self.node, ast.Module):
             return False
         names = {ast.unparse(decorator).rpartition(".")[2] for decorator in self.node.decorator_list}
@@ -84,12 +84,12 @@ class RegionScope:
 
     @property
     def is_nested(self) -> bool:
-        """Whether it is a function that another function defines, and no method of a class in there."""
+        """Whether it is a nested function, and not a method of a nested class."""
         return len(self.outer) > 1 and isinstance(self.outer[-1], ast.FunctionDef)
 
     @property
     def method_around(self) -> ast.FunctionDef | None:
-        """The method of a class of the module that defines it, at any depth; None if there is none that gets its object first."""
+        """The method of a module's class that defines it, at any depth; None if there is none with its object as first parameter."""
         if len(self.outer) < 3 or not isinstance(self.outer[1], ast.ClassDef):
             return None
         method = self.outer[2]
@@ -118,12 +118,10 @@ class Candidate:
 
     Attributes:
         scope: the enclosing module or function.
-        path: to the tape's block, from the scope's own block.
-        level: which block of the path the run is in.
-        start, end: the run, as places in that block.
-        stays: the statements, by identity, that must stay outside.
-        deferred: those of them that move after the run.
-        dropped: the `del` statements of the run: variables of its function end with it.
+        path: the path to the tape's block, from the scope's own block. level: the index in the path of the block that contains the run.
+            start, end: the run, as indices in that block. stays: the statements, by identity, that must stay outside. deferred: those of
+            them that move after the run. dropped: the `del` statements of the run, which are unnecessary for a function's local
+            variables.
     """
 
     scope: RegionScope
@@ -137,7 +135,7 @@ class Candidate:
 
     @property
     def block(self) -> Statements:
-        """The block that the run is in."""
+        """The block that contains the run."""
         return self.path[self.level][0]
 
     @property
@@ -170,7 +168,7 @@ class Candidate:
 
     @property
     def movable_inside(self) -> tuple[ast.stmt, ...]:
-        """The statements of the tape's own block that may run after the run: each if those of them behind it do so, too."""
+        """The statements of the tape's own block that may run after the run; each only if those after it may, too."""
         block, at = self.path[-1]
         if block is not self.block:
             return ()
@@ -193,7 +191,7 @@ class Candidate:
         return may_be_deferred(statement, before, behind, scope.numbers, scope.metrics, given, scope.host_code)
 
     def movable(self, names: frozenset[str]) -> frozenset[int] | None:
-        """The statements of the run, by identity, that use some names, if all of them may be left out of it; None if not."""
+        """The statements of the run, by identity, that use some names, if all of them can be left out; otherwise None."""
         found: set[int] = set()
         core = {id(statement) for statement in self.core}
         block, at = self.path[self.level]
@@ -216,7 +214,7 @@ class Candidate:
 
     @property
     def core(self) -> Statements:
-        """The tape's block and the statements up to the last use of the tape, or update of variables, in the block of the run."""
+        """The tape's block and the statements up to the last use of the tape, or the last update of variables, in the block of the run."""
         block, at = self.path[self.level]
         return block[at : _core_end(block, at)]
 
@@ -227,7 +225,7 @@ class Candidate:
         return first.lineno, last.end_lineno or last.lineno
 
     def overlapping(self, other: Candidate) -> frozenset[int]:
-        """The statements of the run, by identity, that share lines with another run: a loop in it may hold that."""
+        """The statements of the run, by identity, that share lines with another run, for example a loop that contains it."""
         first, last = other.lines
         run = self.block[self.start : self.end]
         return frozenset(id(each) for each in run if each.lineno <= last and first <= (each.end_lineno or each.lineno))
@@ -242,7 +240,7 @@ class Candidate:
 
     @property
     def loops(self) -> tuple[int, ...]:
-        """The levels at which a loop's statement holds the run in its body."""
+        """The levels at which a loop contains the run in its body."""
         return tuple(
             level
             for level in range(self.level)
@@ -251,14 +249,16 @@ class Candidate:
         )
 
     def without(self, stays: frozenset[int]) -> Candidate | None:
-        """The run around the tape without these statements, too; None if there is none."""
+        """The run around the tape that also excludes these statements; None if there is none."""
         return _settled(replace(self, stays=self.stays | stays, deferred=frozenset(), dropped=frozenset()))
 
 
 def find_candidates(tree: ast.Module) -> tuple[Candidate, ...]:
-    """The candidates of a module, one for each tape, in the order of the text. Their runs may overlap."""
+    """The candidates of a module, one for each tape, in source order. Their runs may overlap."""
     found: list[Candidate] = []
-    looking = _LOOKS_AT_FRAMES - usage_of(tree.body).binds.keys()  # `eval` is a usual name for a test of the model
+    looking = (
+        _LOOKS_AT_FRAMES - usage_of(tree.body).binds.keys()
+    )  # `eval` is a common name for an evaluation of the model
     for scope in _scopes(tree):
         if _looks_at_frames(scope.node, looking):
             continue
@@ -298,14 +298,14 @@ def _scopes(tree: ast.Module) -> Iterator[RegionScope]:
 
 
 def _looks_at_frames(scope: AstScope, looking: frozenset[str]) -> bool:
-    """Whether something in the scope may read or bind names in ways that are not visible, such as a call of one of these."""
+    """Whether code in the scope may read or bind names invisibly, such as a call of one of these functions."""
     for statement in statements_of_scope(scope.body):
         if isinstance(statement, ast.AsyncFor | ast.AsyncWith | getattr(ast, "TryStar", ast.AsyncFor)):
             return True
         for node in ast.walk(statement):
             match node:
                 case ast.Call(func=ast.Name(id="vars" | "dir"), args=[_]):
-                    pass  # `vars(object)`: usually the options of a command line
+                    pass  # `vars(object)`: usually the command-line options
                 case ast.Call(func=ast.Name(id=name)) if name in looking:
                     return True
                 case _:
@@ -324,7 +324,7 @@ def _tapes(block: Statements, path: Path) -> Iterator[Path]:
 
 
 def is_tape(node: ast.expr) -> bool:
-    """Whether an expression makes a tape."""
+    """Whether an expression creates a tape."""
     if not isinstance(node, ast.Call):
         return False
     name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
@@ -370,7 +370,7 @@ def _settled(candidate: Candidate) -> Candidate | None:
 
 
 def _late(candidate: Candidate, block: Statements, at: int, end: int) -> frozenset[int]:
-    """The statements behind a tape, by identity, that must stay and may run after those up to a place that need not."""
+    """The statements after a tape, by identity, that must stay outside and may run after the statements up to `end`."""
     found: set[int] = set()
     for place in reversed(range(at + 1, end)):
         statement = block[place]
@@ -386,9 +386,9 @@ def _deletes_names(statement: ast.stmt) -> bool:
 
 
 def _last_deletion(block: Statements, start: int, end: int) -> int:
-    """The place after the last `del` behind a run that deletes names which the run binds; 0 if none may be left out.
+    """The index after the last `del` behind a run that deletes names bound by the run; 0 if none may be left out.
 
-    The statements between move after the run unchanged, so they must neither leave the block nor be a step of their own.
+    The statements in between move after the run unchanged, so they must neither leave the block nor be a training step themselves.
     """
     bound = set(usage_of(block[start:end]).binds)
     found = 0
@@ -403,7 +403,7 @@ def _last_deletion(block: Statements, start: int, end: int) -> int:
 
 
 def _core_end(block: Statements, at: int) -> int:
-    """The place after the last statement that uses the tapes of `block[at]`, or updates variables with their gradients."""
+    """The index after the last statement that uses the tapes of `block[at]`, or updates variables with their gradients."""
     given = set(usage_of([block[at]]).binds)
     tapes = tapes_of([block[at]])
     end = at + 1
@@ -435,7 +435,7 @@ def tapes_of(block: Statements) -> frozenset[str]:
 
 
 def _numbers_bound(statement: ast.stmt) -> frozenset[str]:
-    """The names that a statement binds to Python numbers or texts for sure."""
+    """The names that a statement certainly binds to Python numbers or strings."""
     match statement:
         case ast.Assign(targets=[ast.Name(id=name)], value=value) if _is_plain(value):
             return frozenset({name})
@@ -471,7 +471,7 @@ def _must_stay(statement: ast.stmt, stays: frozenset[int]) -> bool:
 
 
 def why_it_stays(statement: ast.stmt) -> str | None:
-    """The reason why a statement cannot be moved into a function, whatever it computes; None if it can."""
+    """The reason why a statement cannot be moved into a function, independent of its values; None if it can."""
     for node in ast.walk(statement):
         if isinstance(node, _NEVER_MOVED):
             return f"`{_keyword(node)}` cannot be moved"
@@ -488,7 +488,7 @@ def _keyword(node: ast.AST) -> str:
 
 
 def _jumps(block: Sequence[ast.stmt]) -> bool:
-    """Whether some statement leaves a loop that is outside of the block."""
+    """Whether some statement jumps out of the block, to an enclosing loop."""
     for statement in block:
         if isinstance(statement, ast.Break | ast.Continue):
             return True
@@ -508,7 +508,9 @@ def _belongs(statement: ast.stmt, behind: Statements) -> bool:
 
 
 def _converts(statement: ast.stmt) -> bool:
-    """Whether it only makes a tensor: outside, the function gets that, and not a Python number for which it would be traced again."""
+    """Whether it only creates a tensor: outside of the run, the function receives the tensor, and not a Python number that would cause
+    retraces.
+    """
     match statement:
         case ast.Assign(value=ast.Call(func=ast.Attribute(attr=name))):
             return name in _CONVERSIONS
@@ -520,7 +522,7 @@ _CONVERSIONS: Final = frozenset({"convert_to_tensor", "constant"})
 
 
 def _names_weights(statement: ast.stmt) -> bool:
-    """Whether the variables of a model get a name: as arguments they would be tensors."""
+    """Whether it names the variables of a model: as arguments they would become tensors."""
     match statement:
         case ast.Assign(targets=[ast.Name()], value=ast.Attribute(attr=name)):
             return name in WEIGHTS
@@ -529,16 +531,16 @@ def _names_weights(statement: ast.stmt) -> bool:
 
 
 def _computes(statement: ast.stmt) -> bool:
-    """Whether a statement at the edge of a run does something that a graph could: no name for another, no counter."""
+    """Whether a statement at the edge of a run does something that a graph could do; false for aliases and counters."""
     if isinstance(statement, ast.AugAssign) and isinstance(statement.value, ast.Constant):
         return False
     return any(isinstance(node, _COMPUTES) for node in ast.walk(statement))
 
 
 def _begins_sum(statement: ast.stmt, behind: Statements) -> bool:
-    """Whether a number or an empty list is bound that the following statements start from: outside, it would be an argument.
+    """Whether it binds the initial number or empty list of an accumulation in the following statements; outside, it would be an argument.
 
-    `loss = 0`, to which they add; `outputs = []`, to which they append.
+    For example `loss = 0` or `outputs = []`.
     """
     match statement:
         case ast.Assign(targets=[ast.Name(id=name)], value=ast.Constant(value=int() | float())):

@@ -1,8 +1,9 @@
-"""Arguments of unknown type that the call of an extracted function converts, as eager operators do inside of the run.
+"""Arguments of unknown type that the call of an extracted function converts, as eager operators would in the run.
 
-Computes: whether every use of a name allows to give it the dtype of the other operand: it is an operand, an argument of a network or a
-loss, which convert it themselves, or of a function of the module that does nothing else with it. Needs: statements and the text of their
-module. Gives: `Coerced`, `coerced`, `modules_of`. Ignores: the dtype, which the decision about the function determines.
+Computes: whether every use of a name allows its conversion to the dtype of the other operand: it is an operand, an
+argument of a network or a loss, which convert it themselves, or of a function of the module that does nothing else
+with it. Needs: statements and the text of their module. Gives: `Coerced`, `coerced`, `modules_of`. Ignores: the
+dtype, which the decision about the function determines.
 
     target = reward + gamma * value            ->    train_step(states, np.asarray(reward, "float32"))
 """
@@ -28,8 +29,8 @@ class Coerced:
     """How a run uses a name that the call may convert.
 
     Attributes:
-        names: the name, and those of the parameters of functions of the module that get it.
-        meets: whether it meets something that the run computes.
+        names: the name, and the parameters of the module's functions that receive it. meets: whether it is combined
+            with something that the run computes.
     """
 
     names: frozenset[str]
@@ -39,7 +40,7 @@ class Coerced:
 def coerced(
     statements: Statements, name: str, tensors: frozenset[str], host: HostCode, libraries: frozenset[str]
 ) -> Coerced | None:
-    """How statements use a name, if all uses are such; `libraries` are the names of modules. None if one is not."""
+    """How statements use a name, if all uses allow the conversion; otherwise None. `libraries` are the names of modules."""
     return _coerced(statements, name, tensors, host, libraries, 0)
 
 
@@ -99,10 +100,12 @@ def _use(
 
 
 def _same_use(node: ast.expr, parent: ast.AST) -> ast.expr | None:
-    """The parts of a node that are used in the same way: operands, and `1 - done`, which is equal before and after converting the flag."""
+    """The parts of a node that are used in the same way: operands, and `1 - done`, which gives the same before and
+    after the conversion of the flag.
+    """
     match parent:
         case ast.Subscript(value=value, slice=ast.Slice() | ast.Tuple()) if value is node:
-            return parent  # no item of a list, which is no array
+            return parent  # not an item of a list, which is no array
         case ast.BinOp(left=ast.Constant(value=1 | 1.0), op=ast.Sub()):
             return parent
         case _:
@@ -136,13 +139,14 @@ def _argument(
     if not path or (path[0] not in libraries and len(path) == 1 and hasattr(builtins, path[0])):
         return None
     if path[0] in libraries:
-        # the functions of TensorFlow that accept any value and give it a dtype; Keras's losses cast the labels to the scores
+        # TensorFlow functions that accept any value and give it a dtype; Keras's losses cast the labels to the dtype
+        # of the scores
         return _USED if path[-1] == "cast" or "losses" in path[:-1] or path[0] == "losses" else None
     return _USED
 
 
 def _path(node: ast.expr) -> Iterator[str]:
-    """The names of `a.b.c`, and of a call's function; nothing for other expressions."""
+    """The names of `a.b.c`, also for a call's function; empty for other expressions."""
     match node:
         case ast.Name(id=name):
             yield name
@@ -156,7 +160,7 @@ def _path(node: ast.expr) -> Iterator[str]:
 
 
 def _is_computed(node: ast.expr, bound: frozenset[str]) -> bool:
-    """Whether the run computes it, or it is the result of a call, or arithmetic with that."""
+    """Whether the run computes it, or it is the result of a call, or arithmetic on one."""
     match node:
         case ast.Name(id=name):
             return name in bound

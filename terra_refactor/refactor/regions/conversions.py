@@ -1,20 +1,21 @@
-"""Arrays and numbers that the call of an extracted function converts, as eager operations do inside of the run.
+"""Arrays and numbers that the call of an extracted function converts, as eager operations would in the run.
 
-Computes: whether a run uses an array, or a number, only as an operand, so that it can have the dtype of the tensors before the call.
-Gives: `CONVERTED`, `used_as_operand`, `number_as_operand`, `number_as_tensor`, `numpy_name`, `meets_result`, `results_of`. Ignores: which
-dtype fits; the function with the converted argument is judged again.
+Computes: whether a run uses an array or a number only as an operand, so that it can be converted to the dtype of the
+tensors before the call. Gives: `CONVERTED`, `used_as_operand`, `number_as_operand`, `number_as_tensor`, `numpy_name`,
+`meets_result`, `results_of`. Ignores: which dtype matches; the function with the converted argument is judged again.
 
     target = reward + gamma * value * (1 - done)    ->    train_step(..., done.astype("float32"))
 
-Eagerly `value * done` makes a float32 of the integers in `done`; a graph gets them as an int64 tensor, and raises.
+Eagerly `value * done` converts the integers in `done` to float32; a graph gets them as an int64 tensor, and raises.
 
     target = reward + gamma * value * (1 - done)    ->    train_step(..., np.float32(reward), np.float32(done))
 
-Where `reward` is another Python number in each step, a graph would be traced for each; NumPy's numbers are tensors of the graph.
+If `reward` is a different Python number in each step, each one would be traced; NumPy numbers are tensors in the
+graph.
 
     noise = tf.clip_by_value(drawn, -0.5, 0.5)    ->    train_step(..., np.float32(drawn))
 
-A function of TensorFlow that gets a Python float and nothing but constants beside it makes a float32 tensor of it.
+A TensorFlow function converts a Python float to a float32 tensor if its other arguments are constants.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ CONVERTED: Final = '{}.astype("float32")'
 _PYTHON: Final = frozenset({"abs", "float", "int", "len", "max", "min", "pow", "round", "sum"})
 """Functions that return Python numbers for Python numbers."""
 _EXACT: Final = (ast.Add, ast.Sub, ast.Mult, ast.USub)
-"""Operators that give the same of small whole numbers before and after their conversion."""
+"""Operators whose result for small whole numbers does not depend on whether they are converted before or after."""
 
 
 def used_as_operand(
@@ -46,8 +47,8 @@ def used_as_operand(
 ) -> bool:
     """Whether each use of an array is an operand of an expression that ends on one of some lines, where it is combined with a tensor.
 
-    NumPy may first compute with an array of `whole` numbers (`2 * done + 1`); others must be combined with the tensor directly, or as
-    `1 - done`.
+    NumPy may compute with an array of `whole` numbers first (`2 * done + 1`); others must be combined with the tensor
+    directly, or as `1 - done`.
     """
     found = False
     names = _same(statements, name)
@@ -78,8 +79,8 @@ def number_as_operand(
 ) -> bool:
     """Whether each use of a number is an operand in an expression with a tensor that is an argument of the run, or computed by it.
 
-    If some lines are given, each such expression ends on one of them. `1 - done` may come first: its value for a flag is the same
-    before and after its conversion.
+    If lines are given, each such expression ends on one of them. `1 - done` may be computed first: for a flag it
+    gives the same before and after the conversion.
     """
     found = False
     names = _same(statements, name)
@@ -103,9 +104,10 @@ def number_as_operand(
 
 
 def number_as_tensor(tree: ast.Module, statements: Statements, name: str, returned: frozenset[str]) -> bool:
-    """Whether each use of a Python float is the first argument of a function of TensorFlow that converts it to a float32 tensor.
+    """Whether each use of a Python float is the first argument of a TensorFlow function that converts it to a float32
+    tensor.
 
-    Another tensor argument, or a dtype, would determine the result's dtype instead.
+    Another tensor argument, or a dtype, would determine the dtype of the result instead.
     """
     names = _same(statements, name)
     if name in usage_of(statements).binds or names & returned:
@@ -129,7 +131,7 @@ def number_as_tensor(tree: ast.Module, statements: Statements, name: str, return
 
 
 def _names_of_tensorflow(tree: ast.Module) -> frozenset[str]:
-    """The names that a module has for TensorFlow; none where the numbers of its operations follow NumPy's rules."""
+    """A module's names for TensorFlow; empty if its operations on numbers follow NumPy's rules."""
     if any(
         isinstance(node, ast.Attribute) and node.attr == "experimental_enable_numpy_behavior" for node in ast.walk(tree)
     ):
@@ -162,7 +164,7 @@ def _is_constant(node: ast.expr) -> bool:
 
 
 def _same(statements: Statements, name: str) -> frozenset[str]:
-    """A name, and those that the statements bind to the same and to nothing else: `noise = drawn`."""
+    """A name and its aliases, to which the statements bind nothing else: `noise = drawn`."""
     nodes = [node for statement in statements for node in ast.walk(statement)]
     bound = [node.id for node in nodes if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)]
     found = {name}
@@ -175,7 +177,7 @@ def _same(statements: Statements, name: str) -> frozenset[str]:
 
 
 def _reads(node: ast.AST, names: frozenset[str], parents: dict[ast.AST, ast.AST]) -> TypeGuard[ast.Name]:
-    """Whether a node reads one of the names, other than to give it another of them."""
+    """Whether a node reads one of the names, except to create another alias."""
     if not isinstance(node, ast.Name) or node.id not in names:
         return False
     match parents.get(node):
@@ -186,7 +188,7 @@ def _reads(node: ast.AST, names: frozenset[str], parents: dict[ast.AST, ast.AST]
 
 
 def numpy_name(tree: ast.Module) -> str | None:
-    """The name that a module has for NumPy; None if it has none."""
+    """A module's name for NumPy; None if it has none."""
     for statement in tree.body:
         if isinstance(statement, ast.Import):
             for alias in statement.names:
@@ -204,8 +206,9 @@ def _is_negation(parent: ast.AST) -> bool:
 
 
 def _has_result(node: ast.AST, bound: frozenset[str]) -> bool:
-    """Whether an expression has an operand that the run computes: the result of a call that does not return a Python number, or a name
-    bound to one."""
+    """Whether an expression has an operand that the run computes: the result of a call that does not return a Python
+    number, or a name bound to one.
+    """
     return any(
         (isinstance(each, ast.Call) and not (isinstance(each.func, ast.Name) and each.func.id in _PYTHON))
         or (isinstance(each, ast.Name) and each.id in bound)
@@ -214,7 +217,7 @@ def _has_result(node: ast.AST, bound: frozenset[str]) -> bool:
 
 
 def results_of(statements: Statements, tensors: frozenset[str]) -> frozenset[str]:
-    """Some tensors, and the names that the run binds to computed values; a sum of Python numbers is none."""
+    """Some tensors, and the names that the run binds to computed values, except sums of Python numbers."""
     assigned = [node for each in statements for node in ast.walk(each) if isinstance(node, ast.Assign)]
     found = tensors
     while True:
@@ -238,7 +241,7 @@ def _parents(statement: ast.stmt) -> Iterator[tuple[ast.AST, ast.AST]]:
 
 
 def _expression(node: ast.expr, parents: dict[ast.AST, ast.AST]) -> ast.expr:
-    """The arithmetic expression that a name is an operand of, at any depth; the name where it is none."""
+    """The arithmetic expression that contains a name as an operand, at any depth; the name itself if there is none."""
     while isinstance(parent := parents.get(node), ast.BinOp | ast.UnaryOp) and isinstance(parent.op, _EXACT):
         node = parent
     return node
@@ -247,13 +250,14 @@ def _expression(node: ast.expr, parents: dict[ast.AST, ast.AST]) -> ast.expr:
 def meets_result(node: ast.expr, parents: Mapping[ast.AST, ast.AST], bound: frozenset[str]) -> bool:
     """Whether the other operand is computed by the run: a call's result, or an expression of one.
 
-    Products of others may come first. A product of rounded factors is as exact as the rounded product; a difference need not be.
+    Other products may be computed first: a product of rounded factors is as exact as the rounded product, which need
+    not hold for a difference.
     """
     while isinstance(parent := parents[node], ast.BinOp | ast.UnaryOp):
         if isinstance(parent, ast.UnaryOp):
             if not isinstance(parent.op, ast.USub):
                 return False
-            node = parent  # the sign changes no digit
+            node = parent  # a change of sign is exact
             continue
         other = parent.right if parent.left is node else parent.left
         if _has_result(other, bound):

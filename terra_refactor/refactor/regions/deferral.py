@@ -1,7 +1,8 @@
 """Statements between a tape and the update of variables that may run after the update instead.
 
-Computes: whether a statement only shows or stores results, or passes them to a metric. Needs: a statement, those before and after it, and
-the lists, numbers and functions of its module (`host_code.py`). Gives: `may_be_deferred`, `metrics_of`. Ignores: whether it has to move.
+Computes: whether a statement only prints or stores results, or passes them to a metric. Needs: a statement, those
+before and after it, and the lists, numbers and functions of its module (`host_code.py`). Gives: `may_be_deferred`,
+`metrics_of`. Ignores: whether it has to move.
 """
 
 from __future__ import annotations
@@ -23,12 +24,14 @@ def may_be_deferred(
     given: frozenset[str] = frozenset(),
     host: HostCode = NO_HOST_CODE,
 ) -> bool:
-    """Whether a statement may run after those that follow it: it shows or stores numbers of this iteration, which nothing changes.
+    """Whether a statement may run after those that follow it: it prints or stores numbers of this iteration, which
+    nothing changes.
 
-    It reads results of the statements `before`, which are tensors, and names that `numbers` has; no variables, which the update changes.
-    Its calls print, write summaries, or convert a result of the statements `before`, or what an operation makes of it; tensors do not
-    change, so they show the same later. It may add to a list that the others do not use, and call a function that does nothing else. A
-    metric of `metrics` may get results, and variables that enclosing loops bind (`given`); what it gives may be kept.
+    It reads results of the statements `before`, which are tensors, and names that `numbers` has; no variables, which
+    the update changes. Its calls print, write summaries, or convert a result of the statements `before`, or an
+    operation's result on it; tensors are immutable, so a later conversion gives the same. It may append to a list
+    that the others do not use, and call a function that does nothing else. A metric of `metrics` may receive results,
+    and variables bound by enclosing loops (`given`); its result may be stored.
     """
     usage, others = usage_of([statement]), usage_of(behind)
     if (usage.binds.keys() | usage.needs.keys()) & others.binds.keys() or usage.binds.keys() & others.needs.keys():
@@ -56,7 +59,9 @@ def _only_shows(
     host: HostCode,
     depth: int = 0,
 ) -> bool:
-    """Whether a statement shows or stores some results and numbers, and no statement `behind` it depends on its time."""
+    """Whether a statement prints or stores some results and numbers, and no statement `behind` it depends on when that
+    happens.
+    """
     usage, others = usage_of([statement]), usage_of(behind)
     allowed: set[int] = set()
     writers = {
@@ -137,8 +142,9 @@ def _only_shows(
 def _is_own_list(
     node: ast.expr, numbers: frozenset[str], behind: Statements, host: HostCode, needed: KeysView[str]
 ) -> bool:
-    """Whether it is a list of the method's object, or an element of a container, which no statement `behind` uses: `self.losses`,
-    `history["loss"]`."""
+    """Whether it is a list attribute of the method's object, or an element of a container, that no statement `behind`
+    uses: `self.losses`, `history["loss"]`.
+    """
     match node:
         case ast.Subscript(value=value, slice=ast.Constant() | ast.Name() as key):
             if isinstance(key, ast.Name) and key.id not in numbers:
@@ -163,7 +169,7 @@ def _opens_writer(item: ast.withitem) -> bool:
 def _calls_what_shows(
     call: ast.Call, results: frozenset[str], numbers: frozenset[str], behind: Statements, host: HostCode, depth: int
 ) -> bool:
-    """Whether it calls a function of the module, or method of the same object, whose body only shows its arguments."""
+    """Whether it calls a function of the module, or a method of the same object, whose body only prints its arguments."""
     found = host.called(call)
     if found is None or any(
         not isinstance(each.value, ast.Constant | ast.Name) and not _is_result_of(each.value, results, host)
@@ -212,7 +218,7 @@ def _is_item_of_others(node: ast.expr, needed: KeysView[str]) -> bool:
 
 
 def _is_number_of(node: ast.expr, results: set[str] | frozenset[str], host: HostCode) -> bool:
-    """Whether it is a Python number that is taken out of a result: `float(loss)`, `loss.numpy()`, `tf.reduce_mean(losses).numpy()`."""
+    """Whether it is a Python number taken from a result: `float(loss)`, `loss.numpy()`, `tf.reduce_mean(losses).numpy()`."""
     match node:
         case ast.Call(func=ast.Name(id="float" | "int"), args=[value]):
             return _is_result_of(value, results, host)
@@ -223,7 +229,7 @@ def _is_number_of(node: ast.expr, results: set[str] | frozenset[str], host: Host
 
 
 def _is_result_of(node: ast.expr, results: set[str] | frozenset[str], host: HostCode) -> bool:
-    """Whether it is a result, or what operations make of results and constants."""
+    """Whether it is a result, or computed by operations from results and constants."""
     match node:
         case ast.Name(id=name):
             return name in results
@@ -241,7 +247,7 @@ _SHOWS: Final = frozenset({"print", "float", "int", "str", "round", "repr", "for
 
 
 def _results(block: Statements) -> set[str]:
-    """The names that some statements bind to results of operations or calls: not other names of existing objects.
+    """The names that some statements bind to results of operations or calls, except aliases of existing objects.
 
     A function without arguments may return part of its object, such as a variable.
     """
@@ -258,7 +264,7 @@ def _results(block: Statements) -> set[str]:
 
 
 def _differentiated(block: Statements) -> set[str]:
-    """The names that gradients are computed of."""
+    """The names whose gradients are computed."""
     return {
         name.id
         for node in _nodes(block)
@@ -275,7 +281,9 @@ def _nodes(block: Statements) -> list[ast.AST]:
 
 
 def _unpacked(block: Statements, known: set[str] | frozenset[str]) -> set[str]:
-    """The names that some statements bind to parts of a call's result, or of the value of a known name: `images, labels = batch`."""
+    """The names that some statements bind to parts of a call's result, or of the value of a known name: `images, labels
+    = batch`.
+    """
     found: set[str] = set()
     for node in _nodes(block):
         match node:
@@ -290,7 +298,9 @@ def _unpacked(block: Statements, known: set[str] | frozenset[str]) -> set[str]:
 def _without_keeping(
     statement: ast.stmt, numbers: frozenset[str], behind: Statements, host: HostCode, needed: KeysView[str]
 ) -> ast.stmt:
-    """What a statement computes before it binds a name to that, or adds it to a list that nothing `behind` uses; else the statement."""
+    """The value that a statement binds to a name, or appends to a list that nothing `behind` uses; otherwise the
+    statement itself.
+    """
     match statement:
         case ast.Assign(targets=[ast.Name()], value=ast.Call() as value):
             return ast.Expr(value)
@@ -312,7 +322,7 @@ def _without_keeping(
 
 
 def _is_metric_update(statement: ast.stmt, metrics: frozenset[str], values: set[str] | frozenset[str]) -> bool:
-    """Whether a metric is called with some values: it changes its own variables, which no step reads."""
+    """Whether a metric is called with some values: it changes only its own variables, which no step reads."""
     match statement:
         case ast.Expr(value=ast.Call(func=ast.Name(id=name), args=arguments, keywords=keywords)):
             pass
@@ -329,7 +339,7 @@ def _is_metric_update(statement: ast.stmt, metrics: frozenset[str], values: set[
 
 
 def metrics_of(module: ast.Module, scope: AstScope) -> frozenset[str]:
-    """The names of a scope that nothing but new metrics of Keras are bound to: `tf.keras.metrics.Mean()`."""
+    """The names of a scope that are bound only to new Keras metrics: `tf.keras.metrics.Mean()`."""
     classes = {
         alias.asname or alias.name
         for statement in module.body

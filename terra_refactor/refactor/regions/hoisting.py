@@ -1,9 +1,9 @@
 """Host expressions of a run that the call of its function evaluates, and passes as arguments.
 
-Computes: the reads of attributes, and the calls with a new value each time, that may come before the run instead of in it. Needs: a
-candidate, a line and its hazard.
-Gives: `Hoisted`, `attribute_behind`, `attributes_of`, `call_behind`, `made_of_arrays`, `with_arguments`.
-Ignores: whether a graph keeps the meaning with the argument; the function that gets it is judged again.
+Computes: the attribute reads, and the calls with a new result each time, that can be evaluated before the run. Needs:
+a candidate, a line and its hazard. Gives: `Hoisted`, `attribute_behind`, `attributes_of`, `call_behind`,
+`made_of_arrays`, `with_arguments`. Ignores: whether a graph keeps the meaning with the argument; the function with
+the argument is judged again.
 
     with tf.GradientTape() as tape:                        def train_step(self, x, action, noise):
         loss = self.loss(x + np.random.normal(size=n),         with tf.GradientTape() as tape:
@@ -11,12 +11,13 @@ Ignores: whether a graph keeps the meaning with the argument; the function that 
 
                                                            self.train_step(x, self.action, np.random.normal(size=n))
 
-A graph keeps the value that `self.action` had when it was traced; as an argument it has the value of each call. Nothing in the run may
-change the read value: no statement of it writes an attribute of that name, or binds a name that the expression needs. A callee might;
-then the function writes Python state, and is not converted. Calls that draw numbers stay in their order, since they are arguments in it.
+A graph keeps the value of `self.action` at trace time; as an argument it has the value of each call. Nothing in the
+run may change the value: no statement writes an attribute of that name, or binds a name in the expression. A callee
+might; then the function writes Python state, and is not converted. Calls that draw random numbers keep their order,
+which is that of the arguments.
 
-NumPy expressions of the run's array arguments need arrays: `np.sqrt(rate) * x`, `table[rows]`, `tf.constant(x)`. If they use nothing
-else, they are evaluated before the run, so that NumPy still computes them.
+NumPy expressions of the run's array arguments need arrays: `np.sqrt(rate) * x`, `table[rows]`, `tf.constant(x)`. If
+they use nothing else, they are evaluated before the run, still by NumPy.
 """
 
 from __future__ import annotations
@@ -34,16 +35,16 @@ _PLAIN: Final = (
     *(ast.Name, ast.Constant, ast.Attribute, ast.Subscript, ast.Tuple, ast.List, ast.BinOp, ast.UnaryOp, ast.keyword),
     *(ast.expr_context, ast.operator, ast.unaryop),
 )
-"""Allowed sources of the arguments of a hoisted call."""
+"""Syntax allowed in the arguments of a hoisted call."""
 _LATER: Final = (
     *(ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.IfExp, ast.BoolOp, ast.JoinedStr),
     *(ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom),
 )
-"""Parts of these need not be evaluated, or not once, or have no place in the text."""
+"""Parts of these may not be evaluated, or not exactly once, or have no position in the text."""
 
 
 _FILLED_BY_CALLS: Final = frozenset({"losses", "updates"})
-"""Lists that Keras fills whenever a layer is called: before the run they are those of the call before."""
+"""Lists that Keras fills on each layer call: before the run they hold those of the previous call."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,9 +52,7 @@ class Hoisted:
     """An expression that became an argument.
 
     Attributes:
-        name: of the parameter.
-        text: the argument in the call.
-        nodes: the places of the run that the parameter replaces.
+        name: the parameter. text: the argument in the call. nodes: the nodes of the run that the parameter replaces.
     """
 
     name: str
@@ -62,7 +61,9 @@ class Hoisted:
 
 
 def attribute_behind(candidate: Candidate, line: int, message: str, others: Sequence[Hoisted]) -> Hoisted | None:
-    """The attribute on a line that a message names, if all reads of it in the run may be one before the run; none of `others`."""
+    """The attribute on a line that a message names, if a single read before the run can replace all reads in it;
+    excluding `others`.
+    """
     for node in _evaluated_once(candidate):
         if not isinstance(node, ast.Attribute) or not node.lineno <= line <= (node.end_lineno or line):
             continue
@@ -95,7 +96,7 @@ def attribute_behind(candidate: Candidate, line: int, message: str, others: Sequ
 
 
 def call_behind(candidate: Candidate, line: int, message: str, others: Sequence[Hoisted]) -> Hoisted | None:
-    """The call on a line in a message, if it may come before the run; none of `others`."""
+    """The call on a line that a message names, if it can be evaluated before the run; excluding `others`."""
     known = {id(node) for each in others for node in each.nodes}
     binds, written = usage_of(candidate.statements).binds, _written(candidate.statements)
     around = {
@@ -129,7 +130,7 @@ def call_behind(candidate: Candidate, line: int, message: str, others: Sequence[
 
 
 def attributes_of(candidate: Candidate, name: str, others: Sequence[Hoisted]) -> tuple[Hoisted, ...]:
-    """The attributes of an object that the run reads, if it reads nothing else of it, and changes none of them."""
+    """The attributes of an object that the run reads, if it does not use the object in other ways or change these attributes."""
     nodes = [node for statement in candidate.statements for node in ast.walk(statement)]
     parents = _parents(candidate.statements)
     later = {id(inner) for node in nodes if isinstance(node, ast.Lambda | ast.JoinedStr) for inner in ast.walk(node)}
@@ -166,7 +167,7 @@ def made_of_arrays(
     given: frozenset[str],
     numpy: str | None,
 ) -> Hoisted | None:
-    """The expression around a place in a message that consists of arrays and numbers which are arguments of the run."""
+    """The expression around a place in a message that consists of arrays and numbers that are arguments of the run."""
     parents = _parents(candidate.statements)
     known = {id(inner) for each in others for node in each.nodes for inner in _expressions(node)}
     binds = usage_of(candidate.statements).binds.keys()
@@ -198,7 +199,7 @@ def made_of_arrays(
         if names and _on_one_line(whole) and not any(id(inner) in known for inner in _expressions(whole)):
             text = ast.unparse(whole)
             if isinstance(whole, ast.BinOp | ast.UnaryOp | ast.Compare):
-                text = f"({text})"  # a method of it may be called
+                text = f"({text})"  # a method of the result may be called
             return Hoisted(_free_name(candidate, f"{names[0]}_value", others), text, (whole,))
     return None
 
@@ -228,19 +229,16 @@ _OF_ARRAYS: Final = frozenset(
         *("repeat", "reshape", "round", "squeeze", "std", "sum", "take", "transpose"),
     }
 )
-"""Methods of arrays that change nothing, and have nothing but the array and their arguments to go by."""
+"""Array methods without side effects that use only the array and their arguments."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Host:
     """The permitted parts of host expressions.
 
-    Attributes:
-        names: arrays, and other arguments of the run that it does not change.
-        numpy: the name of the module.
-        binds: the names that the run binds.
-        written: the attributes that it sets, of whatever object.
-        called: a function that may be called besides NumPy's.
+    Attributes: names: arrays, and other arguments that the run does not change. numpy: the name of the NumPy module.
+    binds: the names that the run binds. written: the attributes that it sets, on any object. called: a function that
+    may be called besides NumPy's.
     """
 
     names: frozenset[str]
@@ -250,7 +248,7 @@ class _Host:
     called: str = ""
 
     def makes(self, node: ast.AST) -> bool:
-        """Whether an expression consists of the names, NumPy functions, Python's operators, and the given function."""
+        """Whether an expression consists of these names, NumPy functions, Python operators, and the given function."""
         match node:
             case ast.Name(id=name):
                 return name in self.names
@@ -272,7 +270,7 @@ class _Host:
                 return False
 
     def _takes(self, argument: ast.AST) -> bool:
-        """Whether it may be an argument: also lists of sizes, with attributes that nothing in the run sets."""
+        """Whether it may be an argument; lists of sizes are included, with attributes that the run does not set."""
         match argument:
             case ast.keyword(value=value):
                 return self._takes(value)
@@ -292,7 +290,7 @@ class _Host:
 
 
 def _changed_in_place(statements: Statements) -> frozenset[str]:
-    """The names whose elements or attributes some statements set, or on which they call a method that may do so."""
+    """The names whose elements or attributes some statements set, or on which they call a method that may change them."""
     found: set[str] = set()
     for statement in statements:
         for node in ast.walk(statement):
@@ -326,7 +324,7 @@ def _parents(statements: Statements) -> dict[int, ast.AST]:
 
 
 def with_arguments(statements: Statements, hoisted: Sequence[Hoisted]) -> Statements:
-    """The statements with the parameters in the place of the expressions. Those that have none are the same objects."""
+    """The statements with the expressions replaced by parameters. Statements without such expressions are the same objects."""
     names = {id(node): each.name for each in hoisted for node in each.nodes}
     if not names:
         return statements
@@ -347,7 +345,7 @@ def with_arguments(statements: Statements, hoisted: Sequence[Hoisted]) -> Statem
 
 
 def _evaluated_once(candidate: Candidate) -> Iterator[ast.expr]:
-    """The expressions that a pass through the run evaluates once, in the order of the text."""
+    """The expressions that one pass through the run evaluates exactly once, in source order."""
     for statement in candidate.statements:
         yield from _of_statement(statement, is_anchor=statement.lineno == candidate.anchor.lineno)
 
@@ -381,7 +379,7 @@ def _root(node: ast.expr) -> ast.Name | None:
 
 
 def _written(statements: Statements) -> frozenset[str]:
-    """The attributes that some statements set or delete, of whatever object."""
+    """The attributes that some statements set or delete, on any object."""
     return frozenset(
         node.attr
         for statement in statements
@@ -399,7 +397,7 @@ def _on_one_line(node: ast.expr) -> bool:
 
 
 def _free_name(candidate: Candidate, base: str, others: Sequence[Hoisted]) -> str:
-    """A name that is unused where the run is, and in its module."""
+    """A name that is unused in the run's scopes and in its module."""
     used = {each.name for each in others} | candidate.scope.flow.names | usage_of(candidate.statements).needs.keys()
     for outer in (*candidate.scope.outer, candidate.scope.node):
         used |= usage_of(outer.body).binds.keys()

@@ -1,8 +1,8 @@
-"""Lists, numbers and functions of a module, recognised from its text alone, for statements that show or store results.
+"""Lists, numbers and functions of a module, recognised from its text alone, for statements that print or store results.
 
-Computes: the attributes of a method's object to which the module assigns only lists, or only Python numbers; the function of a call.
-Needs: the module's syntax tree and the name of the object. Gives: `HostCode`, `host_code_of`, `is_untouched`. Ignores: other modules:
-none puts a variable where a class keeps its list of losses.
+Computes: the attributes of a method's object to which the module assigns only lists, or only Python numbers; the
+function of a call. Needs: the module's syntax tree and the name of the object. Gives: `HostCode`, `host_code_of`,
+`is_untouched`. Ignores: other modules, which are assumed not to store a variable in a class's list of losses.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _PURE: Final = frozenset(
         *("square", "squeeze", "stack", "subtract", "tanh", "transpose"),
     }
 )
-"""Operations of TensorFlow that give the same for the same arguments, whenever they run."""
+"""TensorFlow operations whose result depends only on their arguments."""
 _DTYPES: Final = frozenset({"bool", "float16", "float32", "float64", "int32", "int64"})
 _CONTAINERS: Final = frozenset({"defaultdict", "deque", "dict", "list", "OrderedDict"})
 _NUMBERS: Final = frozenset({"float", "int", "len", "round"})
@@ -34,16 +34,14 @@ _NUMBERS: Final = frozenset({"float", "int", "len", "round"})
 
 @dataclass(frozen=True, slots=True)
 class HostCode:
-    """Facts that the text of a module shows, seen from one of its functions.
+    """Facts about a module from its text, as seen by one of its functions.
 
     Attributes:
         owner: the name of the method's object; empty outside of methods.
-        containers: attributes that only lists and dicts are bound to.
-        numbers: attributes that only Python numbers are bound to.
-        methods: the functions of classes whose name no other class has, and no attribute.
-        functions: those of the module whose name nothing else is bound to.
-        settings: the names that only modules, or the options of a command line, are bound to.
-        tensorflow: the names of TensorFlow.
+        containers: attributes bound only to lists and dicts. numbers: attributes bound only to Python numbers.
+            methods: methods whose name is unique among all methods and attributes. functions: functions of the module
+            whose name is bound only once. settings: names bound only to modules or to parsed command-line options.
+            tensorflow: the names of TensorFlow.
     """
 
     owner: str = ""
@@ -84,7 +82,7 @@ class HostCode:
                 return False
 
     def is_pure(self, call: ast.expr) -> bool:
-        """Whether it calls an operation, or a function of the module that does nothing but return what some operations give."""
+        """Whether it calls an operation, or a function of the module that only returns results of such operations."""
         match call:
             case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr=attr)):
                 return name in self.tensorflow and attr in _PURE
@@ -101,7 +99,7 @@ class HostCode:
                 return False
 
     def _is_made_of(self, node: ast.expr, names: frozenset[str]) -> bool:
-        """Whether an expression is made of some names and constants by operators and such operations."""
+        """Whether an expression consists of some names and constants, combined by operators and such operations."""
         match node:
             case ast.Constant():
                 return True
@@ -119,7 +117,7 @@ class HostCode:
                 return False
 
     def called(self, call: ast.Call) -> tuple[ast.FunctionDef, dict[str, ast.expr]] | None:
-        """The function of the module that a call calls, and the arguments of its parameters; None if that is not plain."""
+        """The function of the module that a call calls, and the arguments by parameter; None if the call is not simple."""
         match call.func:
             case ast.Name(id=name) if name in self.functions:
                 function, skipped = self.functions[name], 0
@@ -145,7 +143,7 @@ class HostCode:
         return (function, given) if given.keys() == set(names) else None
 
     def inside(self, function: ast.FunctionDef) -> HostCode:
-        """The same, seen from a function of the module."""
+        """The same facts as seen by a function of the module."""
         is_method = self.methods.get(function.name) is function
         arguments = [*function.args.posonlyargs, *function.args.args]
         return replace(self, owner=arguments[0].arg if is_method and arguments else "")
@@ -155,13 +153,13 @@ NO_HOST_CODE: Final = HostCode()
 
 
 def host_code_of(module: ast.Module, owner: str) -> HostCode:
-    """Facts that the text of a module shows, seen from a method with that name for its object, or from a function (empty)."""
+    """Facts about a module from its text, as seen by a method with that name for its object, or by a function (empty)."""
     return replace(_of_module(module), owner=owner)
 
 
 @lru_cache(maxsize=2)
 def _of_module(module: ast.Module) -> HostCode:
-    """The same, seen from a function. The tree is asked about for each tape in it, and does not change."""
+    """The same facts as seen by a function. The tree is queried for each tape in it, and does not change."""
     nodes = list(ast.walk(module))
     stored: dict[str, list[ast.expr | None]] = {}
     for node, value in _stores(nodes):
@@ -231,7 +229,7 @@ def _is_command_line(value: ast.expr) -> bool:
 
 
 def is_untouched(host: HostCode, attribute: str, behind: Statements) -> bool:
-    """Whether some statements neither name an attribute nor give away the method's object, or call it or its methods."""
+    """Whether some statements neither name an attribute nor pass on the method's object, or call it or its methods."""
     nodes = [node for statement in behind for node in ast.walk(statement)]
     if any(isinstance(node, ast.Attribute) and node.attr == attribute for node in nodes):
         return False

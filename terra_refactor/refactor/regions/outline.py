@@ -1,7 +1,8 @@
 """Extract Function: a run of statements becomes a function, and a call of it replaces them.
 
-Computes: the parameters and results of the function, its name and place, and the edits. Needs: a module's text, a candidate, the place of
-the function. Gives: `Outliner`, `Placement`, `Refused`. Ignores: whether the function should be a graph.
+Computes: the parameters and results of the function, its name and position, and the edits. Needs: a module's text, a
+candidate, the place of the function. Gives: `Outliner`, `Placement`, `Refused`. Ignores: whether the function should
+be a graph.
 
     for images, labels in batches:             def train_step(images, labels):
         with tf.GradientTape() as tape:    ->      with tf.GradientTape() as tape:
@@ -12,8 +13,9 @@ the function. Gives: `Outliner`, `Placement`, `Refused`. Ignores: whether the fu
                                                    loss = train_step(images, labels)
                                                    print(loss)
 
-Names that no statement of the loops binds are captured from the module or the enclosing function; the others are parameters. Variables
-that are bound and may be read later are returned. The statements' lines, with their comments, are those of the file.
+Names that the loops do not bind are captured from the module or the enclosing function; the others are parameters.
+Variables that are bound and may be read later are returned. The lines of the statements, with their comments, are
+unchanged.
 """
 
 from __future__ import annotations
@@ -39,7 +41,7 @@ from terra_refactor.syntax.edit import split_lines
 from terra_refactor.syntax.name_flow import ScopeFlow, declared_names, inner_blocks, statements_of_scope, usage_of
 
 _KERAS_NAMES: Final = frozenset({"train_step", "test_step", "predict_step", "call", "fit"})
-"""Methods of Keras models, which a base class may bring."""
+"""Methods of Keras models, which a base class may define."""
 _MAX_LINE: Final = 100
 
 
@@ -56,11 +58,11 @@ class Placement(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """The statements cannot become a function; `reason` is a sentence for a person."""
+    """The statements cannot become a function; `reason` is a sentence for the user."""
 
     reason: str
     names: frozenset[str] = frozenset()
-    """It may be possible without the code that reads these at its beginning."""
+    """It may be possible without the initial statements that read these names."""
 
 
 class Outliner:
@@ -71,16 +73,16 @@ class Outliner:
         self.tree = tree
         self.lines = split_lines(text)
         self.cell_starts = cell_starts
-        """Lines of a notebook's module that begin cells."""
+        """In a notebook's module, the lines that begin cells."""
         self.offsets = [0]
         for line in self.lines:
             self.offsets.append(self.offsets[-1] + len(line))
         self.taken: set[str] = set(re.findall(r"\w+", text))
-        """Every word of the text: a new name is none of these."""
+        """Every word of the text; a new name must not be one of these."""
 
     @cached_property
     def inside_strings(self) -> frozenset[int]:
-        """The lines, from 1, that begin inside of a string."""
+        """The lines, from 1, that begin inside a string."""
         found: set[int] = set()
         opened: list[int] = []
         for token in tokenize.generate_tokens(io.StringIO(self.text, newline="").readline):
@@ -94,18 +96,18 @@ class Outliner:
         return frozenset(found)
 
     def placements(self, candidate: Candidate) -> tuple[Placement, ...]:
-        """Where the function could go, the place that a person would choose first."""
+        """The possible positions of the function, the most natural one first."""
         scope = candidate.scope
         if isinstance(scope.node, ast.Module):
             return (Placement.MODULE,)
         if scope.is_method and scope.self_name in usage_of(candidate.statements).needs:
-            # if each call of the method creates an optimizer, each needs a function of its own
+            # if each call of the method creates an optimizer, each needs its own function
             nested = candidate.loops and made_by_scope(scope) & usage_of(candidate.statements).needs.keys()
             return (Placement.METHOD, Placement.NESTED) if nested else (Placement.METHOD,)
         near = (Placement.NESTED, Placement.OUTSIDE) if candidate.loops else (Placement.OUTSIDE,)
         if not scope.is_nested or _depends_on_class(candidate):
             return near
-        # the function around it may be defined in each call of another one, and with it all that is defined there
+        # the enclosing function may be defined in each call of another one, together with its nested functions
         method = scope.method_around
         beside = method is not None and _self_name(method) in usage_of(candidate.statements).needs
         return (*near, Placement.BESIDE) if beside else (*near, Placement.TOP)
@@ -120,10 +122,10 @@ class Outliner:
         converted: Mapping[str, str] = MappingProxyType({}),
         hoisted: Sequence[Hoisted] = (),
     ) -> ExtractedFunction | Refused:
-        """The run as a function at a place; `name` is its earlier name, if it had one.
+        """The run as a function at a position; `name` is its earlier name, if it had one.
 
-        It is placed inside the outermost `depth` loops. The names of `passed` are parameters in any case; `converted` gives the
-        conversions by the call; `hoisted` expressions are evaluated by the call.
+        It is defined inside the outermost `depth` loops. The names in `passed` are always parameters; `converted`
+        gives the conversions in the call; `hoisted` expressions are evaluated by the call.
         """
         flow, statements = candidate.scope.flow, with_arguments(candidate.statements, hoisted)
         usage = usage_of(statements)
@@ -164,7 +166,7 @@ class Outliner:
         return self._written(candidate, placement, inputs, outputs, span, name, depth, given, hoisted)
 
     def bound_again(self, candidate: Candidate) -> frozenset[str]:
-        """The names of the scope that the run reads and that several statements bind: a function would find the latest."""
+        """The names of the scope that the run reads and that several statements bind: a function would read the latest value."""
         counts = Counter(
             name
             for statement in statements_of_scope(candidate.scope.node.body)
@@ -175,7 +177,7 @@ class Outliner:
         return frozenset(name for name in needs if name in candidate.scope.flow.names and counts[name] > 1)
 
     def changing(self, candidate: Candidate) -> frozenset[str]:
-        """The names that the loops around the run bind, without loops those of the function: each call may bring other values."""
+        """The names bound by the loops around the run, or else by the function: each call may have other values."""
         return frozenset(self._changing(candidate))
 
     # --- names -------------------------------------------------------------------------------------------------------------------------
@@ -187,7 +189,7 @@ class Outliner:
         return set(usage_of([block[at]]).binds)
 
     def _declared(self, candidate: Candidate) -> set[str]:
-        """Names of the scope that functions inside of it bind."""
+        """Names of the scope that nested functions bind."""
         if isinstance(candidate.scope.node, ast.Module):
             return declared_names(self.tree.body)
         inner = [node for statement in candidate.scope.node.body for node in ast.walk(statement)]
@@ -246,7 +248,7 @@ class Outliner:
     # --- text --------------------------------------------------------------------------------------------------------------------------
 
     def _span(self, candidate: Candidate) -> tuple[int, int] | Refused:
-        """The first and the last line of the run, with the comments right above it."""
+        """The first and the last line of the run, including comments directly above it."""
         first, last = candidate.block[candidate.start], candidate.block[candidate.end - 1]
         start, end = first.lineno, last.end_lineno or last.lineno
         indent = self._indent(start)
@@ -345,7 +347,7 @@ class Outliner:
 
     @staticmethod
     def _still_deleted(candidate: Candidate, outputs: Sequence[str]) -> list[str]:
-        """Names that the run deletes and the code around the call still has: bound before it, or returned by it."""
+        """Names that the run deletes but the code around the call still has: bound before it, or returned by it."""
         there = candidate.scope.flow.bound_before(candidate.block, candidate.start) | set(outputs)
         found: dict[str, None] = {}
         for statement in candidate.block[candidate.start : candidate.end]:
@@ -357,7 +359,7 @@ class Outliner:
         return list(found)
 
     def _lines_of_moved(self, candidate: Candidate, first: int) -> dict[int, str]:
-        """The lines of the statements that move after the run, with the comments right above each, and their indentation."""
+        """The lines of the statements that move after the run, with the comments directly above each, and their indentation."""
         found: dict[int, str] = {}
         for statement in candidate.moved:
             start = statement.lineno
@@ -384,7 +386,7 @@ class Outliner:
         return newline.join([head, *rows, indent + tail]) + newline
 
     def _with_parameters(self, hoisted: Sequence[Hoisted]) -> dict[int, str]:
-        """The lines in which parameters take the place of hoisted expressions."""
+        """The lines with hoisted expressions replaced by parameters."""
         places = sorted(
             (node.lineno, node.col_offset, node.end_col_offset or 0, each.name)
             for each in hoisted
@@ -422,7 +424,7 @@ class Outliner:
             case Placement.METHOD:
                 block, at = candidate.scope.outer_path[-1]
             case Placement.OUTSIDE:
-                # out of all classes around
+                # outside of all enclosing classes
                 classes = 0
                 while isinstance(candidate.scope.outer[-1 - classes], ast.ClassDef):
                     classes += 1
@@ -445,7 +447,7 @@ class Outliner:
         return line, indent
 
     def _spaced(self, at: int, definition: str, candidate: Candidate, placement: Placement, newline: str) -> str:
-        """The definition with the empty lines around it that a person would leave."""
+        """The definition with the usual blank lines around it."""
         top = placement in (Placement.MODULE, Placement.OUTSIDE, Placement.TOP) and not definition.startswith(
             (" ", "\t")
         )
@@ -468,12 +470,12 @@ def _self_name(method: ast.FunctionDef) -> str:
 
 
 def _holding(block: Sequence[ast.stmt], inner: ast.AST) -> int:
-    """The place of the statement that holds another one."""
+    """The index of the statement that contains another one."""
     return next(at for at, statement in enumerate(block) if any(node is inner for node in ast.walk(statement)))
 
 
 def _depends_on_class(candidate: Candidate) -> bool:
-    """Whether the run has names that mean something else outside of its class: `__private`, `super()`."""
+    """Whether the run has names whose meaning depends on its class: `__private`, `super()`."""
     return any(
         name in ("super", "__class__") or (name.startswith("__") and not name.endswith("__"))
         for statement in candidate.statements
@@ -483,9 +485,10 @@ def _depends_on_class(candidate: Candidate) -> bool:
 
 
 def _of_functions_around(scope: RegionScope, names: frozenset[str]) -> frozenset[str] | Refused:
-    """Which names are variables of functions around a scope: outside of these they are arguments.
+    """The names that are variables of functions around a scope: outside of these they become arguments.
 
-    A variable that may be unbound, or that an inner function binds, is none: a call would look it up at another time.
+    Variables that may be unbound, or that an inner function binds, are excluded: a call would read them at another
+    time.
     """
     found: set[str] = set()
     around = [each for each in scope.outer if isinstance(each, ast.FunctionDef)]

@@ -1,8 +1,8 @@
 """Names that a run binds under conditions, and whose value never comes from an earlier iteration.
 
-Computes: the names that are variables of the run although control flow alone may read them at its beginning. Needs: a candidate. Gives:
-`bound_by_each_pass`, `needed_by_each_pass`, `made_by_scope`. Ignores: whether the conditions hold; where none does, the loop raises as
-the function will.
+Computes: the names that are local to the run although control flow alone would allow a read before they are bound.
+Needs: a candidate. Gives: `bound_by_each_pass`, `needed_by_each_pass`, `made_by_scope`. Ignores: whether the
+conditions hold; if none does, the loop raises, and so does the function.
 
     for batch in batches:
         if args.loss == "l1":
@@ -25,11 +25,11 @@ _STEADY: Final = (
     *(ast.Name, ast.Constant, ast.Attribute, ast.Compare, ast.BoolOp, ast.UnaryOp, ast.BinOp, ast.Tuple, ast.List),
     *(ast.expr_context, ast.cmpop, ast.boolop, ast.unaryop, ast.operator),
 )
-"""Operations that keep a condition the same as long as its names are."""
+"""Syntax of conditions that keep their value as long as their names do."""
 
 
 def bound_by_each_pass(candidate: Candidate) -> frozenset[str]:
-    """The names that nothing but the run binds, under conditions that no pass changes, and that every pass through it reads."""
+    """The names that only the run binds, under loop-invariant conditions, and that every pass through it reads."""
     statements = candidate.statements
     read = _read_by_each_pass(statements)
     wanted = (
@@ -40,12 +40,12 @@ def bound_by_each_pass(candidate: Candidate) -> frozenset[str]:
 
 
 def needed_by_each_pass(candidate: Candidate) -> frozenset[str]:
-    """The names that the run does not bind and reads in every pass: where they are unbound, the call raises as the run would."""
+    """The names that the run does not bind but reads in every pass: if they are unbound, the call raises like the run."""
     return frozenset(_read_by_each_pass(candidate.statements) - usage_of(candidate.statements).binds.keys())
 
 
 def made_by_scope(scope: RegionScope) -> frozenset[str]:
-    """The names that a function binds to results of calls: each of its own calls may create another object."""
+    """The names that a function binds to results of calls, which may create another object in each of its own calls."""
     if isinstance(scope.node, ast.Module):
         return frozenset()
     found: set[str] = set()
@@ -68,7 +68,7 @@ def _read_by_each_pass(block: Statements) -> set[str]:
 
 
 def _always(block: Statements) -> Iterator[ast.stmt]:
-    """The statements on every path through a block: not those of conditions, loops and handlers."""
+    """The statements on every path through a block: not those in conditions, loops and handlers."""
     for statement in block:
         match statement:
             case ast.With(body=body):
@@ -81,7 +81,7 @@ def _always(block: Statements) -> Iterator[ast.stmt]:
 
 def _is_own(candidate: Candidate, name: str, inside: set[int]) -> bool:
     if name in candidate.scope.flow.everywhere:
-        return False  # a function inside of it reads the variable
+        return False  # a nested function reads the variable
     if any(_binds(node, name) and id(node) not in inside for node in _of_scope(candidate.scope.node.body)):
         return False
     tests = list(_conditions(candidate.statements, name, ()))
@@ -92,8 +92,9 @@ def _is_own(candidate: Candidate, name: str, inside: set[int]) -> bool:
 
 
 def _of_scope(nodes: Sequence[ast.AST]) -> Iterator[ast.AST]:
-    """The nodes of a scope; for nested functions and classes only the node itself, and the names that they declare to be of other
-    scopes."""
+    """The nodes of a scope; for nested functions and classes only the node itself, and the names that they declare as
+    `global` or `nonlocal`.
+    """
     for node in nodes:
         yield node
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
@@ -119,11 +120,11 @@ def _binds(node: ast.AST, name: str) -> bool:
 
 
 _NEVER: Final = ast.Call(ast.Name("never", ast.Load()), [], [])
-"""A condition that may be another one in each pass."""
+"""A condition that may differ in each pass."""
 
 
 def _conditions(block: Statements, name: str, around: tuple[ast.expr, ...]) -> Iterator[tuple[ast.expr, ...]]:
-    """For each statement that binds the name, the conditions that it is under."""
+    """For each statement that binds the name, its conditions."""
     for statement in block:
         match statement:
             case ast.If(test=test, body=body, orelse=otherwise):
@@ -140,7 +141,7 @@ def _conditions(block: Statements, name: str, around: tuple[ast.expr, ...]) -> I
 
 
 def _is_steady(test: ast.expr, loops: Sequence[ast.stmt]) -> bool:
-    """Whether a condition is the same in all iterations of some loops: nothing in them binds its names, or may change their values."""
+    """Whether a condition is invariant in some loops: nothing in them binds its names, or may change their values."""
     if not loops:
         return True  # each call of the function has its own variables
     nodes = list(ast.walk(test))
@@ -158,7 +159,7 @@ def _may_change(node: ast.AST, attributes: set[str], names: set[str]) -> bool:
         case ast.Attribute(attr=attr, ctx=ast.Store() | ast.Del()):
             return attr in attributes
         case ast.Call(func=func, args=arguments, keywords=keywords):
-            # a method of the object, or a function that gets the object, may set its attributes, or add to it
+            # a method of the object, or a function that receives the object, may set its attributes or add to it
             given = [*arguments, *(each.value for each in keywords)]
             return any(isinstance(each, ast.Name) and each.id in names for each in given) or _root(func) in names
         case _:

@@ -1,4 +1,4 @@
-"""A region: a run of statements, and the edits that make a function of it.
+"""A region: a run of statements, and the edits that turn it into a function.
 
 Gives: `ExtractedFunction`, `apply_regions`, `edits_of_regions`.
 """
@@ -17,7 +17,7 @@ class ExtractedFunction:
     """A run of statements as a function: the edits, and its parameters and results."""
 
     inside: str
-    """The qualified name of the function around the run; `<module>` at the top."""
+    """The qualified name of the function around the run; `<module>` at module level."""
     line: int
     end_line: int
     function_name: str
@@ -25,23 +25,23 @@ class ExtractedFunction:
     """Without the object of a method."""
     outputs: tuple[str, ...]
     body_lines: tuple[int, ...] = field(repr=False)
-    """The lines of the file that are those of the function's body, but for a `return`."""
+    """The lines of the file that form the function's body, except for a `return`."""
     insert_at: int = field(repr=False)
     """The place of the definition."""
     definition: str = field(repr=False)
     start: int = field(repr=False)
     end: int = field(repr=False)
     call: str = field(repr=False)
-    """The replacement of the text from `start` to `end`."""
+    """The text that replaces the range from `start` to `end`."""
 
 
 def apply_regions(text: str, regions: Iterable[ExtractedFunction]) -> str:
-    """The text with all of some regions as functions."""
+    """The text with some regions extracted as functions."""
     return apply_edits(text, edits_of_regions(regions))
 
 
 def edits_of_regions(regions: Iterable[ExtractedFunction]) -> tuple[Edit, ...]:
-    """The edits that turn some regions of one text into functions; definitions at one place are in the order of the text."""
+    """The edits that turn some regions of one text into functions; definitions at one position are in source order."""
     ordered = sorted(regions, key=lambda region: (region.insert_at, region.start))
     edits = [
         Edit(at, at, "".join(region.definition for region in here))

@@ -1,9 +1,10 @@
-"""Which functions of a program some tape may record while they run, by their names.
+"""The functions of a program that some tape may record while they run, by their names.
 
-Computes: the names that stand in a tape's block, in a function of such a name, and so on. Needs: the texts of the program. Gives:
-`TapedNames`. Ignores: which object has the method, and functions that are called by a name in a text (`getattr`).
+Computes: the names that occur in a tape's block, in a function of such a name, and so on. Needs: the texts of the
+program. Gives: `TapedNames`. Ignores: which object has the method, and functions that are called by a name in a
+string (`getattr`).
 
-Where no tape records a call, an argument may be made an array: no gradient has to come through it.
+If no tape records a call, an argument may be converted to an array: no gradient needs to flow through it.
 """
 
 from __future__ import annotations
@@ -16,13 +17,16 @@ from terra_refactor.refactor.regions.candidates import is_tape
 
 
 class TapedNames:
-    """Looks through the texts when it is first asked."""
+    """The names that tapes may record; the texts are searched on first use."""
 
     def __init__(self, texts: Iterable[str]) -> None:
         self.texts = tuple(texts)
 
     def may_be_recorded(self, name: str) -> bool:
-        """Whether a tape may record what functions of a name do. What Python or a library calls may run anywhere."""
+        """Whether a tape may record the operations of functions of that name.
+
+        Special methods, and functions called by a library, may run anywhere.
+        """
         return name.startswith("__") or name in ("call", "build", "forward") or name in self._names
 
     @cached_property

@@ -1,6 +1,7 @@
-"""Which names of a run stand for variables, networks and optimizers, as its text shows.
+"""The names of a run that stand for variables, networks and optimizers, judged by its text.
 
-Needs: statements. Gives: `with_variables`, `made_inside`, `variables_among`, `updates_variables`. Ignores: what calls give.
+Needs: statements. Gives: `with_variables`, `made_inside`, `variables_among`, `updates_variables`. Ignores: results of
+calls.
 """
 
 from __future__ import annotations
@@ -29,7 +30,9 @@ def with_variables(block: Statements) -> frozenset[str]:
 
 
 def made_inside(block: Statements) -> frozenset[int]:
-    """The statements, by identity, that get such objects from calls: where a function of the program makes them is not known here."""
+    """The statements, by identity, that get such objects from calls; where a function of the program creates them is
+    unknown here.
+    """
     used = with_variables(block)
     return frozenset(
         id(statement)
@@ -44,7 +47,7 @@ def variables_among(block: Statements) -> frozenset[str]:
     """The names that some statements bind to variables of models, or to lists of them: `weights = model.trainable_variables`."""
     names: set[str] = set()
     nodes = [node for statement in block for node in ast.walk(statement)]
-    for _ in range(2):  # a name may be bound by a later assignment, in the iteration before
+    for _ in range(2):  # a later assignment may bind a name in the previous iteration
         for node in nodes:
             match node:
                 case (

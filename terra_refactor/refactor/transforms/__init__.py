@@ -1,1 +1,1 @@
-"""The transformations, one a file: each turns one decision into edits of one definition's decorators."""
+"""The transformations, one per file: each turns a decision into edits of a definition's decorators."""

@@ -5,7 +5,7 @@
                                   ...
 
 Needs: a decision with the arguments it should have. Gives: one inserted line, and an import if TensorFlow is not
-reached yet.
+imported yet.
 """
 
 from __future__ import annotations

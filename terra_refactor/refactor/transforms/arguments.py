@@ -1,7 +1,7 @@
 """Source text of the arguments of `tf.function`.
 
-Computes: whether two texts are the same expression, and an expression with `tf` under the name that the module has
-for it. Gives: `same_expression`, `respell`, `speaks_of_tensorflow`. Ignores: comments within an argument.
+Computes: whether two texts are the same expression; an expression with `tf` replaced by the module's name for
+TensorFlow. Gives: `same_expression`, `respell`, `speaks_of_tensorflow`. Ignores: comments within an argument.
 """
 
 # ruff: noqa: N802 - LibCST calls a visitor's methods after its node classes
@@ -13,7 +13,7 @@ import libcst as cst
 
 
 def same_expression(left: str, right: str) -> bool:
-    """Whether two source texts are the same expression, white space and quotes aside."""
+    """Whether two source texts are the same expression, ignoring white space and quotes."""
     try:
         return ast.dump(_parsed(left)) == ast.dump(_parsed(right))
     except SyntaxError:

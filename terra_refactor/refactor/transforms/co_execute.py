@@ -4,8 +4,7 @@
         ...             ->    def step(x):
                                   ...
 
-A `@tf.function` that is there is replaced. Gives: one line, and the import of `co_execute` from
-`terra_refactor.runtime`.
+An existing `@tf.function` is replaced. Gives: one line, and the import of `co_execute` from `terra_refactor.runtime`.
 """
 
 from __future__ import annotations

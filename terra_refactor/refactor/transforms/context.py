@@ -27,7 +27,7 @@ class FileContext:
 
 
 def file_context(source: Source) -> FileContext:
-    """A file that is to be changed. Raises SourceError where it does not parse."""
+    """The context of a file to change. Raises SourceError if it does not parse."""
     module = ModuleText(source)
     names = collect_names(module.tree, lambda node: module.line(module.offsets(node)[0]))
     return FileContext(module, names, locate_definitions(module))
@@ -40,12 +40,12 @@ class Made:
     edits: tuple[Edit, ...]
     imports: tuple[str, ...] = ()
     assumptions: tuple[str, ...] = ()
-    """The points that a person should check, in addition to those of the decision or the hint."""
+    """Assumptions for the user to check, in addition to those of the decision or the hint."""
 
 
 @dataclass(frozen=True, slots=True)
 class NotMade:
-    """The change is not possible at this place; `reason` says why, in one sentence for a person."""
+    """The change is not possible here; `reason` is one sentence for the user."""
 
     reason: str
 
@@ -54,5 +54,5 @@ Transformed: TypeAlias = Made | NotMade
 
 
 def line_insertion(context: FileContext, site: DefinitionSite, offset: int, line: str) -> Edit:
-    """The edit that inserts a line, indented as the definition is, before the line that begins at `offset`."""
+    """The edit that inserts a line, with the definition's indentation, before the line that begins at `offset`."""
     return Edit(offset, offset, f"{site.indent}{line}{context.module.newline_at(offset)}")

@@ -9,8 +9,8 @@
             w = tf.Variable(1.0)                   def run(self, x):
             return x * w                               return x * self.w
 
-Gives: the edits that move one creation whose arguments are known there, too. Ignores: creations that need local variables, or are under a
-condition; they are refused.
+Gives: the edits that move one creation whose arguments are known at the new place, too. Rejects creations that need
+local variables, or are under a condition.
 """
 
 from __future__ import annotations

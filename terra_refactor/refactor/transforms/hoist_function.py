@@ -4,8 +4,9 @@
         step = tf.function(square)     for x in data:
         total += step(x)          ->       total += step(x)
 
-Gives: the edits that move an assignment or a decorated `def`, or that give a name to a function that is created and called in one
-expression. Ignores: changes by the loop through calls; it is an assumption that the loop changes nothing that the function reads.
+Gives: the edits that move an assignment or a decorated `def`, or that give a name to a function that is created and
+called in one expression. Ignores: changes that the loop makes through calls; that the loop changes nothing that the
+function reads is an assumption.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ _CONSTANT: Final = "what the function reads besides its arguments does not chang
 
 
 def hoist_function(context: FileContext, place: NodePlace, hint: CureHint) -> Transformed:
-    """The edits that move the making of a traced function out of the innermost loop."""
+    """The edits that move the creation of a traced function out of the innermost loop."""
     loop = next((node for node in place.outwards() if isinstance(node, cst.For | cst.While)), None)
     if loop is None or not isinstance(loop.body, cst.IndentedBlock):
         return NotMade("the loop is in another function, or on one line")
@@ -64,7 +65,7 @@ def _moved_definition(context: FileContext, place: NodePlace, loop: Loop) -> Tra
 
 
 def _named(context: FileContext, place: NodePlace, loop: Loop) -> Transformed:
-    """`tf.function(f)(x)`: the function gets a name before the loop."""
+    """`tf.function(f)(x)`: binds the function to a name before the loop."""
     assert isinstance(place.node, cst.Call)
     reason = _why_it_stays(loop, read_names(place.node) - bound_names(place.node), None)
     if reason is not None:
@@ -85,7 +86,7 @@ def _named(context: FileContext, place: NodePlace, loop: Loop) -> Transformed:
 
 
 def _why_it_stays(loop: Loop, read: frozenset[str], name: str | None) -> str | None:
-    """The reason why the code must be in the loop; None if it may be before it."""
+    """The reason why the code must stay in the loop; None if it can be moved before it."""
     changed = bound_names(loop)
     if name is not None:
         if len([each for each in _binding_statements(loop, name) if each]) > 1:
@@ -100,7 +101,7 @@ def _binding_statements(loop: Loop, name: str) -> list[bool]:
 
 
 def _move(context: FileContext, loop: Loop, statement: cst.SimpleStatementLine | cst.FunctionDef) -> Transformed:
-    """The lines of a statement go before the loop, with the loop's indentation."""
+    """Moves the lines of a statement before the loop, with the loop's indentation."""
     module = context.module
     if len(loop.body.body) == 1:
         return NotMade("the loop does nothing else")

@@ -5,8 +5,8 @@
         rows.append(row * 2.0)    ->       rows = rows.write(rows.size(), row * 2.0)
     return tf.stack(rows)              return rows.stack()
 
-Needs: the hint's detail `dtype`, of the appended tensors. Gives: the edits of all uses of the list. Ignores: lists that are used in any
-other way than to be filled in one place and then stacked or concatenated; they are refused.
+Needs: the hint's detail `dtype`, of the appended tensors. Gives: the edits of all uses of the list. Rejects lists
+with uses other than appends at one place, followed by stacking or concatenation.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _STACKS = ("tensorflow.stack", "tensorflow.convert_to_tensor")
 
 
 def list_to_tensor_array(context: FileContext, place: NodePlace, hint: CureHint) -> Transformed:
-    """The edits that make a list a `tf.TensorArray`."""
+    """The edits that replace a list by a `tf.TensorArray`."""
     module = context.module
     function = place.function
     match place.node:
@@ -90,7 +90,7 @@ def _is_empty_list(value: cst.BaseExpression) -> bool:
 
 
 def _are_first_axis(arguments: Sequence[cst.Arg]) -> bool:
-    """Whether the arguments are nothing, or the axis 0."""
+    """Whether the arguments are empty, or only the axis 0."""
     return all(argument.keyword is None or argument.keyword.value == "axis" for argument in arguments) and all(
         isinstance(argument.value, cst.Integer) and argument.value.value == "0" for argument in arguments
     )

@@ -1,10 +1,10 @@
-"""Replace a NumPy call by the TensorFlow operation that means the same.
+"""Replace a NumPy call by the equivalent TensorFlow operation.
 
     np.sum(x, axis=-1)      ->    tf.reduce_sum(x, axis=-1)
     np.clip(x, 0, 1)        ->    tf.clip_by_value(x, 0, 1)
 
-Needs: the hint's details `function` (NumPy's canonical name), given where dtypes agree. Gives: the edit of the function's
-name and of the names of keywords. Ignores: arguments that TensorFlow's function does not have: such a call is refused.
+Needs: the hint's detail `function` (NumPy's canonical name), given if the dtypes agree. Gives: the edits of the
+function's name and of keyword names. Rejects calls with arguments that TensorFlow's function does not have.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from terra_refactor.tf_model.numpy_equivalents import numpy_equivalent
 
 
 def numpy_to_tensorflow(context: FileContext, place: NodePlace, hint: CureHint) -> Transformed:
-    """The edits that make a NumPy call one of TensorFlow."""
+    """The edits that replace a NumPy call by a TensorFlow call."""
     call = place.node
     equivalent = numpy_equivalent(hint.detail("function"))
     if not isinstance(call, cst.Call) or equivalent is None:

@@ -1,12 +1,14 @@
 """The position of a decorator among others.
 
-Computes: the place of a new decorator among the existing ones, or the reason why there is none. Needs: the qualified names of those.
-Gives: an offset. Ignores: the effect of an unknown decorator; the new one is placed below it, where it gets the plain function.
+Computes: the position of a new decorator among the existing ones, or the reason why there is none. Needs: the
+qualified names of those. Gives: an offset. Ignores: the effect of an unknown decorator; the new one is placed below
+it, where it receives the plain function.
 
-`staticmethod`, `classmethod` and `property` must stay above, since they do not return a function. A few decorators of TensorFlow must
-stay below: a `tf.custom_gradient` function returns its gradient function, which no `tf.function` can return. `functools.wraps` fits
-neither above nor below: below it, it copies the attributes of the wrapped `tf.function` over the new one, which then runs the wrong
-function (seen with TensorFlow 2.21); above it, TensorFlow reads the wrapped function's signature instead of the wrapper's.
+`staticmethod`, `classmethod` and `property` must stay above, since they do not return a function. A few decorators of
+TensorFlow must stay below: a `tf.custom_gradient` function returns its gradient function, which no `tf.function` can
+return. `functools.wraps` works neither above nor below: below it, it copies the attributes of the wrapped
+`tf.function` over the new one, which then runs the wrong function (observed with TensorFlow 2.21); above it,
+TensorFlow reads the wrapped function's signature instead of the wrapper's.
 """
 
 from __future__ import annotations
@@ -38,8 +40,9 @@ _FITS_NOWHERE = {
 
 
 def decorator_name(names: ModuleNames, site: DefinitionSite, decorator: DecoratorSite) -> str | None:
-    """The qualified name of a decorator: of `f` in `@f`, `@f(...)` and `@functools.partial(f, ...)`; None if imports do not determine
-    it."""
+    """The qualified name of a decorator: of `f` in `@f`, `@f(...)` and `@functools.partial(f, ...)`; None if imports do
+    not determine it.
+    """
     expression: cst.BaseExpression = decorator.node.decorator
     if isinstance(expression, cst.Call):
         name = names.resolve(expression.func, site.enclosing)
@@ -50,7 +53,7 @@ def decorator_name(names: ModuleNames, site: DefinitionSite, decorator: Decorato
 
 
 def decorators_named(names: ModuleNames, site: DefinitionSite, wanted: str) -> tuple[DecoratorSite, ...]:
-    """The decorators of a definition that are `wanted`, from the top."""
+    """The decorators of a definition whose names are in `wanted`, from the top."""
     return tuple(decorator for decorator in site.decorators if decorator_name(names, site, decorator) == wanted)
 
 

@@ -3,9 +3,9 @@
     print("loss", loss.numpy())      ->    tf.print("loss", loss)
     print(f"step {i}: {loss:.3f}")   ->    tf.print("step ", i, ": ", loss, sep="")
 
-Gives: the edits of one call. Fields of an f-string become arguments of their own, since a text that Python formats is
-formatted while the graph is traced. `tf.print` writes to standard error and has no number formats: both are said as
-assumptions. Ignores: `%` and `str.format`, which are refused.
+Gives: the edits of one call. Fields of an f-string become separate arguments, since Python formats a string while the
+graph is traced. `tf.print` writes to standard error and has no number formats, which are listed as assumptions.
+Rejects `%` and `str.format`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _FORMAT: Final = "the number formats may go: `tf.print` has none"
 
 
 def print_to_tf_print(context: FileContext, place: NodePlace, hint: CureHint) -> Transformed:
-    """The edits that make a call of `print` one of `tf.print`."""
+    """The edits that replace a call of `print` by one of `tf.print`."""
     call = place.node
     if not isinstance(call, cst.Call):
         return NotMade("it is not a plain call of `print`")
@@ -82,7 +82,7 @@ def print_to_tf_print(context: FileContext, place: NodePlace, hint: CureHint) ->
 
 
 def _parts(context: FileContext, value: cst.BaseExpression) -> list[str] | NotMade:
-    """The texts and values of a literal, an f-string, or several adjacent ones, as source texts."""
+    """The strings and values of a literal, an f-string, or several adjacent ones, as source texts."""
     match value:
         case cst.SimpleString():
             return [context.module.source_of(value)]
@@ -119,7 +119,7 @@ def _has_formats(value: cst.BaseExpression) -> bool:
 
 
 def _formats(value: cst.BaseExpression) -> bool:
-    """`"..." % x`, `"...".format(x)`, `str(x)`, or a text that is put together."""
+    """Whether it is `"..." % x`, `"...".format(x)`, `str(x)`, or a concatenated string."""
     match value:
         case cst.BinaryOperation(left=left, operator=cst.Modulo() | cst.Add(), right=right):
             return any(_is_text(side) or _formats(side) for side in (left, right))
@@ -136,7 +136,7 @@ def _is_text(value: cst.BaseExpression) -> bool:
 
 
 def _without_numpy(context: FileContext, value: cst.BaseExpression) -> str:
-    """The source of a value; of the tensor itself where its `.numpy()` is printed, which a graph has not."""
+    """The source of a value; if its `.numpy()` is printed, which does not work in a graph, that of the tensor."""
     match value:
         case cst.Call(func=cst.Attribute(value=tensor, attr=cst.Name("numpy")), args=[]):
             return context.module.source_of(tensor) if not tensor.lpar else f"({context.module.source_of(tensor)})"

@@ -6,8 +6,8 @@
     def step(x):                          ...
         ...
 
-Gives: the deletion of the whole lines of the decorator, a comment at their end included: it speaks of the decorator.
-Comments on lines of their own stay. The import of TensorFlow stays, even if nothing uses it any more.
+Gives: the deletion of the decorator's lines, including trailing comments, which refer to the decorator. Comments on
+separate lines stay, and so does the import of TensorFlow, even if it becomes unused.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from terra_refactor.tf_model.graph_traits import TF_FUNCTION
 
 
 def remove_tf_function(context: FileContext, site: DefinitionSite, decision: Decision) -> Transformed:
-    """The edits that make the definition a plain function again."""
+    """The edits that remove the definition's `tf.function`."""
     found = decorators_named(context.names, site, TF_FUNCTION)
     if not found:
         return NotMade(no_decorator_reason(decision))

@@ -1,8 +1,8 @@
-"""Pass a tensor where a Python number is passed.
+"""Pass a tensor instead of a Python number.
 
     step(x, number)      ->    step(x, tf.constant(number))
 
-Needs: the hint's detail `argument`, the position of the argument in the call as it is written. Gives: the edit of that argument.
+Needs: the hint's detail `argument`, the position of the argument in the call. Gives: the edit of that argument.
 """
 
 from __future__ import annotations

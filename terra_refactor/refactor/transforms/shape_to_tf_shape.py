@@ -2,7 +2,7 @@
 
     rows = x.shape[0]      ->    rows = tf.shape(x)[0]
 
-Gives: the edit of one item. Ignores: shapes that went through a variable first.
+Gives: the edit of one item. Ignores: shapes that are first stored in a variable.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from terra_refactor.syntax.edit import Edit
 
 
 def shape_to_tf_shape(context: FileContext, place: NodePlace, hint: CureHint) -> Transformed:
-    """The edit that makes `x.shape[i]` an item of `tf.shape(x)`."""
+    """The edit that replaces `x.shape[i]` by an item of `tf.shape(x)`."""
     match place.node:
         case cst.Subscript(value=cst.Attribute(value=tensor, attr=cst.Name("shape")) as shape):
             pass

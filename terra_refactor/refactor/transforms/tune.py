@@ -26,7 +26,7 @@ from terra_refactor.tf_model.graph_traits import TF_FUNCTION
 
 @dataclass(frozen=True, slots=True)
 class _KeywordSite:
-    """A keyword argument in the text, by offsets; `comma_end` is just after its comma, or None where it has none."""
+    """A keyword argument in the text, by offsets; `comma_end` is the offset after its comma, None if there is no comma."""
 
     keyword: str
     start: int
@@ -75,7 +75,7 @@ def _written(arguments: Sequence[tuple[str, str]]) -> str:
 def _first_arguments(
     context: FileContext, expression: cst.BaseExpression, decorator: DecoratorSite, wanted: Sequence[tuple[str, str]]
 ) -> list[Edit]:
-    """`@tf.function` becomes a call."""
+    """Turns `@tf.function` into a call with arguments."""
     if not wanted:
         return []
     end = context.module.offsets(expression)[1] if not expression.lpar else decorator.end
@@ -108,7 +108,7 @@ def _changed_arguments(
     ]
     removed = [site for site in sites if site.keyword not in proposed]
     if new and removed:
-        # the first removed argument makes room for the new ones
+        # the new arguments replace the first removed one
         edits.append(_exchange(context, removed.pop(0), new))
         new = []
     edits.extend(_removals(context, call, removed))
@@ -128,7 +128,7 @@ def _keyword_site(context: FileContext, argument: cst.Arg) -> _KeywordSite:
 
 
 def _expression_offsets(context: FileContext, expression: cst.BaseExpression) -> tuple[int, int]:
-    """Offsets of an expression with its own parentheses, which LibCST's positions leave out."""
+    """Offsets of an expression including its parentheses, which LibCST's positions exclude."""
     start, end = context.module.offsets(expression)
     text = context.module.text
     for _ in expression.lpar:
@@ -139,7 +139,7 @@ def _expression_offsets(context: FileContext, expression: cst.BaseExpression) ->
 
 
 def _skip_space(text: str, at: int) -> int:
-    """Offset of the next character that is neither white space nor comment nor a continued line's backslash."""
+    """Offset of the next character that is not white space, a comment or a line continuation."""
     while text[at] in " \t\f\r\n\\#":
         if text[at] == "#":
             while text[at] not in "\r\n":
@@ -154,7 +154,7 @@ def _comma_after(text: str, end: int) -> int:
 
 
 def _parentheses(context: FileContext, call: cst.Call) -> tuple[int, int]:
-    """Offsets of the opening parenthesis of the call and of the place after the closing one."""
+    """Offsets of the call's opening parenthesis and of the end of its closing one."""
     _, end = context.module.offsets(call)
     _, after_function = _expression_offsets(context, call.func)
     return _skip_space(context.module.text, after_function), end
@@ -172,9 +172,10 @@ def _alone_on_its_lines(context: FileContext, start: int, end: int) -> bool:
 
 
 def _removals(context: FileContext, call: cst.Call, removed: Sequence[_KeywordSite]) -> list[Edit]:
-    """The edits that remove arguments: whole lines if they fill them, else each with the comma and the space after it.
+    """The edits that remove arguments: whole lines if nothing else is on them, otherwise each with the comma and the
+    space after it.
 
-    The last arguments of a line, without a comma after them, take the comma before them along.
+    For the last arguments, without a following comma, the preceding comma is removed.
     """
     module, text = context.module, context.module.text
     ends = [_expression_offsets(context, argument.value)[1] for argument in call.args]
@@ -199,7 +200,7 @@ def _removals(context: FileContext, call: cst.Call, removed: Sequence[_KeywordSi
 
 
 def _exchange(context: FileContext, site: _KeywordSite, new: Sequence[tuple[str, str]]) -> Edit:
-    """New arguments that replace a removed one; a comment after it on its own line belonged to it, and is removed."""
+    """Replaces a removed argument by new ones; a comment after it on its own line is removed with it."""
     module = context.module
     end = site.comma_end or site.end
     if not _alone_on_its_lines(context, site.start, end):
