@@ -1,5 +1,5 @@
-"""The one front door: files, cache, workers, and the chain from paths to results.
+"""The single entry point: files, cache, workers, and the steps from paths to results.
 
-Gives: `workspace.analyze`, `workspace.lint`, `workspace.fix`. The commands, the language server and the tests enter
-here.
+Gives: `workspace.analyze`, `workspace.lint`, `workspace.fix`, which the commands, the language server and the tests
+call.
 """

@@ -1,7 +1,8 @@
 """Archives of NumPy arrays (`.npz`): the beginning of each array, which holds its element type and shape.
 
-Computes: from an open file, one JSON text with these beginnings, in the place of the file's content. Gives: `headers_in_archive`. Of an
-archive of any size only the directory (up to 1 MB) and 4 kB of each array are read and decompressed; nothing is unpickled.
+Computes: from an open file, one JSON text with these beginnings, in place of the file's content. Gives:
+`headers_in_archive`. Only the directory (up to 1 MB) and 4 kB of each array are read and decompressed, whatever the
+archive's size; nothing is unpickled.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ def headers_in_archive(stream: IO[bytes], size: int) -> bytes | None:
                 with archive.open(member) as array:
                     found[member.filename.removesuffix(".npy")] = base64.b64encode(array.read(_HEADER_BYTES)).decode()
     except (zipfile.BadZipFile, zlib.error, struct.error, OSError, ValueError, RuntimeError, EOFError, LookupError):
-        # a RuntimeError is an encrypted member, a NotImplementedError one of an unknown method
+        # RuntimeError: an encrypted member; NotImplementedError: an unknown compression method
         return None
     return json.dumps(found).encode()
 

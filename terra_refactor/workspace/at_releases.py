@@ -1,11 +1,12 @@
-"""Findings in the release of the libraries that a file is written for, and in cells that are known to have run.
+"""Adjusts findings to the library releases for which a file is written, and to cells that are known to have run.
 
-Computes: the findings that remain, and how severe they are. Needs: findings, the sources, and the requirements of the files. Gives:
-`at_releases`.
+Computes: the remaining findings, and their severity. Needs: findings, the sources, and the requirements of the files.
+Gives: `at_releases`.
 
-The rules model the errors of certain releases. If a file requires other releases, an error that these are known not to raise is dropped;
-one that is certain only for the modelled releases is a warning; and one of every release, such as a product of (2, 3) and (4, 5), is
-unchanged. A notebook cell with an output that is not an error has run to its end, so an error in it is only a warning.
+The rules model the errors of certain releases. If a file requires other releases, an error that these are known not
+to raise is dropped; one that is certain only for the modelled releases becomes a warning; and one that occurs in
+every release, such as a product of (2, 3) and (4, 5), is unchanged. A notebook cell with an output that is not an
+error has run to its end, so an error in it is only a warning.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from terra_refactor.workspace.ran_cells import RanCells
 def at_releases(
     findings: Iterable[Finding], sources: Mapping[str, Source], pins: Mapping[str, Pins]
 ) -> Iterator[Finding]:
-    """The findings as they are in the releases that their files are written for."""
+    """The findings as they apply to the releases for which their files are written."""
     ran: dict[str, RanCells] = {}
     for finding in findings:
         asked = pins.get(finding.path, NO_PINS)

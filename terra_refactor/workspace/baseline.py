@@ -1,11 +1,12 @@
 """Baselines: known findings, so that only new ones are reported.
 
-Computes: the findings that a baseline contains, and those of its findings that are gone. Needs: findings, sources, a baseline file.
-Gives: `read_baseline`, `compare_with_baseline`, `save_baseline`.
+Computes: the findings that a baseline contains, and those of its findings that no longer occur. Needs: findings,
+sources, a baseline file. Gives: `read_baseline`, `compare_with_baseline`, `save_baseline`.
 
-A finding is recognised by its fingerprint (rule, function and text of the line), else by its rule and message; never by its line, so
-lines may move. Each entry matches one finding. The file is JSON, sorted, with paths relative to its own folder, so that it can be
-committed and merged. A report written with `--format json` is accepted as a baseline, too.
+A finding is recognised by its fingerprint (rule, function and text of the line), or else by its rule and message,
+never by its line number, so lines may move. Each entry matches one finding. The file is JSON, sorted, with paths
+relative to its own folder, so that it can be committed and merged. A report written with `--format json` is accepted
+as a baseline, too.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from terra_refactor.workspace.writing import write_whole
 
 _SCHEMA: Final = "terra-refactor/baseline/1"
 _LARGEST: Final = 100_000_000
-"""Characters: a configuration may name a file of its repository, whatever that is."""
+"""Maximum number of characters: a configuration may name any file of its repository."""
 DEFAULT_FILE: Final = "terra-refactor-baseline.json"
 
 
@@ -45,7 +46,7 @@ def read_baseline(file: Path) -> Baseline:
     """The baseline in a file.
 
     Raises:
-        UsageError: it cannot be read, is none, or has a form that this version does not know.
+        UsageError: it cannot be read, is not a baseline, or has an unknown format version.
     """
     try:
         with file.open(encoding="utf-8") as stream:
@@ -100,7 +101,7 @@ def _from_report(data: Any) -> Baseline:
 
 
 def known_findings(findings: Sequence[Finding], sources: Mapping[str, Source]) -> tuple[KnownFinding, ...]:
-    """The findings as a baseline remembers them, in their order."""
+    """The findings in the form of a baseline, in their order."""
     return tuple(
         KnownFinding(finding.path, finding.rule, finding.function, finding.message, fingerprint)
         for finding, fingerprint in zip(findings, fingerprints(findings, sources), strict=True)
@@ -112,7 +113,7 @@ def compare_with_baseline(
 ) -> tuple[tuple[Finding, ...], Comparison]:
     """The findings that the baseline does not contain, and those that it contains.
 
-    Entries about files that were not analysed and still exist are neither known nor gone.
+    Entries about existing files that were not analysed are neither known nor gone.
     """
     now = known_findings(findings, sources)
     new = list(range(len(findings)))
@@ -144,7 +145,7 @@ def _by_message(entry: KnownFinding) -> tuple[str, str, str]:
 
 
 def totals_of(report: WorkspaceReport, findings: int) -> dict[str, int]:
-    """The counts that a later run is compared to."""
+    """The counts with which a later run is compared."""
     classes = Counter(decision.classification for decision in report.decisions)
     return {**{each.value: classes[each] for each in Classification}, "findings": findings}
 
@@ -153,7 +154,7 @@ def save_baseline(file: Path, report: WorkspaceReport, *, shrink: bool) -> tuple
     """Writes the findings of the run; with `shrink` only those that the baseline already contains. Returns the numbers of its findings
     now and before.
 
-    Findings of files that were not analysed, and still exist, are kept. The file is replaced in one step.
+    Findings of existing files that were not analysed are kept. The file is replaced in one step.
 
     Raises:
         UsageError: it cannot be written.

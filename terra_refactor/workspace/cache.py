@@ -1,15 +1,17 @@
-"""The on-disk cache: lowered modules, and the results of files that were analysed together.
+"""The on-disk cache: lowered modules, and the results of components (files that are analysed together).
 
-Computes: keys. Needs: a module's content digest, its name and its path; for results a text with all their dependencies. Gives:
-`LoweringCache`, which finds and keeps `ModuleIR`s, `ResultCache`, `cache_info` and `clean_cache`. Ignores: all errors: a cache that
-cannot be read, is corrupt, or was written by another version counts as empty, and one that cannot be written is not written.
+Computes: keys. Needs: a module's content digest, its name and its path; for results, a text with all their
+dependencies. Gives: `LoweringCache`, which finds and keeps `ModuleIR`s, `ResultCache`, `cache_info` and
+`clean_cache`. Ignores: all errors: a cache that cannot be read, is corrupt, or was written by another version counts
+as empty, and write failures have no effect.
 
 Entries are pickles, and unpickling runs code. So an entry is unpickled only if it is signed, together with its key, with the user's own
 secret (`cache_key.py`). Other files in the folder are never unpickled, whatever their origin.
 
-An entry is found by its dependencies: for a module the digest of the file's bytes, the module's name and path, and the code of the rooms
-that create it (with the version of Python, for the pickles); for results everything that was read and the whole code of this tool, with
-its tables. So an entry is never out of date; unused entries are garbage, which `clean_cache` removes.
+An entry's key consists of its dependencies: for a module the digest of the file's bytes, the module's name and path,
+and the code of the rooms that create it (with the version of Python, for the pickles); for results everything that
+was read and the whole code of this tool, with its tables. So an entry is never stale; `clean_cache` removes unused
+ones.
 """
 
 from __future__ import annotations
@@ -55,9 +57,9 @@ class CacheInfo:
 
     folder: Path
     entries: int
-    """Lowered modules of this version; others are counted in `stale_entries`."""
+    """Lowered modules of this version; those of others are counted in `stale_entries`."""
     results: int
-    """Results of files that were analysed together, of this version."""
+    """Results of components, of this version."""
     stale_entries: int
     size: int
     """Total size of the entries, in bytes."""
@@ -66,7 +68,7 @@ class CacheInfo:
 
 
 def cache_folder() -> Path:
-    """The folder of the cache: the one in the environment variable, else the platform's folder for caches of a user."""
+    """The folder of the cache: that in the environment variable, or else the platform's cache folder of the user."""
     chosen = os.environ.get(FOLDER_VARIABLE)
     if chosen:
         return Path(os.path.abspath(chosen))
@@ -79,7 +81,7 @@ def _default_folder() -> Path:
 
 @cache
 def generation() -> str:
-    """The identity of the code that makes the entries."""
+    """The identity of the code that creates the entries."""
     digest = blake2b(digest_size=_DIGEST_SIZE)
     digest.update(repr((__version__, sys.version_info[:2], sys.implementation.name)).encode())
     for room in _ROOMS:
@@ -91,7 +93,7 @@ def generation() -> str:
 
 @cache
 def result_generation() -> str:
-    """The identity of everything that takes part in a result: all code and tables of this tool."""
+    """The identity of all code and tables of this tool that affect a result."""
     digest = blake2b(digest_size=_DIGEST_SIZE)
     digest.update(repr((__version__, sys.version_info[:2], sys.implementation.name)).encode())
     pending = [resources.files("terra_refactor")]
@@ -112,17 +114,17 @@ class LoweringCache:
         self._entries = _Entries(folder, generation, _MODULE)
 
     def find(self, digest: str, name: str, path: str, *, is_package: bool) -> ModuleIR | None:
-        """The lowered module, or None if it has to be made."""
+        """The lowered module; None for a cache miss."""
         module = self._entries.read(_module_key(digest, name, path, is_package=is_package))
         return module if isinstance(module, ModuleIR) and module.digest == digest else None
 
     def keep(self, module: ModuleIR) -> None:
-        """Keep a module that was made; failing to is no error."""
+        """Stores a module; a failure is ignored."""
         self._entries.write(_module_key(module.digest, module.name, module.path, is_package=module.is_package), module)
 
 
 class ResultCache:
-    """Results of files that were analysed together, by a text with all their dependencies."""
+    """The results of components, by a text with all their dependencies."""
 
     def __init__(self, folder: Path | None = None) -> None:
         self._entries = _Entries(folder, result_generation, _RESULT)
@@ -131,35 +133,35 @@ class ResultCache:
         self._regions = _Entries(folder, result_generation, _REGIONS)
 
     def find(self, key: str) -> object:
-        """The value kept under that key, or None."""
+        """The value stored under that key, or None."""
         return self._entries.read(key)
 
     def keep(self, key: str, result: object) -> None:
-        """Keep a result; failing to is no error."""
+        """Stores a result; a failure is ignored."""
         self._entries.write(key, result)
 
     def find_texts(self, place: str) -> object:
-        """The texts that were kept last for a component, or None."""
+        """The texts last stored for a component, or None."""
         return self._texts.read(place)
 
     def find_analysis(self, place: str) -> memoryview | None:
-        """The state that the last analysis of a component left for the next, as data, or None."""
+        """The stored state of a component's last analysis, as data, or None."""
         return self._analyses.read_bytes(place)
 
     def keep_analysis(self, place: str, data: bytes) -> None:
-        """Replaces the state that the last analysis kept; failing to is not an error."""
+        """Replaces the stored state of a component's last analysis; a failure is ignored."""
         self._analyses.write_bytes(place, data)
 
     def find_regions(self, key: str) -> object:
-        """The regions that were kept for a state of a component, or None."""
+        """The regions stored for a state of a component, or None."""
         return self._regions.read(key)
 
     def keep_regions(self, key: str, regions: object) -> None:
-        """Keep the regions of a state of a component; failing to is no error."""
+        """Stores the regions of a state of a component; a failure is ignored."""
         self._regions.write(key, regions)
 
     def keep_texts(self, place: str, texts: object) -> None:
-        """Keep the texts of a component in place of those before; failing to is no error."""
+        """Replaces the stored texts of a component; a failure is ignored."""
         self._texts.write(place, texts)
 
 
@@ -168,7 +170,7 @@ def _module_key(digest: str, name: str, path: str, *, is_package: bool) -> str:
 
 
 class _Entries:
-    """Signed files, each written in one step, below the folder of one generation."""
+    """Signed files, each written atomically, below the folder of one generation."""
 
     def __init__(self, folder: Path | None, generation: Callable[[], str], suffix: str) -> None:
         self._outer = folder if folder is not None else cache_folder()
@@ -183,12 +185,12 @@ class _Entries:
         try:
             with without_collection():
                 made: object = pickle.loads(payload)
-        except Exception:  # whatever a pickle of another time may raise
+        except Exception:  # unpickling an old entry may raise anything
             return None
         return made
 
     def write(self, key: str, made: object) -> None:
-        """Pickles something; failing to is no error."""
+        """Pickles an object; a failure is ignored."""
         self.write_bytes(key, pickle.dumps(made, protocol=pickle.HIGHEST_PROTOCOL))
 
     def read_bytes(self, key: str) -> memoryview | None:
@@ -209,7 +211,7 @@ class _Entries:
         return payload
 
     def write_bytes(self, key: str, payload: bytes) -> None:
-        """Writes an entry in one step; failing to is no error."""
+        """Writes an entry atomically; a failure is ignored."""
         secret = cache_key()
         if secret is None:
             return
@@ -236,29 +238,29 @@ class _Entries:
 
     def _file(self, key: str) -> Path:
         name = blake2b(key.encode("utf-8", "surrogatepass"), digest_size=_DIGEST_SIZE).hexdigest()
-        # computed only now: a run that finds all results does not need the digest of the lowering code
+        # computed on demand: a run that finds all results does not need the digest of the lowering code
         return self._outer / self._generation() / name[:2] / f"{name[2:]}{self._suffix}"
 
 
 def _make_private(folder: Path, outer: Path) -> None:
-    """Make the folder of an entry, private to the user, as those above it up to the cache's own.
+    """Makes the folder of an entry, and its parents up to the cache's own, private to the user.
 
-    Raises:
-        OSError: it cannot be made, or one of them is a link, another user's, or open to others.
+    Raises: OSError: it cannot be created, or one of them is a link, belongs to another user, or is open to others.
     """
     outer.mkdir(mode=0o700, parents=True, exist_ok=True)
     if outer == _default_folder():
-        outer.chmod(0o700)  # earlier versions left it open to the user's group where the umask did
+        outer.chmod(0o700)  # earlier versions left it open to the user's group if the umask did
     for place in (outer, folder.parent, folder):
         place.mkdir(mode=0o700, exist_ok=True)
-        # the cache's own folder may be one that the user made, and may lead elsewhere; no other user may write to it
+        # the cache's own folder may have been created by the user, and may be a link; no other user may have write
+        # access
         status = os.stat(place) if place == outer else os.lstat(place)
         if not stat.S_ISDIR(status.st_mode) or not is_private(status, writable_only=True):
             raise PermissionError(f"{place} is open to others")
 
 
 def cache_info(folder: Path | None = None) -> CacheInfo:
-    """The present content of the cache."""
+    """The contents of the cache."""
     folder = folder if folder is not None else cache_folder()
     entries = stale = size = 0
     results = 0
@@ -289,7 +291,7 @@ def _why_unused(folder: Path) -> str | None:
 
 
 def _files(folder: Path) -> list[Path]:
-    """Files that this tool may have written: a folder that was named by mistake holds other files, too."""
+    """Files that this tool may have written: a folder named by mistake holds other files, too."""
     return sorted(
         entry
         for entry in folder.glob("*/*/*")
@@ -302,7 +304,10 @@ def _files(folder: Path) -> list[Path]:
 
 
 def clean_cache(folder: Path | None = None) -> CacheInfo:
-    """Removes every entry, and folders that are empty then. Returns the removed entries. Raises OSError if an entry cannot be removed."""
+    """Removes every entry, and folders that become empty.
+
+    Returns the removed entries. Raises OSError if an entry cannot be removed.
+    """
     folder = folder if folder is not None else cache_folder()
     info = cache_info(folder)
     files = _files(folder)

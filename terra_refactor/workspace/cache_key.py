@@ -1,11 +1,11 @@
 """The secret that signs the entries of the cache, in a file that only the user may read.
 
-Computes: nothing. Gives: `cache_key`, which makes the secret when there is none; `is_private`.
-Needs: the user's data folder. Ignores: errors. Without a secret there is no cache: a file that is
-a link, belongs to another user, or may be read by others is not used.
+Computes: nothing. Gives: `cache_key`, which creates the secret if there is none; `is_private`. Needs: the user's data
+folder. Ignores: errors. Without a secret there is no cache: a file that is a link, belongs to another user, or is
+readable by others is not used.
 
-The secret is not in the cache's folder: someone who restores a whole cache folder (a CI service, an
-archive) does not restore the secret with it.
+The secret is not in the cache's folder, so restoring a whole cache folder (by a CI service, from an archive) does not
+restore the secret.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ _SIZE: Final = 32
 
 
 def key_folder() -> Path:
-    """Where the key is."""
+    """The folder of the key."""
     return Path(platformdirs.user_data_dir("terra-refactor", appauthor=False))
 
 
 def cache_key() -> bytes | None:
-    """The key of this user; None if there can be none."""
+    """The key of this user; None if there is none."""
     return _key_in(key_folder())
 
 
 @cache
 def _key_in(folder: Path) -> bytes | None:
-    """Asked for once by a process: a key that is exchanged later is the next one's."""
+    """Read once per process; a key that is replaced later is used by the next process."""
     if not folder.is_absolute():
-        return None  # it would be in the current folder, which may be the analysed one
+        return None  # otherwise it would be in the current folder, which may be the analysed one
     with contextlib.suppress(OSError):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not is_private(os.lstat(folder), writable_only=True):
@@ -62,7 +62,7 @@ def _read(file: Path) -> bytes | None:
 
 
 def _make(folder: Path) -> None:
-    """Write a new key, whole or not at all; of two processes that do it at once, one has its way."""
+    """Writes a new key atomically; if two processes do so at once, one of the keys is used."""
     temporary = folder / f".{_NAME}.{secrets.token_hex(8)}"
     try:
         with open(temporary, "xb", opener=lambda path, flags: os.open(path, flags, 0o600)) as stream:
@@ -77,8 +77,8 @@ def _make(folder: Path) -> None:
 
 
 def is_private(status: os.stat_result, *, writable_only: bool = False) -> bool:
-    """Whether a file or folder is this user's, and no other user may read it (or, with `writable_only`, write to it)."""
+    """Whether a file or folder belongs to this user, and no other user may read it (with `writable_only`: write to it)."""
     if os.name != "posix":
-        return True  # the folders of a user are closed to others by their access lists
+        return True  # a user's folders are protected by their access lists
     others = stat.S_IWGRP | stat.S_IWOTH if writable_only else stat.S_IRWXG | stat.S_IRWXO
     return status.st_uid == os.geteuid() and not status.st_mode & others

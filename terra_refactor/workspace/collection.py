@@ -1,8 +1,8 @@
-"""Python's search for cyclic garbage, switched off where it only costs.
+"""Control of Python's garbage collection, which is disabled where it only costs time.
 
-Needs: nothing. Gives: `without_collection`, `collect_after_many`. Parsing, lowering and analysis make millions of objects that
-nearly all live until the end: each search looks at all of them again, which is a quarter of the time of a run, and finds next to
-nothing.
+Needs: nothing. Gives: `without_collection`, `collect_after_many`. Parsing, lowering and analysis create millions of
+objects, nearly all of which live until the end: collections traverse all of them, which takes a quarter of the time
+of a run, and free almost nothing.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from typing import Final
 
 MANY_FILES: Final = 500
-"""From this many on, one garbage collection before the report is built is worth its time."""
+"""From this number of files on, one garbage collection before the report is built is worthwhile."""
 
 
 @contextlib.contextmanager
@@ -29,5 +29,5 @@ def without_collection() -> Iterator[None]:
 
 
 def collect_after_many(files: int) -> int:
-    """One search where many files were analysed and none would come by itself; how many objects it has found."""
+    """Runs one collection if many files were analysed and none would be triggered; returns the number of objects found."""
     return gc.collect() if files >= MANY_FILES and not gc.isenabled() else 0

@@ -1,10 +1,9 @@
 """Judging several components in worker processes.
 
-Computes: the result of each component. Needs: their lowered programs, and how one of them is judged. Gives: `judge_many`,
-`worthwhile_workers`, `prepare_workers`. A component is analysed as a program of its own, so it makes no difference in which process.
-
-A component that a process cannot judge (it dies, it would need more than its part of the memory, its program is nested too deeply to be
-sent) is judged here, after the others: as if there were no processes.
+Computes: the result of each component. Needs: their lowered programs, and a function that judges one. Gives:
+`judge_many`, `worthwhile_workers`, `prepare_workers`. A component is analysed as a program of its own, so the process
+does not matter. A component that a worker cannot judge (it dies, exceeds its share of the memory, or its program is
+nested too deeply to be sent) is judged in this process, after the others.
 """
 
 from __future__ import annotations
@@ -32,14 +31,14 @@ from terra_refactor.workspace.pool import end_processes, processors_for
 from terra_refactor.workspace.results import FileError
 
 _WORTH_PROCESSES: Final = 40_000
-"""Characters of source text, whose analysis takes one or two seconds: more than starting the processes costs."""
+"""Characters of source text whose analysis takes one or two seconds, more than starting the processes."""
 _MOMENT: Final = 0.05
 _PRELOADED: Final = "terra_refactor.workspace.preloaded"
 
 
 @dataclass(frozen=True, slots=True)
 class ComponentTask:
-    """One component: its own data, as far as it can be sent."""
+    """One component, with the data that can be sent to a worker."""
 
     group: tuple[str, ...]
     modules: Mapping[str, ModuleIR]
@@ -59,7 +58,9 @@ class ComponentTask:
 
 
 def prepare_workers() -> None:
-    """Start the process that workers are copied from (on Linux): it imports the analysis for all of them, while files are lowered."""
+    """Starts the process from which workers are forked (on Linux): it imports the analysis for all of them while files
+    are lowered.
+    """
     context = start_method()
     if context.get_start_method() == "forkserver":
         context.set_forkserver_preload([_PRELOADED])
@@ -67,7 +68,7 @@ def prepare_workers() -> None:
 
 
 def worthwhile_workers(project: ReadProject, groups: Sequence[Sequence[str]], jobs: int) -> int:
-    """The number of processes in which judging these components pays; 1 for this one only. `jobs` 0 stands for all processors."""
+    """The number of processes worth using for these components; 1: only this one. `jobs` 0 stands for all processors."""
     workers = min(processors_for(jobs), len(groups))
     if workers < 2:
         return 1
@@ -87,9 +88,9 @@ def judge_many(
     judge_here: Callable[[ComponentTask], ComponentResult],
     advance: Callable[[], None],
 ) -> Iterator[tuple[int, ComponentResult]]:
-    """The results of the components, with their keys in `tasks`, from which they are removed; in the order in which they are done.
+    """The results of the components with their keys in `tasks`, from which they are removed; in order of completion.
 
-    `advance` is called every moment, and may raise to end the work.
+    `advance` is called regularly, and may raise to cancel.
 
     Raises:
         TerraError: the judge raises it.
@@ -103,10 +104,10 @@ def judge_many(
 def _judge_in_workers(
     project: ReadProject, tasks: dict[int, ComponentTask], workers: int, advance: Callable[[], None]
 ) -> Iterator[tuple[int, ComponentResult]]:
-    """The results of those that processes can judge."""
+    """The results of the components that workers can judge."""
     needed = {path: project.tasks[path] for task in tasks.values() for path in task.group}
     shared = ReadProject(needed, project.index, (), stubs=project.stubs, data=project.data)
-    # the largest first, so that no process is left alone with one at the end
+    # largest first, so that no single worker is left with a large one at the end
     order = sorted(tasks, key=lambda key: -_size(project, tasks[key].group))
     executor = ProcessPoolExecutor(
         workers, mp_context=start_method(), initializer=_start_worker, initargs=(shared, workers)
@@ -137,13 +138,13 @@ def _judge_in_workers(
 # --- in a worker process --------------------------------------------------------------------------------------------------------------
 
 _own: dict[str, tuple[ReadProject, int]] = {}
-"""State of this process: the project, and the number of processes."""
+"""The state of a worker process: the project, and the number of processes."""
 
 
 def _start_worker(project: ReadProject, workers: int) -> None:
     gc.disable()  # see `collection`
     with contextlib.suppress(ValueError):
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt is the main process's business
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the main process handles interrupts
     _own["project"] = project, workers
 
 

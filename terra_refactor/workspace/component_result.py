@@ -1,4 +1,4 @@
-"""The result of analysing one component, and the part of it that is kept.
+"""The result of analysing one component, and the part of it that is cached.
 
 Computes: nothing. Gives: `ComponentResult`.
 """
@@ -15,22 +15,22 @@ from terra_refactor.workspace.results import FileError
 
 @dataclass(frozen=True, slots=True)
 class ComponentResult:
-    """The results about files that were analysed together."""
+    """The results for the files of one component."""
 
     decisions: tuple[Decision, ...]
     findings: tuple[Finding, ...]
-    """Before any selection; cures are confirmed."""
+    """Before selection; cures are confirmed."""
     judged: tuple[Finding, ...]
     """The findings of the judge, before their fixes were checked against the text."""
     errors: tuple[FileError, ...]
     files: tuple[str, ...]
-    """The paths of those that could be lowered."""
+    """The paths of the successfully lowered files."""
     lines: int
     cached_files: int
-    """The number of files that did not have to be parsed."""
+    """The number of files that were not parsed."""
     passed_over: int = 0
     """The number of skipped files."""
     unparsed: int = 0
-    """The number of files of which it is not even known whether they parse."""
+    """The number of files for which it is unknown whether they parse."""
     regions: tuple[FoundRegion, ...] = ()
-    """Hot statements outside of a function of their own."""
+    """Hot statements without a function of their own."""

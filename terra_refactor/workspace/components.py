@@ -1,11 +1,11 @@
-"""Judging the files of a run, those that imports connect together, and results that need not be made again.
+"""Judging the files of a run by components (files connected by imports), with cached results.
 
-Computes: decisions and findings of each component of the import graph. Needs: the texts of a run, a judge, caches or none. Gives:
-`judge_components`, `AnalysedFiles`.
+Computes: decisions and findings of each component of the import graph. Needs: the texts of a run, a judge, and
+optionally caches. Gives: `judge_components`, `AnalysedFiles`.
 
-A component is analysed as a program of its own, whatever else the run holds. So its result depends on nothing but its own files (their
-texts, paths, module names and the imports between them), the configuration that the judge looks at, and the code of this tool; and a
-result that was kept for exactly these is the result. A change of one file costs the components that it is in, and no other.
+A component is analysed as a program of its own, independent of the rest of the run. So its result depends only on its
+own files (their texts, paths, module names and the imports between them), the configuration that the judge reads, and
+the code of this tool; these form the key of the cached result. A change of a file invalidates only its component.
 """
 
 from __future__ import annotations
@@ -50,9 +50,11 @@ _TENSORS = re.compile("tensorflow|keras|numpy")
 
 
 _MANY: Final = 1_000
-"""With more files without tensors than these, those that no program loads together with tensors are skipped if they are not needed."""
+"""If there are more files without tensors than this, those that no program loads together with tensors are skipped if
+they are not needed.
+"""
 _PARSED_AT_MOST: Final = 10_000
-"""With more skipped files than these, they are not even parsed to find errors: that would take minutes."""
+"""If more files than this are skipped, they are not even parsed to find errors, which would take minutes."""
 
 
 class AnalysedFiles(Enum):
@@ -61,9 +63,9 @@ class AnalysedFiles(Enum):
     EVERY = "every"
     """All of them: for reports that list every function."""
     SHOWN = "shown"
-    """All of them, unless there are very many without tensors: for a person, who reads no table of a hundred thousand lines."""
+    """All of them, unless there are very many without tensors: for users, who do not read tables of a hundred thousand lines."""
     FINDINGS = "findings"
-    """Those in which something may be found: which imports connect with tensors."""
+    """Those in which something may be found: files connected with tensors by imports."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,10 +89,10 @@ def judge_components(
 ) -> tuple[ComponentResult, ...]:
     """The result of each component, by its first file.
 
-    Where the coverage allows it, components in which nothing can be found are passed over: those of which no file names TensorFlow, Keras
-    or NumPy. Their files that do not parse are still listed as errors, unless there are very many; then those files of the other
-    components are passed over, too, that no program loads together with tensors. The releases that a component asks for decide tests of
-    the release, unless the configuration names a release.
+    If the coverage allows it, components in which nothing can be found are skipped: those without a file that
+    mentions TensorFlow, Keras or NumPy. Their unparsable files are still listed as errors, unless there are very
+    many; then also files of other components are skipped that no program loads together with tensors. The releases
+    that a component requires decide release tests in the code, unless the configuration names a release.
     """
     imports = {
         path: imported_files(path, scan_imports(task.source.text), project.index)
@@ -116,7 +118,7 @@ def judge_components(
     found: dict[tuple[str, ...], ComponentResult] = {}
     configs = {group: for_releases(config, (pins.get(path) for path in group)) for group in groups}
     keys = {group: _key(project, configs[group], group, imports, evidence) for group in groups}
-    # evidence from a run concerns the text that ran
+    # evidence from a run applies to the text that ran
     places = {} if evidence.functions else {group: _place(project, configs[group], group, imports) for group in groups}
     for group in groups:
         known = _known(project, group, keys[group], places.get(group), results)
@@ -124,7 +126,7 @@ def judge_components(
             found[group] = known
     missing = [group for group in groups if group not in found]
     total = sum(len(group) for group in missing)
-    # another judge may be one that cannot be sent, and another judge's results are not kept
+    # another judge may not be picklable, and its results are not cached
     is_usual = judge is judge_program and not evidence.functions
     workers = worthwhile_workers(project, missing, config.jobs) if is_usual else 1
     if workers > 1:
@@ -133,7 +135,7 @@ def judge_components(
 
     def reading(done: int, total: int) -> None:
         if workers == 1 and is_usual:
-            # while worker processes lower files, this one has nothing else to do
+            # while workers lower files, this process has nothing else to do
             from terra_refactor.workspace import preloaded  # noqa: F401, PLC0415
         progress("reading", done, total)
 
@@ -177,7 +179,7 @@ def judge_components(
 def _known(
     project: ReadProject, group: Sequence[str], key: str, place: str | None, results: ResultCache | None
 ) -> ComponentResult | None:
-    """The kept result of a component; if only comments or layout changed since, with its places moved."""
+    """The cached result of a component; if only comments or layout changed since, with its positions moved."""
     if results is None:
         return None
     kept = results.find(key)

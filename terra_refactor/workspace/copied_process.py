@@ -1,8 +1,9 @@
 """Work in a copy of this process (`fork`): tasks that need all of a large state and return nothing.
 
-Gives: `start_copy`, `CopiedProcess`, `Checkpoints`. Needs: Linux, a second processor, no threads but our own that wait, and memory for
-both. Otherwise no copy is started, and the caller does the work itself, or omits it. A copy shares the memory of this process
-until one of the two changes it, so it starts at once, however large the state is. It finishes even if this process is killed.
+Gives: `start_copy`, `CopiedProcess`, `Checkpoints`. Needs: Linux, a second processor, no threads except our own
+waiting ones, and memory for both processes. Otherwise no copy is started, and the caller does the work itself, or
+omits it. A copy shares the memory of this process until one of the two changes it, so it starts immediately, however
+large the state is. It finishes even if this process is killed.
 """
 
 from __future__ import annotations
@@ -23,30 +24,30 @@ from terra_refactor.workspace.watchdog import memory_for_analyses, resident_byte
 LOGGER = logging.getLogger(__name__)
 
 _GROWTH: Final = 2.5
-"""Maximum memory of both processes, as a multiple of the memory of this process: reading writes reference counts in the copy, too."""
+"""Maximum memory of both processes, as a multiple of that of this process: even reading writes reference counts in the copy."""
 
 
 _OF_PROGRESS: Final = frozenset({"terra-progress"})
-"""Our thread that waits to show how far a run is; Rich has another one that draws it. They hold nothing that a copy needs."""
+"""Our thread that displays progress; Rich has another one that draws it. They hold nothing that a copy needs."""
 _WAITING: Final = _OF_PROGRESS | {"MainThread", "terra-watchdog", "terra-deep-stack"}
-"""Our threads: while one of them works, the others wait for it or for a time, and hold nothing that a copy needs."""
+"""Our threads: while one of them works, the others wait for it or sleep, and hold nothing that a copy needs."""
 
 
 class CopiedProcess:
-    """A copy that is at work."""
+    """A running copy."""
 
     def __init__(self, process: int) -> None:
         self._process = process
         self._ended = False
 
     def wait(self) -> None:
-        """Waits until its work is done."""
+        """Waits until it has finished."""
         if not self._ended:
             os.waitpid(self._process, 0)
             self._ended = True
 
     def has_ended(self) -> bool:
-        """Whether it has done its work."""
+        """Whether it has finished."""
         if not self._ended:
             self._ended = os.waitpid(self._process, os.WNOHANG)[0] != 0
         return self._ended
@@ -69,7 +70,9 @@ class Checkpoints:
         self._copy: CopiedProcess | None = None
 
     def is_copy(self) -> bool:
-        """Called by the analysis where it can be interrupted; True in a copy, which saves the finished contexts and exits."""
+        """Called by the analysis at points where it can be interrupted; True in a copy, which saves the finished
+        contexts and exits.
+        """
         if time.process_time() - self._last < self._every or (self._copy is not None and not self._copy.has_ended()):
             return False
         process = _fork(self._processors, _WAITING)
@@ -84,7 +87,7 @@ class Checkpoints:
 
 
 def start_copy(work: Callable[[], object], processors: int) -> CopiedProcess | None:
-    """Start a copy of this process that does the work and ends; None if there can be none."""
+    """Starts a copy of this process that does the work and exits; None if that is not possible."""
     process = _fork(processors, _OF_PROGRESS)
     if process == 0:
         end_copy(work)
@@ -104,7 +107,7 @@ def end_copy(work: Callable[[], object]) -> NoReturn:
 
 
 def _fork(processors: int, waiting: frozenset[str]) -> int | None:
-    """The number of a new copy, 0 in the copy itself; None if there can be none. Threads of these names may be there."""
+    """The id of a new copy, 0 in the copy itself; None if that is not possible. Threads with these names may exist."""
     if sys.platform != "linux" or processors < 2:
         return None
     present = threading.current_thread()
@@ -115,7 +118,7 @@ def _fork(processors: int, waiting: frozenset[str]) -> int | None:
         return None
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)  # Python 3.12 and later warn of forks beside threads
+            warnings.simplefilter("ignore", DeprecationWarning)  # Python 3.12 and later warn about forks with threads
             process = os.fork()
     except OSError:  # no memory, or too many processes
         return None

@@ -1,8 +1,9 @@
 """Data files in the given paths whose names occur in the program.
 
-Computes: the contents of the files whose names occur in a string of the program, with limited size. Needs: the files that
-`discover_files` has found, the texts. Gives: `read_data_files`, `data_of`, `may_be_data`, `digests_of`, and `KnownData` for an editor.
-Links are not followed, and a file that cannot be read or is too large is unknown; nothing is parsed here, and nothing is run.
+Computes: the contents of the files whose names occur in a string of the program, with limited size. Needs: the files
+that `discover_files` has found, the texts. Gives: `read_data_files`, `data_of`, `may_be_data`, `digests_of`, and
+`KnownData` for an editor. Links are not followed, and a file that cannot be read or is too large is unknown; nothing
+is parsed or executed here.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ _ARCHIVE: Final = ".npz"
 MAX_BYTES: Final = 1_000_000
 """Maximum size of a file that is read; a larger one is unknown."""
 _ARRAY_BYTES: Final = 8_192
-"""Maximum number of bytes that are read of an array: its header."""
+"""Maximum number of bytes read of an array: its header."""
 MAX_DATA_FILES: Final = 200
 """Maximum number of data files in a run."""
 _LONGEST_NAME: Final = 255
@@ -42,7 +43,7 @@ def names_in(text: str) -> frozenset[str]:
     """The names of data files that occur in a text."""
     found: set[str] = set()
     for match in _ENDING.finditer(text):
-        # from the ending back: a search from the front would look at a long word once for each of its letters
+        # backwards from the suffix: a forward search would scan a long word once for each of its letters
         stem = _STEM.search(text[max(0, match.start() - _LONGEST_NAME) : match.start()])
         if stem is not None:
             found.add(stem[0] + match[0])
@@ -50,7 +51,7 @@ def names_in(text: str) -> frozenset[str]:
 
 
 def read_data_files(found: Mapping[str, str], texts: Iterable[str]) -> dict[str, bytes]:
-    """The contents of those of the files that a text names, by path as in reports. `found` leads from such paths to the files."""
+    """The contents of the files that a text names, by path as in reports. `found` maps such paths to the files."""
     if not found:
         return {}
     named: set[str] = set()
@@ -67,7 +68,7 @@ def read_data_files(found: Mapping[str, str], texts: Iterable[str]) -> dict[str,
 
 
 def data_of(data: Mapping[str, bytes], texts: Iterable[str]) -> dict[str, bytes]:
-    """Those of the files that one of the texts names."""
+    """The files that one of the texts names."""
     if not data:
         return {}
     named = frozenset[str]().union(*map(names_in, texts))
@@ -75,9 +76,9 @@ def data_of(data: Mapping[str, bytes], texts: Iterable[str]) -> dict[str, bytes]
 
 
 def read_data_file(file: str) -> bytes | None:
-    """The content of a regular file, of an array the beginning, of an archive of arrays their beginnings.
+    """The content of a regular file; of an array or an archive of arrays, only the beginnings.
 
-    None where it is a link, too large or unreadable.
+    None for a link, or a file that is too large or unreadable.
     """
     flags = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY", "O_CLOEXEC"))
     try:
@@ -102,7 +103,7 @@ _MOST_TEXTS: Final = 20_000
 
 
 class KnownData:
-    """The data files of a project as an editor has read them last."""
+    """The data files of a project as last read by an editor."""
 
     def __init__(self) -> None:
         self._read: dict[str, tuple[str, tuple[int, int] | None, bytes | None]] = {}
@@ -110,7 +111,10 @@ class KnownData:
         self._named: frozenset[str] = frozenset()
 
     def of(self, found: Mapping[str, str], texts: Iterable[tuple[str, str]]) -> dict[str, bytes]:
-        """As `read_data_files`, but a file is read again only if its time or size has changed. Texts come with their digests."""
+        """Like `read_data_files`, but a file is read again only if its time or size has changed.
+
+        Texts come with their digests.
+        """
         named = frozenset[str]().union(*(self._names_in(*each) for each in texts)) if found else frozenset[str]()
         self._named |= named
         contents: dict[str, bytes] = {}
@@ -133,7 +137,7 @@ class KnownData:
         return known
 
     def is_named(self, file: str) -> bool:
-        """Whether a text names a data file of that name, by the queries so far."""
+        """Whether a text names a data file of that name, according to the queries so far."""
         return os.path.basename(file) in self._named
 
     def has_changed(self) -> bool:
@@ -142,7 +146,7 @@ class KnownData:
 
 
 def digests_of(data: Mapping[str, bytes]) -> list[tuple[str, str]]:
-    """A short form of contents."""
+    """A short representation of contents."""
     return sorted((path, blake2b(content, digest_size=16).hexdigest()) for path, content in data.items())
 
 

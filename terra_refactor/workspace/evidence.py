@@ -1,10 +1,11 @@
 """Evidence from records of runs about the present sources.
 
-Computes: which recorded function is which function of a file, and which are not any more. Needs: the record files of the
-configuration, and the texts. Gives: `read_evidence`, `RunEvidence`.
+Computes: the present function for each recorded one, and recorded functions that no longer exist. Needs: the record
+files of the configuration, and the texts. Gives: `read_evidence`, `RunEvidence`.
 
-A recorded function is recognised by its file, its qualified name and its text from `def` to its end. Where the text is another one, the
-record speaks of other code and is not used. Decorators may come and go, and functions may move within their file.
+A recorded function is recognised by its file, its qualified name and its text from `def` to its end. If the text
+differs, the record is about other code, and is not used. Decorators may change, and functions may move within their
+file.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ class RunEvidence:
     """Notices for the user: records of other files, or of older texts."""
 
     def key(self, paths: Iterable[str]) -> str:
-        """A text with all recorded facts about the functions of some files."""
+        """A text with all recorded facts about the functions of some files, for use in keys."""
         wanted = frozenset(paths)
         return repr(sorted((key, repr(seen)) for key, seen in self.functions.items() if key[0] in wanted))
 

@@ -1,7 +1,8 @@
-"""Fixing files in which regions become functions: the text with the functions is analysed and refactored as any other text.
+"""Fixing files in which regions become functions: the text with the functions is analysed and refactored like any other
+text.
 
-Computes: the files after that, as changes of the original texts. Needs: the report of those, the regions, functions that analyse other
-texts and refactor the results. Gives: `extract_and_refactor`. Ignores: the choice of regions.
+Computes: the resulting files, as changes of the original texts. Needs: the original report, the regions, functions
+that analyse other texts and refactor the results. Gives: `extract_and_refactor`. Ignores: the choice of regions.
 """
 
 from __future__ import annotations
@@ -25,7 +26,10 @@ Refactor: TypeAlias = Callable[[WorkspaceReport, LeftOut], tuple[FileRefactoring
 def extract_and_refactor(
     report: WorkspaceReport, chosen: Sequence[FoundRegion], left_out: LeftOut, analyze: Analyze, refactor: Refactor
 ) -> tuple[FileRefactoring, ...]:
-    """The files that change when the chosen regions are functions. One whose function does not become a graph stays as it is."""
+    """The files that change when the chosen regions become functions.
+
+    A region whose function does not become a graph is not extracted.
+    """
     skipped: list[Change] = []
     while True:
         regions: dict[str, list[FoundRegion]] = {}
@@ -80,7 +84,7 @@ def _told(
     lines: Mapping[str, Mapping[int, int]],
     texts: Mapping[str, str],
 ) -> FileRefactoring:
-    """The changes of a file as those of its text before any region became a function."""
+    """The changes of a file relative to its text before any region became a function."""
     path = file.source.path
     if path not in regions:
         return file
@@ -118,7 +122,7 @@ def _change(found: FoundRegion, outcome: Outcome, reason: str) -> Change:
 
 
 def _lines(text: str, regions: Sequence[ExtractedFunction]) -> dict[int, int]:
-    """Where the lines of a text are when some regions are functions; those of the regions have no place."""
+    """The new line of each line of a text after regions became functions; lines of the regions have none."""
     moves: dict[int, int] = {}
     gone: set[int] = set()
     offset = 0

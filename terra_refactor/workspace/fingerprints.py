@@ -1,8 +1,8 @@
 """Fingerprints that identify a finding when lines move.
 
-Computes: for each finding a digest of its rule, the function it is in, and the text of its line without indentation, with a number where
-one text holds several. Needs: findings and sources. Gives: `fingerprints`. Ignores: the path and the line (a file may move, lines do
-move) and the message (which may name sizes that other code determines).
+Computes: for each finding a digest of its rule, its function, and the text of its line without indentation, with a
+number if there are several equal ones. Needs: findings and sources. Gives: `fingerprints`. Ignores: the path and the
+line (a file may move, lines do move) and the message (which may name sizes that other code determines).
 """
 
 from __future__ import annotations

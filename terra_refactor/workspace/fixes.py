@@ -1,8 +1,8 @@
 """The edits that would remove each finding.
 
-Computes: edits of a file's module text, or of the file as it lies on disk. Needs: the results of a run, with its sources.
-Gives: `edits_by_function`, `fixes_of`, `fix_findings`, `followed_by`, `edits_of_file`. Ignores: whether a person would
-take them, which the finding's rule and the decision's assumptions say.
+Computes: edits of a file's module text, or of the file on disk. Needs: the results of a run, with its sources. Gives:
+`edits_by_function`, `fixes_of`, `fix_findings`, `followed_by`, `edits_of_file`. Ignores: whether the user would
+accept them, for which the finding's rule and the decision's assumptions give reasons.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from terra_refactor.workspace.results import WorkspaceReport
 
 
 def edits_by_function(report: WorkspaceReport) -> Mapping[FunctionId, tuple[Edit, ...]]:
-    """The effect of each decision's change alone on its file, by function, whatever its level."""
+    """The edits of each decision's change by itself, by function, for any level."""
     by_path: dict[str, list[Decision]] = {}
     for decision in report.decisions:
         if decision.action is not Action.NONE and decision.path in report.sources:
@@ -39,7 +39,7 @@ def edits_by_function(report: WorkspaceReport) -> Mapping[FunctionId, tuple[Edit
 
 
 def fixes_of(report: WorkspaceReport, findings: Iterable[Finding]) -> Mapping[Finding, tuple[Edit, ...]]:
-    """The edits that remove each finding, for those that have any."""
+    """The edits that remove each finding, for findings that have any."""
     fixes: dict[Finding, tuple[Edit, ...]] = {}
     by_name: dict[tuple[str, str], list[Decision]] = {}
     for decision in report.decisions:
@@ -68,7 +68,7 @@ def fixes_of(report: WorkspaceReport, findings: Iterable[Finding]) -> Mapping[Fi
 
 
 def fix_findings(report: WorkspaceReport, findings: Sequence[Finding], level: Level) -> tuple[FileRefactoring, ...]:
-    """Each file after the fixes of its findings, as far as the level allows; of two fixes that claim the same text the first is made."""
+    """Each file after the fixes of its findings, as far as the level allows; of two overlapping fixes the first is applied."""
     fixes = fixes_of(report, findings)
     by_path: dict[str, list[Finding]] = {}
     for finding in findings:
@@ -77,7 +77,8 @@ def fix_findings(report: WorkspaceReport, findings: Sequence[Finding], level: Le
     files: list[FileRefactoring] = []
     for path, found in sorted(by_path.items()):
         source = report.sources[path]
-        # parsing after each of many fixes takes long: first all that do not overlap, and one by one only if they do not parse together
+        # parsing after each of many fixes takes long: first all that do not overlap, then one by one only if the
+        # result does not parse
         apart = _apart([fixes[finding] for finding in found if _is_allowed(finding, level)])
         is_parsed = _parses(source, apart)
         edits: tuple[Edit, ...] = ()
@@ -101,7 +102,7 @@ def fix_findings(report: WorkspaceReport, findings: Sequence[Finding], level: Le
 
 
 def followed_by(files: Mapping[str, FileRefactoring], more: Iterable[FileRefactoring]) -> dict[str, FileRefactoring]:
-    """The files by path, with the later changes, to their new texts; a change that was not made before is attempted again."""
+    """The files by path, with the later changes, up to their new texts; a change that was not made before is attempted again."""
     latest = {file.source.path: file for file in more}
     result: dict[str, FileRefactoring] = {}
     for path in files.keys() | latest.keys():
@@ -145,7 +146,7 @@ def _parses(source: Source, edits: tuple[Edit, ...]) -> bool:
 def _together(
     source: Source, edits: tuple[Edit, ...], more: tuple[Edit, ...], *, is_parsed: bool
 ) -> tuple[Edit, ...] | None:
-    """All the edits; None if they overlap, or if the text does not parse after them, unless that is known."""
+    """All the edits; None if they overlap, or if the resulting text does not parse (unless that is known)."""
     try:
         together = check_edits((*edits, *more))
     except (SourceError, ValueError):

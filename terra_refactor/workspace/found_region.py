@@ -1,7 +1,7 @@
-"""Regions as results: the decision about each, its finding, and the text in which it is a function.
+"""Regions as results: the decision about each, its finding, and its extraction.
 
-Gives: `FoundRegion`, `may_have_regions`, `chosen_regions`, `without_shim`, `outside_shim`, `region_findings`, `rewritten`. A run that
-finds every result in the cache needs no more than this.
+Gives: `FoundRegion`, `may_have_regions`, `chosen_regions`, `without_shim`, `outside_shim`, `region_findings`,
+`rewritten`. A run with only cache hits needs nothing else about regions.
 """
 
 from __future__ import annotations
@@ -30,23 +30,23 @@ _LEVELS: Final = tuple(Level)
 
 @dataclass(frozen=True, slots=True)
 class FoundRegion:
-    """The decision about a region, and its extraction; None where it cannot."""
+    """The decision about a region, and its extraction; None if it cannot be extracted."""
 
     decision: RegionDecision
     region: ExtractedFunction | None = field(repr=False)
     edits: tuple[Edit, ...] = field(default=(), repr=False)
-    """All of it: the function, its decorator, and the import that this may need."""
+    """All edits: the function, its decorator, and the import that the decorator may need."""
 
 
 def may_have_regions(source: Source) -> bool:
-    """Whether it is worth looking for regions in a text: they are around tapes."""
+    """Whether a text may have regions, which are around tapes."""
     return "GradientTape" in source.text and source.reversible
 
 
 def chosen_regions(
     regions: Iterable[FoundRegion], level: Level, only: Sequence[str], left_out: LeftOut
 ) -> tuple[FoundRegion, ...]:
-    """The regions that `fix` is to extract at a level; `only` those of these names, if there are any."""
+    """The regions that `fix` extracts at a level; `only` those with these names, if any are given."""
     return tuple(
         found
         for found in regions
@@ -58,9 +58,10 @@ def chosen_regions(
 
 
 def without_shim(decisions: Iterable[Decision], regions: Iterable[FoundRegion]) -> tuple[Decision, ...]:
-    """The decisions without co-execution of a function whose step becomes a graph; one that is given tensors keeps it.
+    """The decisions without co-execution of functions whose step becomes a graph, unless tensors are passed to the
+    function.
 
-    In a function without them, the step is all of the tensor work as a rule, and a graph of it is faster than the shim.
+    Without tensor arguments, the step usually is all of the tensor work, and a graph of it is faster than the shim.
     """
     extracted = {(each.decision.path, each.decision.inside) for each in regions if each.decision.extract}
     return tuple(
@@ -74,7 +75,7 @@ def without_shim(decisions: Iterable[Decision], regions: Iterable[FoundRegion]) 
 
 
 def outside_shim(regions: Iterable[FoundRegion], decisions: Iterable[Decision]) -> tuple[FoundRegion, ...]:
-    """The regions without co-execution inside functions that the shim runs as a whole."""
+    """The regions, without co-execution in functions that the shim runs as a whole."""
     whole = {(each.path, each.qualname) for each in decisions if each.action is Action.CO_EXECUTE}
     return tuple(
         FoundRegion(replace(each.decision, co_execute=False, level=Level.SPECULATIVE), None)
@@ -91,7 +92,7 @@ def rewritten(source: Source, regions: Iterable[ExtractedFunction]) -> Source:
 
 
 def region_findings(regions: Iterable[FoundRegion]) -> tuple[Finding, ...]:
-    """The regions that should be functions."""
+    """The findings for regions that should become functions."""
     rule = MISSED_EXTRACTION
     return tuple(
         Finding(

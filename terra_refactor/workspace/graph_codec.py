@@ -1,11 +1,12 @@
 """Serialises objects that refer to each other as bytes without code.
 
-Computes: bytes for everything reachable from one object, and equal objects from these bytes. Needs: the classes that may occur, and names
-for objects that are not data (functions of this tool, code that is kept elsewhere). Gives: `encode`, `decode`, `Names`.
+Computes: bytes for everything reachable from one object, and equal objects from these bytes. Needs: the classes that
+may occur, and names for objects that are not data (functions of this tool, code stored elsewhere). Gives: `encode`,
+`decode`, `Names`.
 
-The objects are numbered, referenced ones first, and written in columns: for each class, for each of its fields, the numbers of the
-values. So an object costs a few bytes, and its class is processed once for thousands of objects. Equal immutable objects are written
-once. Only the listed classes are called, and nothing is imported.
+The objects are numbered, referenced ones first, and written in columns: for each class, for each of its fields, the
+numbers of the values. So an object takes a few bytes, and its class is processed once for thousands of objects. Equal
+immutable objects are written once. Only the listed classes are called, and nothing is imported.
 
 Python's `marshal` writes the columns: numbers, strings and tuples of these.
 """
@@ -32,38 +33,38 @@ _CONTAINERS: Final[tuple[type, ...]] = (tuple, frozenset, list, set, dict)
 
 
 class CodecError(TerraError):
-    """Something that has no form in bytes, or bytes that are no such form."""
+    """An object that cannot be encoded, or invalid bytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """Objects that are written by name: for each class of such things, how it is named, and how it is found again."""
+    """Objects that are written by name: for each class of such objects, the functions from object to name and back."""
 
     name_of: Mapping[type, Callable[[Any], object]]
-    """Gives atoms and tuples of these."""
+    """Returns atoms, or tuples of these."""
     found: Mapping[str, Callable[[Any], object]]
     """By the name of the class."""
     name_of_class: Callable[[type], str]
-    """Raises CodecError for a class that is no data."""
+    """Raises CodecError for a class that is not data."""
     class_named: Callable[[str], type]
     """Raises CodecError if there is no data class of that name."""
 
 
 def _nothing_to_check() -> None:
-    """Never ended."""
+    """The default `check`, which never cancels."""
 
 
 def encode(root: object, names: Names, check: Callable[[], None] = _nothing_to_check) -> bytes:
     """The bytes of an object.
 
-    Raises CodecError for objects that are neither data of these classes nor have a name. `check` is called regularly, and may raise to
-    cancel.
+    Raises CodecError for objects that are not data of these classes and have no name. `check` is called regularly,
+    and may raise to cancel.
     """
     return _Encoder(names, check).encoded(root)
 
 
 def decode(data: bytes | memoryview, names: Names) -> object:
-    """The object of these bytes. Raises CodecError, or an exception of `marshal`, for others."""
+    """The object of these bytes. Raises CodecError, or an exception of `marshal`, for invalid bytes."""
     try:
         kinds, batches, root = marshal.loads(data)
     except (EOFError, ValueError, TypeError) as error:
@@ -76,7 +77,7 @@ def decode(data: bytes | memoryview, names: Names) -> object:
 
 
 def _batch(kind: str, count: int, columns: Sequence[Any], table: list[object], names: Names) -> Iterable[object]:
-    """Objects of one class, of parts that are in the table."""
+    """Objects of one class, from parts in the table."""
     take = table.__getitem__
     if kind == "atoms":
         return columns
@@ -151,7 +152,7 @@ class _Encoder:
             dict: (_parts_of_dict, True),
             **{cls: (partial(_named, name), False) for cls, name in names.name_of.items()},
         }
-        """How to split objects of a class into fields, and whether they are mutable."""
+        """For each class: how to split its objects into fields, and whether they are mutable."""
 
     def encoded(self, root: object) -> bytes:
         top = self.number(root)
@@ -174,7 +175,7 @@ class _Encoder:
         return marshal.dumps((tuple(used), batches, new[top]))
 
     def number(self, whole: Any) -> int:
-        """The number of the node of an object; created after those of all its parts."""
+        """The number of an object's node; it is created after those of all its parts."""
         numbers, address, cls = self.numbers, id(whole), type(whole)
         if cls in _ATOMS:
             number = numbers[address] = self.atom(whole, cls)
@@ -217,7 +218,7 @@ class _Encoder:
         return (get if len(fields) != 1 else lambda whole: (get(whole),)), parameters is None or not parameters.frozen
 
     def atom(self, value: Any, cls: type) -> int:
-        # 0.0 and -0.0 are equal, and a number that is none equals nothing
+        # 0.0 and -0.0 are equal, and NaN equals nothing
         exact = repr(value) if cls is float or cls is complex else value
         known = self.same.get((cls, exact, None))
         if known is None:

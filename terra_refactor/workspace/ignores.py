@@ -1,8 +1,8 @@
 """Suppression comments for accepted findings, for `lint --add-ignores`.
 
-Computes: the text of each file with a comment for each finding. Needs: findings and sources. Gives: `add_ignores`. Ignores: findings that
-a comment cannot reach, or not without changing the program (their line is part of a string, say), and those about such comments
-themselves: they are listed.
+Computes: the text of each file with a comment for each finding. Needs: findings and sources. Gives: `add_ignores`.
+Not suppressed, but listed: findings that a comment cannot reach without changing the program (their line is part of a
+string, say), and findings about such comments.
 
     print(x)           ->  print(x)  # terra: ignore[TR101] until the logger works
 """
@@ -25,16 +25,16 @@ from terra_refactor.workspace.suppression import ABOUT_COMMENTS
 
 @dataclass(frozen=True, slots=True)
 class AddedIgnores:
-    """The files with their comments, and the findings that got none."""
+    """The files with their comments, and the findings without one."""
 
     files: tuple[FileRefactoring, ...]
     silenced: int
-    """The number of findings that the comments silence."""
+    """The number of findings that the comments suppress."""
     missed: tuple[Finding, ...]
 
 
 def add_ignores(findings: Iterable[Finding], sources: Mapping[str, Source], reason: str) -> AddedIgnores:
-    """Add a comment for each finding; several of one line share one."""
+    """Adds a comment for each finding; findings on one line share a comment."""
     by_path: dict[str, list[Finding]] = {}
     missed: list[Finding] = []
     for finding in findings:
@@ -57,7 +57,10 @@ def add_ignores(findings: Iterable[Finding], sources: Mapping[str, Source], reas
 
 
 def _commented(source: Source, findings: list[Finding], reason: str, *, careful: bool) -> tuple[str, list[Finding]]:
-    """The text with the comments, and the findings without one. `careful` looks after each comment whether the program is the same."""
+    """The text with the comments, and the findings without one.
+
+    `careful`: checks after each comment whether the program is unchanged.
+    """
     text = source.text
     left: list[Finding] = []
     # from the bottom up, because a comment on a line of its own moves the lines below it
@@ -74,7 +77,7 @@ def _commented(source: Source, findings: list[Finding], reason: str, *, careful:
 
 
 def _is_same_code(source: Source, text: str) -> bool:
-    """Whether both texts are the same program: comments may differ, nothing else."""
+    """Whether both texts are the same program, up to comments."""
     try:
         parse_module(replace(source, text=text))
         source.encode(text)

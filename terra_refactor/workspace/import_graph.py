@@ -1,13 +1,12 @@
-"""Which files have to be analysed together: those that imports connect.
+"""Components: the files connected by imports, which are analysed together.
 
-Computes: the module names that a text imports, by a scan that does not parse; and the files that are connected with some.
-Needs: texts and the index of modules. Gives: `scan_imports`, `ImportScan`, `imported_files`, `connected_files`, `loaded_with`, and
-`components`.
-Ignores: whether an import runs (a line in a string that looks like an import counts, and makes a component only larger), and
-modules that are imported by a computed name.
+Computes: the module names that a text imports, by a scan without parsing; and the files connected with given ones.
+Needs: texts and the index of modules. Gives: `scan_imports`, `ImportScan`, `imported_files`, `connected_files`,
+`loaded_with`, and `components`. Ignores: whether an import runs (a line in a string that looks like an import counts,
+which only enlarges a component), and modules imported under a computed name.
 
-Components are independent of each other: no value goes from one to the other. A package's submodules count as
-reached where the package itself is imported, since `import p; p.sub.f()` reaches them without naming them in an import.
+Components are independent: no value flows from one to another. A package's submodules count as reached if the package
+itself is imported, since `import p; p.sub.f()` reaches them without importing them by name.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ _BY_NAME = re.compile(r"\bimport_module\(\s*(?:[\"'](?P<name>[\w.]+)[\"'])?")
 
 @dataclass(frozen=True, slots=True, order=True)
 class ImportScan:
-    """One import as it is written. `names` is () for `import module`."""
+    """One import as written. `names` is () for `import module`."""
 
     module: str
     level: int
@@ -38,7 +37,7 @@ class ImportScan:
 
 
 def scan_imports(text: str) -> tuple[ImportScan, ...]:
-    """Everything in the text that looks like an import, sorted, each once."""
+    """Everything in the text that looks like an import, sorted, without duplicates."""
     if "import" not in text:
         return ()
     if "\\" in text:
@@ -60,14 +59,14 @@ def scan_imports(text: str) -> tuple[ImportScan, ...]:
 
 
 def _import_lines(text: str) -> Iterator[re.Match[str]]:
-    """Matches of `_IMPORT`, searched only in lines with the word: most lines do not, and there are millions."""
+    """Matches of `_IMPORT`, searched only in lines that contain the word: most do not, and there are millions of lines."""
     word = text.find("import")
     while word >= 0:
         start = text.rfind("\n", 0, word) + 1
         end = text.find("\n", word)
         after = end if end >= 0 else len(text)
         for found in _IMPORT.finditer(text, start, after):
-            match = _IMPORT.match(text, found.start())  # names in parentheses go on in other lines
+            match = _IMPORT.match(text, found.start())  # names in parentheses continue on other lines
             if match is not None:
                 yield match
                 after = max(after, match.end())
@@ -75,7 +74,7 @@ def _import_lines(text: str) -> Iterator[re.Match[str]]:
 
 
 def imported_files(path: str, scans: Iterable[ImportScan], index: ModuleIndex) -> frozenset[str]:
-    """The files that the imports of one file reach directly, the packages above them included."""
+    """The files directly reached by the imports of one file, including parent packages."""
     if path not in index.files:
         return frozenset()
     reached: set[str] = set()
@@ -113,7 +112,7 @@ def _below(package: str, index: ModuleIndex) -> Iterable[str]:
 
 
 def components(imports: Mapping[str, frozenset[str]]) -> tuple[tuple[str, ...], ...]:
-    """All files that have an entry in `imports`, in the groups that imports connect; each sorted, and the groups by their first file."""
+    """The files in `imports`, grouped by connections; each group is sorted, and groups are sorted by their first file."""
     group_of = {path: [path] for path in imports}
     for importer, reached in imports.items():
         for file in reached:
@@ -130,12 +129,12 @@ def components(imports: Mapping[str, frozenset[str]]) -> tuple[tuple[str, ...], 
 def nearest_files(
     path: str, imports: Mapping[str, Iterable[str]], lines: Mapping[str, int], most: int
 ) -> tuple[str, ...]:
-    """A file and its imports, the nearest first and of these the shortest first, up to `most` lines; sorted.
+    """A file and its nearest imports (among equally near ones the shortest first), up to `most` lines in all; sorted.
 
-    Only files that have an entry in `lines`.
+    Only files with an entry in `lines`.
     """
     found, left = [path], most
-    for file in found:  # grows meanwhile
+    for file in found:  # grows during iteration
         for other in sorted(imports.get(file, ()), key=lambda each: (lines.get(each, 0), each)):
             if other in lines and other not in found and lines[other] <= left:
                 found.append(other)
@@ -164,7 +163,7 @@ def _reached(paths: Iterable[str], edges: Mapping[str, Iterable[str]]) -> frozen
 
 
 def connected_files(paths: Iterable[str], imports: Mapping[str, frozenset[str]]) -> tuple[str, ...]:
-    """The files that imports connect with any of these files, in either direction, sorted; themselves included."""
+    """The files connected by imports with any of these files, in either direction, and these files themselves; sorted."""
     neighbours: dict[str, set[str]] = {}
     for importer, reached in imports.items():
         for file in reached:

@@ -1,7 +1,7 @@
-"""Judging one component: its decisions, findings and regions, with what the last run kept of it.
+"""Judging one component: its decisions, findings and regions, reusing the state of the last run.
 
-Computes: the result of one component, whatever goes wrong inside. Needs: its lowered program, the texts of its files, a judge, and where
-analyses are kept, if they are. Gives: `judged_component`, `Judge`, `Keeper`.
+Computes: the result of one component, even if its analysis fails. Needs: its lowered program, the texts of its files,
+a judge, and optionally the place where analyses are kept. Gives: `judged_component`, `Judge`, `Keeper`.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 LOGGER = logging.getLogger(__name__)
 
 _SECONDS_BETWEEN_CHECKPOINTS: Final = 30.0
-"""Processor time: ten times the time that a checkpoint takes in an analysis of that length."""
+"""In processor time: ten times the time that a checkpoint takes in an analysis of that length."""
 
 
 class Judge(Protocol):
@@ -65,13 +65,15 @@ def judged_component(
     keeper: Keeper | None,
     processes: int = 1,
 ) -> ComponentResult:
-    """The result of a component of which these are the texts. `progress` receives how many functions of how many are done.
+    """The result of a component with these texts. `progress` receives the number of finished functions and of all
+    functions.
 
-    Where it needs more time or memory than an analysis may have, its files are errors.
+    If it exceeds the limits of time or memory, its files become errors.
 
     Raises:
         TerraError: the judge raises it.
-        OverLimitError: it needs more than its part of the memory, which several `processes` share; alone it may have enough.
+        OverLimitError: it exceeds its share of the memory, which several `processes` share; in a single process it
+            may succeed.
     """
     from terra_refactor.refactor.cures import confirm_cures  # noqa: PLC0415 - what is in the cache needs none
 
@@ -88,7 +90,7 @@ def judged_component(
         repeated = keeper.judge_of(loaded.program, config)
         kept = keeper.regions_of(repeated) if has_regions else None
     elif has_regions:
-        # the program is judged several times, each time with few other functions
+        # the program is judged several times, each time with few changed functions
         repeated = _fresh_judge()
     if repeated is not None and judge is judge_program:
         judge = repeated.decided
@@ -116,7 +118,7 @@ def judged_component(
             raise
         LOGGER.error("the analysis of %s was ended: %s", ", ".join(sorted(loaded.program.modules)), error)
         return _failed(loaded, f"the analysis was ended: {error}")
-    except Exception as error:  # a bug of ours, or no memory, costs these files, and is seen
+    except Exception as error:  # an internal error, or lack of memory, affects these files, and is logged
         LOGGER.exception("the analysis of %s failed", ", ".join(sorted(loaded.program.modules)))
         return _failed(loaded, f"the analysis failed inside ({type(error).__name__}: {error})")
     finally:
@@ -133,7 +135,7 @@ def judged_component(
         if repeated is not None and has_regions:
             judge_regions = partial(_regions, program, sources, decisions, config, repeated, kept, keeper, note=is_kept)
             regions = watched(judge_regions, limits)
-    except Exception as error:  # a bug of ours costs the regions, and is seen
+    except Exception as error:  # an internal error affects only the regions, and is logged
         if is_out_of_part(error):
             raise
         LOGGER.exception("the regions of %s failed", ", ".join(sorted(program.modules)))
@@ -160,7 +162,7 @@ def _fresh_judge() -> RepeatedJudge:
 
 @dataclass(frozen=True, slots=True)
 class Keeper:
-    """The place where the state of a component's analysis is kept for the next one."""
+    """Stores the state of a component's analysis for the next run."""
 
     modules: LoweringCache
     results: ResultCache
@@ -173,24 +175,24 @@ class Keeper:
         return resumed_judge(self.results, self.modules, self.place, program, config) or _fresh_judge()
 
     def regions_of(self, judge: RepeatedJudge) -> KeptRegions | None:
-        """The regions that the last run found, if there are any: the judge then looks whether they are those of its next program."""
+        """The regions of the last run, if there are any: the judge then checks whether they are those of its next program."""
         from terra_refactor.workspace.kept_analysis import regions_known_to  # noqa: PLC0415 - what is in the cache needs none
 
         return regions_known_to(self.results, judge)
 
     def keep_regions(self, program: Program, regions: KeptRegions) -> None:
-        """Keeps the regions of a program whose analysis was kept."""
+        """Stores the regions of a program whose analysis was stored."""
         from terra_refactor.workspace.kept_analysis import keep_regions  # noqa: PLC0415 - what is in the cache needs none
 
         keep_regions(self.results, self.place, program, regions)
 
     def keep(self, judge: RepeatedJudge, program: Program) -> bool:
-        """Keeps the present state; whether it is kept."""
+        """Stores the present state; returns whether it was stored."""
         from terra_refactor.workspace.kept_analysis import keep_analysis  # noqa: PLC0415 - what is in the cache needs none
 
         try:
             keep_analysis(self.results, self.place, judge, program)
-        except Exception:  # a bug of ours costs the next run its start, and is seen
+        except Exception:  # an internal error only makes the next run slower, and is logged
             LOGGER.exception("what was found out about %s cannot be kept", ", ".join(sorted(program.modules)))
             return False
         return True
@@ -207,7 +209,10 @@ def _regions(
     *,
     note: bool,
 ) -> tuple[FoundRegion, ...]:
-    """The regions: those of the last run if all that they were decided from is the same. With `note`, they are kept for the next one."""
+    """The regions: those of the last run if all dependencies of the decision are unchanged.
+
+    With `note`, they are stored for the next run.
+    """
     from terra_refactor.classify.alike import Seen  # noqa: PLC0415 - what is in the cache needs none
     from terra_refactor.workspace.kept_regions import KeptRegions  # noqa: PLC0415 - what is in the cache needs none
     from terra_refactor.workspace.region_trials import find_trials, places_of  # noqa: PLC0415 - what is in the cache needs none

@@ -1,6 +1,7 @@
-"""Decisions and findings from facts, of one program, or of one that is being edited.
+"""Decisions and findings from facts, for one program, or for one that is being edited.
 
-Needs: a lowered program and the configuration. Gives: `judge_facts`, which starts from finished facts, and `RepeatedJudge`.
+Needs: a lowered program and the configuration. Gives: `judge_facts`, which starts from finished facts, and
+`RepeatedJudge`.
 """
 
 from __future__ import annotations
@@ -27,7 +28,9 @@ from terra_refactor.workspace.usual_run import UsualRuns, with_usual_run
 _NEARLY_ALL: Final = 1.5
 """Ratio of contexts to reused contexts up to which few contexts are new."""
 _LITTLE: Final = 0.25
-"""The part of a budget that two runs may use together, so that neither exceeds it: each entry has half of the remaining steps."""
+"""The fraction of a budget that two runs together may use such that neither exceeds it: each entry has half of the
+remaining steps.
+"""
 
 
 class _CheckpointError(BaseException):
@@ -71,30 +74,30 @@ def _decision_options(config: Config) -> DecisionOptions:
 
 
 class RepeatedJudge:
-    """Analyses and judges the states of one program one after the other, reusing the results of the last one.
+    """Analyses and judges successive states of one program, reusing the results of the last state.
 
-    Its results are those of `judge_program`.
+    Its results equal those of `judge_program`.
     """
 
     def __init__(self) -> None:
         self._store = SummaryStore()
         self._usual = UsualRuns()
-        """State of the default run, which is not kept for other processes."""
+        """State of the default run, which is not stored for other processes."""
         self._hazards: HazardMap | None = None
         self.is_restored = False
         """Its state was restored from another process."""
         self.restored_from: str | None = None
         """A text that identifies the last judged program."""
         self.is_checkpoint: Callable[[], bool] | None = None
-        """Called regularly in a full analysis: whether this process is a copy that is to keep finished contexts."""
+        """Called regularly in a full analysis: whether this process is a copy that must store finished contexts."""
         self.end_checkpoint: Callable[[], object] | None = None
-        """Keeps that, and ends the copy."""
+        """Stores these, and ends the copy."""
         self.seen: Seen | None = None
         """The dependencies of the decisions about `decided_about`, if they are to be recorded."""
         self.expected: Seen | None = None
         """The dependencies to compare in the next judged program."""
         self.is_as_expected = False
-        """Whether all of this is the same in the program that it judged last."""
+        """Whether all of these were unchanged in the program judged last."""
 
     @property
     def kept_contexts(self) -> int:
@@ -103,16 +106,16 @@ class RepeatedJudge:
 
     @property
     def has_much_that_is_new(self) -> bool:
-        """Whether it is worth keeping, which takes a third of the time of making it all: not if little of it is new."""
+        """Whether storing is worthwhile, which takes a third of the time of a full analysis: not if little is new."""
         return len(self._store.by_identity) > _NEARLY_ALL * self._store.taken_over
 
     def kept(self) -> tuple[object, ...]:
-        """Its state about the last judged program, as data; of one of which the analysis was not done, the contexts that were finished."""
+        """Its state about the last judged program, as data; if the analysis is unfinished, the finished contexts."""
         return self._store.kept(), None if self._hazards is None else self._hazards.kept()
 
     @staticmethod
     def restored(kept: tuple[Any, ...], program: Program, config: Config) -> RepeatedJudge:
-        """A judge with the kept state of the last judgement of this program, with this configuration."""
+        """A judge with the stored state of the last judgement of this program, with this configuration."""
         store, hazards = kept
         judge = RepeatedJudge()
         options = _options(config)
@@ -125,13 +128,13 @@ class RepeatedJudge:
     def judge(
         self, program: Program, config: Config, progress: Callable[[int, int], None] | None
     ) -> tuple[ProgramFacts, tuple[Decision, ...], tuple[Finding, ...]]:
-        """The facts, decisions and findings of the program as it is now."""
+        """The facts, decisions and findings of the present program."""
         return call_with_deep_stack(lambda: self._judge(program, config, progress), at_once=True)
 
     def decided(
         self, program: Program, config: Config, progress: Callable[[int, int], None] | None
     ) -> tuple[tuple[Decision, ...], tuple[Finding, ...]]:
-        """The decisions and findings alone, as `judge_program` gives them."""
+        """Only the decisions and findings, as `judge_program` returns them."""
         _, decisions, findings = self.judge(program, config, progress)
         return decisions, findings
 
@@ -142,7 +145,7 @@ class RepeatedJudge:
         names: FunctionNames,
         progress: Callable[[int, int], None] | None = None,
     ) -> tuple[Decision, ...]:
-        """The decisions about the functions of such a path and name; the others are not looked at further than these need."""
+        """The decisions about functions with such a path and name; others are examined only as far as these require."""
 
         def judge() -> tuple[Decision, ...]:
             _, hazards = self._advance(program, config, progress)
@@ -174,7 +177,7 @@ class RepeatedJudge:
         return facts, decisions, findings
 
     def _check(self, hazards: HazardMap, progress: Callable[[int, int], None] | None) -> None:
-        """Whoever follows the progress may end the judgement here: the next one resumes from the answers so far."""
+        """Lets the progress callback cancel the judgement here: the next one resumes from the answers so far."""
         if progress is None:
             return
         try:
@@ -187,7 +190,7 @@ class RepeatedJudge:
     def _advance(
         self, program: Program, config: Config, progress: Callable[[int, int], None] | None
     ) -> tuple[ProgramFacts, HazardMap]:
-        """The facts of the program as it is now, and the questions about them."""
+        """The facts of the present program, and the queries about them."""
 
         def advance(done: int, total: int) -> None:
             if self.is_checkpoint is not None and self.is_checkpoint():

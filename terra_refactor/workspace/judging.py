@@ -1,7 +1,7 @@
-"""From a program to decisions and findings: the analysis, the rules and the classification, one after the other.
+"""From a program to decisions and findings: the analysis, the rules and the classification.
 
-Needs: a lowered program and the configuration. Gives: `judge_program`, `judged_by`, `place_of_analysis`. A run that finds every result in
-the cache judges nothing, and does not wait for the analysis to be imported.
+Needs: a lowered program and the configuration. Gives: `judge_program`, `judged_by`, `place_of_analysis`. A run with
+only cache hits judges nothing, and does not import the analysis.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ def judged_by(config: Config) -> tuple[object, ...]:
 def place_of_analysis(
     config: Config, stubs: Mapping[str, str], data: Mapping[str, bytes], files: Iterable[tuple[str, str, bool]]
 ) -> str:
-    """A text with all dependencies of an analysis other than the texts: the path of each file, its module's name, and whether it is a
-    package."""
+    """A text with all dependencies of an analysis except the texts of files: the path of each file, its module name,
+    and whether it is a package.
+    """
     return repr(("analysis", judged_by(config), sorted(stubs.items()), digests_of(data), sorted(files)))

@@ -1,10 +1,10 @@
-"""State that an analysis of a component leaves on disk, so that the next run analyses only invalidated parts.
+"""The stored state of a component's analysis, with which the next run analyses only invalidated parts.
 
 Computes: the state of a `RepeatedJudge` as data, and a judge in that state. Needs: the modules that it judged last. Gives:
 `keep_analysis`, `resumed_judge`, `keep_regions`, `regions_known_to`.
 
-An editor keeps a judge for each component; here the same judge is put to sleep and woken in another process. The handling of an edit is
-in `analysis/reuse.py` and `classify/answers.py`, for all callers.
+An editor keeps a judge for each component in memory; here the same judge is serialised and restored in another
+process. The handling of edits is in `analysis/reuse.py` and `classify/answers.py` for both.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _LENGTH: Final = 8
 _ROOMS: Final = ("domain.", "ir.", "syntax.", "analysis.", "facts.", "rules.", "classify.", "tf_model.")
 """Packages whose data classes and enumerations may occur."""
 _OTHERS: Final = (Log, Suspect)
-"""Classes that are not declared as data, but hold nothing else in their slots."""
+"""Classes that are not declared as data, but hold only data in their slots."""
 _PACKAGE: Final = "terra_refactor."
 _OF_FUNCTIONS: Final = ("terra_refactor.analysis.", "terra_refactor.classify.")
 
@@ -66,7 +66,7 @@ def _class_named(name: str) -> type:
 
 
 def names_for(program: Program) -> Names:
-    """Objects that are written by name: functions of the program, and functions, questions and rules of this tool."""
+    """Objects that are written by name: functions of the program, and functions, queries and rules of this tool."""
     rules = all_rules()
     return Names(
         {
@@ -126,9 +126,9 @@ def _question_named(name: tuple[str, str]) -> Question[Any, Any, Any]:
 def keep_analysis(
     results: ResultCache, place: str, judge: RepeatedJudge, program: Program, check: Callable[[], None] = lambda: None
 ) -> None:
-    """Keeps the state of a judge for the next judgement of this component.
+    """Stores the state of a judge for the next judgement of this component.
 
-    `check` is called regularly, and may raise to cancel: then nothing is kept.
+    `check` is called regularly, and may raise to cancel: then nothing is stored.
     """
     modules = [(module.name, module.path, module.is_package, module.digest) for module in program.modules.values()]
     names = names_for(program)
@@ -139,12 +139,14 @@ def keep_analysis(
 
 
 def keep_regions(results: ResultCache, place: str, program: Program, regions: KeptRegions) -> None:
-    """Keeps the regions of a program whose analysis `keep_analysis` has kept."""
+    """Stores the regions of a program whose analysis `keep_analysis` has stored."""
     results.keep_regions(_state(place, program), regions)
 
 
 def regions_known_to(results: ResultCache, judge: RepeatedJudge) -> KeptRegions | None:
-    """The regions of the program that a resumed judge judged last, if they are kept: it then looks whether they are those of the next."""
+    """The stored regions of the program that a restored judge judged last, if there are any; it then checks whether
+    they are those of the next.
+    """
     kept = None if judge.restored_from is None else results.find_regions(judge.restored_from)
     if not isinstance(kept, KeptRegions):
         return None
@@ -176,13 +178,13 @@ def resumed_judge(
             judge = RepeatedJudge.restored(kept, earlier, config)
             judge.restored_from = _state(place, earlier)
             return judge
-    except Exception:  # a bug of ours: a full analysis runs instead, and it is logged
+    except Exception:  # an internal error: a full analysis runs instead, and it is logged
         LOGGER.exception("what was kept of %s cannot be used", ", ".join(sorted(program.modules)))
         return None
 
 
 def _earlier_program(modules: Any, lowered: LoweringCache, program: Program) -> Program | None:
-    """The earlier program, with the present modules if they are unchanged; None if a changed one is not kept."""
+    """The earlier program, with the present modules where unchanged; None if a changed one is not stored."""
     found: dict[str, ModuleIR] = {}
     for name, path, is_package, digest in modules:
         now = program.modules.get(name)

@@ -1,7 +1,7 @@
 """The regions of a component from one run, for a later run in which all their dependencies are unchanged.
 
-Gives: `KeptRegions`. Needs: the recorded dependencies (`classify/alike.py`). They are kept with the state of the analysis, under the same
-key.
+Gives: `KeptRegions`. Needs: the recorded dependencies (`classify/alike.py`). They are stored with the state of the
+analysis, under the same key.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ CandidatePlace: TypeAlias = "tuple[str, str, str, int, int]"
 
 @dataclass(frozen=True, slots=True)
 class KeptRegions:
-    """The regions, the candidates that they were chosen from, and the dependencies of the decisions about them."""
+    """The regions, the candidates from which they were chosen, and the dependencies of the decisions about them."""
 
     candidates: tuple[CandidatePlace, ...]
     regions: tuple[FoundRegion, ...]

@@ -3,8 +3,8 @@
 Computes: the sources under some paths, their module names, and their lowered form. Needs: a configuration. Gives: `read_project`,
 `load_programs`. Ignores: modules of the repository outside of the paths, whose content is unknown.
 
-Two files may have one module name (scripts in different folders): the preferred one has it, the others are called `name@path`, and an
-import leads to the file that Python would find first from the importing file.
+Two files may have the same module name (scripts in different folders): the preferred one keeps it, the others are
+called `name@path`, and an import resolves to the file that Python would find first from the importing file.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class StandardInput:
 
 @dataclass(frozen=True, slots=True)
 class ReadProject:
-    """The texts of a run, before anything of them is parsed."""
+    """The texts of a run, before parsing."""
 
     tasks: Mapping[str, LoweringTask]
     """By path, sorted."""
@@ -59,7 +59,7 @@ class ReadProject:
 
 @dataclass(frozen=True, slots=True)
 class LoadedProgram:
-    """A program, and the files of it that could not be lowered."""
+    """A program, and those of its files that could not be lowered."""
 
     program: Program
     errors: tuple[FileError, ...]
@@ -67,7 +67,7 @@ class LoadedProgram:
 
 
 class ProjectImports:
-    """Which module an import means, in the program's own names for modules."""
+    """Resolves imports to the program's own names for modules."""
 
     def __init__(self, index: ModuleIndex, paths: Mapping[str, str], names: Mapping[str, str]) -> None:
         self._index = index
@@ -77,7 +77,7 @@ class ProjectImports:
     def resolve(self, importing_module: str, name: str, level: int) -> str | None:
         """The module's name, or None if the import leads outside the program."""
         importer = self._paths[importing_module]
-        if importer not in self._index.files:  # not a file with a place in the repository, as standard input may be
+        if importer not in self._index.files:  # a file without a place in the repository, such as standard input
             return None
         found = self._index.resolve_path(importer, name, level)
         if found is not None:
@@ -97,7 +97,7 @@ def read_project(
     """Reads the files under the paths; `texts` replace the texts of some files, by path.
 
     Raises:
-        UsageError: a path does not exist, or an exclusion is no glob.
+        UsageError: a path does not exist, or an exclusion is an invalid glob.
     """
     found = discover_files(paths, config, exclude, follow_links=follow_links)
     errors = [_file_error(error) for error in found.errors]
@@ -107,7 +107,7 @@ def read_project(
             source = replace(read_source(path), real=found.real.get(path), is_outside=path in found.outside)
         except SourceError as error:
             errors.append(_file_error(error))
-        except Exception as error:  # a bug of ours costs this file, and is seen
+        except Exception as error:  # an internal error affects only this file, and is logged
             LOGGER.exception("reading %s failed", display_path(path))
             message = f"could not be read: it failed inside ({error!r})"
             errors.append(FileError(display_path(path), 0, message, by_chance=True))
@@ -138,7 +138,7 @@ def read_project(
 
 
 def _read_stubs(found: DiscoveredFiles, sources: Mapping[str, Source]) -> dict[str, str]:
-    """The texts of stubs by the names of their modules, without unreadable ones."""
+    """The texts of stubs by module name, without unreadable ones."""
     stubs: dict[str, Source] = {}
     for path in found.stubs:
         try:
@@ -160,7 +160,8 @@ def load_programs(
     cache: LoweringCache | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[LoadedProgram]:
-    """Lower groups of files, each to a program of its own. `progress` receives how many files of how many are done.
+    """Lowers groups of files, each to a program of its own. `progress` receives the number of finished files and of all
+    files.
 
     `jobs` processes work on all groups together; 0 for as many as the machine allows.
     """
@@ -202,7 +203,7 @@ def index_sources(sources: Mapping[str, Source], markers: Sequence[str], bases: 
         try:
             text = read_source(marker).text
         except SourceError:
-            continue  # a build configuration that cannot be read is no evidence about packages
+            continue  # an unreadable build configuration is no evidence about packages
         folder = posixpath.dirname(display_path(marker))
         package_dirs.extend(read_package_dirs(posixpath.basename(marker), text, folder))
     files = [path for path in sources if path != STDIN_NAME]

@@ -1,10 +1,10 @@
 """The releases of TensorFlow, Keras and NumPy for which the files of a run are written.
 
-Computes: for each file the releases that its project requires, and the place of the requirement. Needs: the sources, and the given
-folders.
-Gives: `read_pins`, `PinReader`, `assumed_releases`, `for_releases`, `Pins`, `Pin`, `AssumedRelease`. Installations in a notebook's own
-cells come first; then the nearest folder, from the file's own upwards, whose files require a release of the library. Nothing is read
-outside of the given folders, and no link is followed. Ignores: installed packages.
+Computes: for each file the releases that its project requires, and the position of the requirement. Needs: the
+sources, and the given folders. Gives: `read_pins`, `PinReader`, `assumed_releases`, `for_releases`, `Pins`, `Pin`,
+`AssumedRelease`. Installations in a notebook's own cells come first; then the nearest folder, from the file's own
+upwards, whose files require a release of the library. Nothing is read outside of the given folders, and no link is
+followed. Ignores: installed packages.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from terra_refactor.workspace.requirements import (
 )
 
 _FOLDER_OF_LISTS: Final = "requirements"
-"""A folder of that name holds lists for the folder around it."""
+"""The name of folders that hold requirements lists for their parent folder."""
 _MAX_ENTRIES: Final = 10_000
-"""Further entries of a folder are not read."""
+"""Maximum number of entries read of a folder."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -38,10 +38,9 @@ class Pin:
     """A file's requirement for releases of a library.
 
     Attributes:
-        path: of the file that asks, as in reports; empty for the configuration.
-        line: there, counted from 1; in a notebook, the line of its module; 0 where that is not known.
-        library: as `tf_model.releases` names it.
-        specifier: of versions, as packaging tools write them.
+        path: the file with the requirement, as in reports; empty for the configuration. line: its line, counted from
+            1; in a notebook, the line of its module; 0 if unknown. library: its name in `tf_model.releases`.
+            specifier: a version specifier in the syntax of packaging tools.
     """
 
     path: str
@@ -67,15 +66,13 @@ NO_PINS: Final = Pins()
 
 @dataclass(frozen=True, slots=True, order=True)
 class AssumedRelease:
-    """Which releases of a library some files are taken to be written for.
+    """The releases of a library for which some files are assumed to be written.
 
     Attributes:
         library: its name.
-        requirement: a version specifier (`==2.3.1`), or the release that is known best.
-        path: of the file that asks for it, as in reports; empty where none does.
-        line: there; 0 where that is not known.
-        files: how many of the run's files.
-        why: in words.
+        requirement: a version specifier (`==2.3.1`), or the best-known release. path: the file with the requirement,
+            as in reports; empty if there is none. line: its line; 0 if unknown. files: the number of files of the
+            run. why: the reason in words.
     """
 
     library: str
@@ -117,7 +114,9 @@ def assumed_releases(paths: Iterable[str], pins: Mapping[str, Pins]) -> tuple[As
 
 
 def for_releases(config: Config, pins: Iterable[Pins | None]) -> Config:
-    """The configuration for the files of a program: with the release of TensorFlow that all of them are written for, if that is one."""
+    """The configuration for the files of a program: with the TensorFlow release for which all of them are written, if
+    there is a single one.
+    """
     if config.tf_version is not None:
         return config
     found = {None if each is None else each.releases.tensorflow for each in pins}
@@ -126,7 +125,7 @@ def for_releases(config: Config, pins: Iterable[Pins | None]) -> Config:
 
 
 def _combined(asked: Mapping[str, tuple[Pin, ...]]) -> Pins:
-    """The combination of several lines about a library: releases that all of them admit. Contradicting lines are ignored."""
+    """Combines several requirements for a library: the releases that all of them admit. Contradicting ones are ignored."""
     admitted = {}
     for library, pins in asked.items():
         sets = [admitted_by(library, pin.specifier) for pin in pins]
@@ -138,7 +137,7 @@ def _combined(asked: Mapping[str, tuple[Pin, ...]]) -> Pins:
 
 
 class PinReader:
-    """Reads each folder once."""
+    """Reads the requirements of folders, each folder once."""
 
     def __init__(self, folders: Iterable[str]) -> None:
         """Nothing is read outside of these folders."""
@@ -146,9 +145,9 @@ class PinReader:
         self._read: dict[str, tuple[Pin, ...]] = {}
 
     def pins_of(self, sources: Mapping[str, Source], config: Config) -> dict[str, Pins]:
-        """The requirements for each file, by its path as in reports, without files that have none.
+        """The requirements of each file, by its path as in reports, for files that have any.
 
-        The release of the configuration replaces the requirements for TensorFlow.
+        The release in the configuration replaces requirements for TensorFlow.
         """
         chosen = () if config.tf_version is None else (Pin("", 0, TENSORFLOW, f"=={config.tf_version}.*"),)
         found: dict[str, Pins] = {}
@@ -165,7 +164,7 @@ class PinReader:
         return found
 
     def _from_nearest(self, source: Source) -> Iterable[tuple[Pin, ...]]:
-        """The requirements in a file itself, then in its folder, and so on upwards."""
+        """The requirements in a file itself, or else in its folder, and so on upwards."""
         if source.notebook is not None:
             cells = source.notebook.cells
             yield tuple(
@@ -211,7 +210,7 @@ def _read_folder(folder: str, is_wanted: Callable[[str], bool]) -> Iterable[Pin]
 
 
 def _pins_of(path: str, requirements: tuple[Requirement, ...]) -> Iterable[Pin]:
-    """The pins of a file. A line that holds on some machines only leaves open which release of its library the others have."""
+    """The pins of a file. A line that applies only to some machines leaves open which release of its library others have."""
     open_ones = {each.library for each in requirements if each.conditional}
     for each in requirements:
         if each.library not in open_ones:
@@ -219,7 +218,7 @@ def _pins_of(path: str, requirements: tuple[Requirement, ...]) -> Iterable[Pin]:
 
 
 def _text_of(file: str) -> str | None:
-    """The text of a small regular file; None for any other."""
+    """The text of a small regular file; None for others."""
     try:
         descriptor = os.open(file, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
         with open(descriptor, "rb") as opened:

@@ -1,8 +1,8 @@
 """Parsing and lowering of many files, in worker processes.
 
-Computes: the `ModuleIR` of each file. Needs: sources with their module names, the number of jobs, a cache or none.
-Gives: one result for each file, in the order in which the files were given, whatever the number of jobs. A file that
-cannot be analysed is a result, too, and so is one on which a worker process died.
+Computes: the `ModuleIR` of each file. Needs: sources with their module names, the number of jobs, and optionally a
+cache. Gives: one result for each file, in the order of the files, for any number of jobs. A file that cannot be
+analysed, or on which a worker process died, has a result, too.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from terra_refactor.workspace.results import FileError
 LOGGER = logging.getLogger(__name__)
 
 _WORTH_A_WORKER = 12
-"""Files per worker process below which starting it costs more than it saves."""
+"""Minimum number of files per worker process; with fewer, starting it costs more than it saves."""
 
 
 _MOST_WORKERS = 8
@@ -55,7 +55,7 @@ class Lowered:
 
 @dataclass(frozen=True, slots=True)
 class Unusual:
-    """A file that may block or crash the parser: not lowered yet."""
+    """A file on which the parser may hang or crash; not lowered yet."""
 
 
 LoweringResult: TypeAlias = Lowered | FileError
@@ -64,7 +64,7 @@ Advance: TypeAlias = Callable[[int], None]
 Lower: TypeAlias = Callable[["LoweringTask", LoweringCache | None], "Attempt"]
 
 PATIENCE = 120.0
-"""Seconds of wall time after which a process is killed: ten times the time of the largest file that is parsed at all."""
+"""Seconds of wall time after which a process is killed: ten times the time for the largest file that is parsed at all."""
 
 
 _MOMENT = 0.05
@@ -74,7 +74,7 @@ def available_jobs() -> int:
     """The number of processes that can run at once on this machine."""
     try:
         return len(os.sched_getaffinity(0))
-    except AttributeError:  # not on every system
+    except AttributeError:  # not available on every system
         return os.cpu_count() or 1
 
 
@@ -86,8 +86,9 @@ def processors_for(jobs: int) -> int:
 def lower_files(
     tasks: Sequence[LoweringTask], *, jobs: int, cache: LoweringCache | None, advance: Advance, keep: bool = True
 ) -> list[LoweringResult]:
-    """Lower every file; `advance(n)` is called when `n` more are done, and with 0 every moment, so that it can end the work. What is made
-    is kept in the cache unless the caller does that."""
+    """Lowers every file; `advance(n)` is called when `n` more are done, and regularly with 0, so that it can cancel. New
+    results are stored in the cache unless the caller does so.
+    """
     results: dict[int, LoweringResult] = {}
     missing: list[int] = []
     for index, task in enumerate(tasks):
@@ -146,10 +147,10 @@ def _lowered(task: LoweringTask, cache: LoweringCache | None, *, unusual: bool) 
         raise
     except SourceError as error:
         return FileError.in_text(error, task.source)
-    except Exception as error:  # a bug of ours costs this file, and is seen
+    except Exception as error:  # an internal error affects only this file, and is logged
         LOGGER.exception("lowering %s failed", task.source.path)
         message = f"could not be analysed: lowering failed inside ({error!r})"
-        return FileError(task.source.path, 0, message, by_chance=True)  # without memory, for one
+        return FileError(task.source.path, 0, message, by_chance=True)  # for example lack of memory
     if cache is not None:
         cache.keep(module)
     return Lowered(module, cached=False)
@@ -160,7 +161,7 @@ def _lowered(task: LoweringTask, cache: LoweringCache | None, *, unusual: bool) 
 
 def _start_worker() -> None:
     gc.disable()  # see `collection`
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt is the main process's business
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the main process handles interrupts
 
 
 def _in_workers(
@@ -172,7 +173,7 @@ def _in_workers(
     patience: float = PATIENCE,
     advance: Advance = lambda _: None,
 ) -> Iterator[tuple[int, Attempt]]:
-    """Results as they arrive. Largest files first, so that no worker is alone with one at the end."""
+    """Results in order of arrival. Largest files first, so that no worker is left with a large one at the end."""
     waiting = sorted(indices, key=lambda index: -_size(tasks[index]))
     left = set(waiting)
     executor = ProcessPoolExecutor(workers, mp_context=start_method(), initializer=_start_worker)
@@ -191,7 +192,7 @@ def _in_workers(
         end_processes(executor)
         yield from _one_by_one(tasks, sorted(left), cache, lower, patience)
     except BaseException:
-        end_processes(executor)  # in an editor, each key may end the work: processes that continue would accumulate
+        end_processes(executor)  # in an editor, each keystroke may cancel: processes that continued would accumulate
         raise
     else:
         executor.shutdown()
@@ -216,7 +217,9 @@ def _one_by_one(
     lower: Lower,
     patience: float = PATIENCE,
 ) -> Iterator[tuple[int, Attempt]]:
-    """Each file gets a process that may die, or be killed: because its text is unusual, or because one died of an unknown file."""
+    """Each file gets a process that may die or be killed: because its text is unusual, or because a process died on an
+    unknown file.
+    """
     executor: ProcessPoolExecutor | None = None
     try:
         for index in indices:
@@ -226,7 +229,7 @@ def _one_by_one(
             try:
                 result: Attempt = executor.submit(lower, tasks[index], cache).result(patience)
             except RecursionError:
-                # its result is too deep to be sent; but the parser has survived the text
+                # its result is nested too deeply to be sent; but the parser survived the text
                 result = lower(tasks[index], cache)
             except (BrokenProcessPool, TimeoutError, FutureTimeoutError) as error:
                 end_processes(executor)
@@ -242,10 +245,10 @@ def _one_by_one(
 
 
 def end_processes(executor: ProcessPoolExecutor) -> None:
-    """Kills the processes; waiting for them, or asking them to end, could take forever."""
+    """Kills the processes; waiting for them, or asking them to stop, could take forever."""
     processes = list(
         (getattr(executor, "_processes", None) or {}).values()
-    )  # there is no public way before Python 3.14
+    )  # there is no public interface before Python 3.14
     executor.shutdown(wait=False, cancel_futures=True)
     for process in processes:
         process.kill()

@@ -1,7 +1,7 @@
-"""What each process that judges components needs, imported and read before it is needed.
+"""Imports that each process needs for judging components, made in advance.
 
-Importing this module imports the analysis and reads the tables of library functions and rules: in the process that workers are copied from,
-and in the main process while worker processes lower files.
+Importing this module imports the analysis and reads the tables of library functions and rules: in the process from
+which workers are forked, and in the main process while workers lower files.
 """
 
 from __future__ import annotations

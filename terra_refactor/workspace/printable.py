@@ -1,4 +1,4 @@
-"""Text that came from an analysed repository (paths, names, messages that quote code), made harmless for the place it is shown in.
+"""Escapes text from an analysed repository (paths, names, messages that quote code) for the place where it is shown.
 
 Gives: `printable` for terminals and logs, `unlike_command` for logs of CI services, `in_markdown` and
 `as_code` for Markdown. Ignores: HTML and JSON, whose writers encode everything.
@@ -10,13 +10,15 @@ import re
 from typing import Final
 
 _CONTROL: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
-"""Characters that move the cursor, control the terminal, or change the writing direction; the printing code handles tabs and line ends."""
+"""Characters that move the cursor, control the terminal, or change the writing direction; the printing code handles
+tabs and line ends.
+"""
 _CODE: Final = re.compile(r"(?<!`)(`+)(?!`)(?:.*?[^`])\1(?!`)", re.DOTALL)
 """A code span as CommonMark delimits it."""
 
 
 def printable(text: str, *, one_line: bool = False) -> str:
-    """The text with each control character as the escape that Python writes; with `one_line` those of lines, too."""
+    """The text with control characters as Python escapes; with `one_line`, line breaks, too."""
     text = _CONTROL.sub(lambda found: _escape(found.group()), text)
     return text.replace("\n", "\\n").replace("\t", "\\t") if one_line else text
 
@@ -27,14 +29,14 @@ def _escape(character: str) -> str:
 
 
 def unlike_command(text: str) -> str:
-    """A part of a line that a GitHub runner does not take for a command, whatever it is."""
+    """A part of a line, changed such that a GitHub runner never interprets it as a command."""
     if text.lstrip().startswith("::"):
         text = text.replace("::", ": :", 1)
     return text.replace("##[", "## [")
 
 
 def in_markdown(text: str) -> str:
-    """A sentence for a Markdown text: its code spans stay, but it makes no link, no picture, no element of HTML, and no emphasis by `_`."""
+    """A sentence for Markdown: code spans stay, but links, images, HTML and emphasis by `_` are escaped."""
     text = printable(" ".join(text.split()))
     parts: list[str] = []
     at = 0

@@ -1,10 +1,10 @@
 """The files of a run.
 
-Computes: the Python files and notebooks under the given paths. Needs: paths and the configuration's excludes.
-Gives: `discover_files`, whose answer is sorted and holds every file once.
-Ignores: the contents of files. A folder that cannot be read, or a broken link, is listed as an error and affects nothing else. A path
-that the user gives is followed, even if it is a link. The content below is untrusted: a link that leads out of all given paths is listed
-and not followed, unless the run asks for it.
+Computes: the Python files and notebooks under the given paths. Needs: paths and the configuration's excludes. Gives:
+`discover_files`, whose result is sorted and without duplicates. Ignores: the contents of files. A folder that cannot
+be read, or a broken link, is listed as an error and affects nothing else. A path that the user gives is followed,
+even if it is a link. The content below is untrusted: a link that leads out of all given paths is listed and not
+followed, unless requested.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ DEFAULT_EXCLUDES = frozenset(
         ".svn", ".tox", ".venv", ".vscode", "__pycache__", "__pypackages__", "node_modules", "site-packages", "venv",
     }
 )  # fmt: skip
-"""Names of folders that hold no source of the project, wherever they are."""
+"""Names of folders that contain no source of the project, at any depth."""
 
 _BUILD_OUTPUT = frozenset({"build", "dist"})
-"""Folders that are not read either, unless they are packages of these names."""
+"""Further folders that are skipped, unless they are packages of these names."""
 
 _SUFFIXES = (".py", ".ipynb")
 _MARKERS = frozenset({"pyproject.toml", "setup.cfg", "setup.py"})
@@ -44,16 +44,12 @@ class DiscoveredFiles:
     """The files under the paths of a run. All paths are as in reports.
 
     Attributes:
-        files: the Python files and notebooks, sorted, each once.
-        stubs: the `.pyi` files that lie among them.
-        markers: the build configurations among them and in the folders above.
-        bases: the folders that were asked for, and those of the files that were.
-        errors: folders and links that cannot be read.
-        real: where each file lies, no link left in it.
-        outside: the files that links lead to out of the given paths; there are such only if these links are followed.
-        skipped_links: the links that lead there otherwise.
-        stdin: whether standard input was asked for.
-        data: the data files among them, with where each lies; no links.
+        files: the Python files and notebooks, sorted, without duplicates. stubs: the `.pyi` files among them.
+            markers: the build configurations among them and in parent folders. bases: the given folders, and those of
+            the given files. errors: folders and links that cannot be read. real: the path of each file with all links
+            resolved. outside: files outside of the given paths that are reached by links; only if such links are
+            followed. skipped_links: otherwise these links. stdin: whether standard input was given. data: the data
+            files among them, with their real paths; no links.
     """
 
     files: tuple[str, ...]
@@ -75,10 +71,11 @@ def discover_files(
     *,
     follow_links: bool = False,
 ) -> DiscoveredFiles:
-    """Find the files of a run.
+    """Finds the files of a run.
 
-    A file that is named itself is included whatever its ending and the excludes, a folder also if git ignores it. `exclude` holds
-    globs that count from the current folder; those of the configuration count from its own.
+    A file that is given by name is included whatever its suffix and the excludes, a given folder even if git ignores
+    it. `exclude` holds globs relative to the current folder; those of the configuration are relative to its own
+    folder.
 
     Raises:
         UsageError: a path does not exist, or a glob is invalid.
@@ -148,7 +145,7 @@ class _Walk:
         )
 
     def add_file(self, path: str) -> None:
-        """Take a file that was named itself."""
+        """Adds a file given by name."""
         shown = relative_path(path)
         if not os.path.exists(path):
             self._fail(shown, path, FileNotFoundError())
@@ -162,8 +159,10 @@ class _Walk:
         self._real[shown] = os.path.realpath(path)
 
     def add_folder(self, path: str) -> None:
-        """Collects the files below a folder. Links to folders come last, so that a file is shown by its own path rather than through a
-        link."""
+        """Collects the files below a folder.
+
+        Links to folders are visited last, so that a file is shown by its own path rather than through a link.
+        """
         shown = relative_path(path)
         absolute = os.path.abspath(path)
         self._bases.add(shown)
@@ -173,7 +172,7 @@ class _Walk:
             ignores = ()  # an ignored folder that is given by name is read
         pending = [(absolute, shown, ignores)]
         linked: list[tuple[str, str, tuple[_Ignore, ...]]] = []
-        reals = {absolute: os.path.realpath(absolute)}  # real paths of the folders that are still to be visited
+        reals = {absolute: os.path.realpath(absolute)}  # real paths of the folders still to be visited
         while pending or linked:
             if not pending:
                 linked.sort(reverse=True)
@@ -202,7 +201,7 @@ class _Walk:
     def _scan(
         self, folder: str, shown: str, real: str, ignores: tuple[_Ignore, ...]
     ) -> Iterator[tuple[tuple[str, str, tuple[_Ignore, ...]], bool]]:
-        """Take the files of one folder; give the folders in it, and whether each is a link."""
+        """Adds the files of one folder; returns its subfolders, and whether each is a link."""
         try:
             with os.scandir(folder) as entries:
                 found = sorted(entries, key=lambda entry: entry.name)
@@ -253,7 +252,7 @@ class _Walk:
                 self._real.setdefault(place, os.path.join(real, name))
 
     def _add_linked_files(self) -> None:
-        """Take links to files that are not among the files already."""
+        """Adds files reached by links, unless they are already included."""
         targets = {os.path.realpath(path) for path in self._files} if self._links else set()
         for path, shown in sorted(self._links):
             target = os.path.realpath(path)
@@ -265,7 +264,7 @@ class _Walk:
                 self._real.setdefault(shown, target)
 
     def _may_follow(self, shown: str, target: str) -> bool:
-        """Whether a link to `target` is followed; one that is not is noted."""
+        """Whether a link to `target` is followed; otherwise it is recorded."""
         if self._follow_links or not self._leads_out(target):
             return True
         self._skipped_links.add(shown)
@@ -288,7 +287,7 @@ class _Walk:
         while not os.path.exists(os.path.join(place, ".git")):
             parent = os.path.dirname(place)
             if parent == place:
-                return ()  # no repository: only the files below count
+                return ()  # no repository: only ignore files below apply
             place = parent
             above.append(place)
         ignores = list(_read_gitignore(place, os.path.join(".git", "info", "exclude")))
@@ -297,7 +296,7 @@ class _Walk:
         return tuple(ignores)
 
     def _find_markers_above(self, folder: str) -> None:
-        """The build configuration of the project around: the nearest folder above that has one."""
+        """The build configuration of the surrounding project: that of the nearest parent folder that has one."""
         place = folder
         while True:
             names = [name for name in sorted(_MARKERS) if os.path.isfile(os.path.join(place, name))]
@@ -314,16 +313,17 @@ class _Walk:
 
 
 class _Ignore:
-    """Patterns in the language of `.gitignore`, which count from a folder."""
+    """Patterns in `.gitignore` syntax, relative to a folder."""
 
     __slots__ = ("_by_name", "_by_path", "_prefix", "_spec")
 
     def __init__(self, folder: str, spec: GitIgnoreSpec) -> None:
         self._prefix = folder.rstrip(os.sep) + os.sep
         self._spec = spec
-        # Few entries match any pattern. One expression for all of them says so ten times as fast as asking one after the other. Most
-        # patterns name an entry at any depth; as ignored folders are not entered, only the entry's own name can match them. With
-        # exceptions (`!pattern`) that does not follow, and the patterns are asked in turn.
+        # Few entries match any pattern. One regular expression for all patterns tests this ten times as fast as one
+        # after the other. Most patterns match a name at any depth; since ignored folders are not entered, only the
+        # entry's own name can match them. With exceptions (`!pattern`) this does not hold, and the patterns are
+        # tested in turn.
         self._by_name: re.Pattern[str] | None = None
         self._by_path: re.Pattern[str] | None = None
         expressions = [
@@ -336,7 +336,7 @@ class _Ignore:
             self._by_path = re.compile("|".join(paths) if paths else "(?!)")
 
     def decides(self, path: str, is_folder: bool) -> bool | None:
-        """True: ignored; False: expressly not; None: nothing is said."""
+        """True: ignored; False: explicitly not ignored; None: no pattern applies."""
         if not path.startswith(self._prefix):
             return None
         relative = path[len(self._prefix) :].replace(os.sep, "/")
@@ -350,7 +350,7 @@ class _Ignore:
 
 
 def _is_ignored_by(ignores: tuple[_Ignore, ...], path: str, *, is_folder: bool) -> bool:
-    for ignore in reversed(ignores):  # the innermost file that says anything decides
+    for ignore in reversed(ignores):  # the innermost file with a matching pattern decides
         decision = ignore.decides(path, is_folder)
         if decision is not None:
             return decision
@@ -358,7 +358,7 @@ def _is_ignored_by(ignores: tuple[_Ignore, ...], path: str, *, is_folder: bool) 
 
 
 _ANY_DEPTH = "^(?:.+/)?"
-"""How pathspec begins the expression of a pattern that may match at any depth."""
+"""The prefix of pathspec's expression for a pattern that may match at any depth."""
 
 
 def _unnamed(expression: str) -> str:
@@ -374,13 +374,13 @@ def _is_of_name(expression: str) -> bool:
 
 
 _MAX_GITIGNORE = 1_000_000
-"""Characters that are read of one file of patterns."""
+"""Maximum number of characters read of a pattern file."""
 _MAX_PATTERN = 4_096
-"""Characters of a pattern that is used: no path is longer, and the time that compiling takes grows faster than a pattern."""
+"""Maximum length of a pattern: no path is longer, and compile time grows faster than the length."""
 
 
 def _read_gitignore(folder: str, name: str) -> tuple[_Ignore, ...]:
-    """The rules of a file; git does not follow links either to read them, and a pipe would block."""
+    """The rules of a file; links are not followed, as in git, and a pipe would block."""
     file = os.path.join(folder, name)
     try:
         if not stat.S_ISREG(os.lstat(file).st_mode):
@@ -396,7 +396,7 @@ def _read_gitignore(folder: str, name: str) -> tuple[_Ignore, ...]:
         try:
             GitIgnoreSpec.from_lines([line])
         except ValueError:
-            continue  # git passes over a pattern that it cannot read
+            continue  # git skips invalid patterns
         if is_slow_glob(line):
             continue
         patterns.append(line)
@@ -414,4 +414,4 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
     try:
         return entry.is_dir()
     except OSError:
-        return False  # a link that leads round in a circle
+        return False  # a cyclic link

@@ -1,11 +1,12 @@
-"""Evidence from a notebook's kept outputs about its cells: which have run to their end.
+"""Evidence from a notebook's saved outputs about which cells have run to their end.
 
-Computes: whether code that a finding says would have failed has run without failing. Needs: the document. Gives: `RanCells`.
+Computes: whether code that should fail according to a finding has run without failing. Needs: the document. Gives:
+`RanCells`.
 
-A cell that has run has a number, and an error that ended it is among its outputs. The statements of a cell have not failed if it
-has run. The body of a function has not failed if all cells from its definition to the end of the notebook have run, and its
-callers with them. A cell may have been edited since, without a trace: the conclusion is a doubt and no proof. Ignores: the text
-of outputs.
+A cell that has run has a number, and an error that ended it is among its outputs. The statements of a cell have not
+failed if it has run. The body of a function has not failed if all cells from its definition to the end of the
+notebook have run, and its callers with them. A cell may have been edited since, which is not visible: the conclusion
+is a doubt, not proof. Ignores: the text of outputs.
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ from terra_refactor.syntax.notebook import Notebook
 
 @dataclass(frozen=True, slots=True)
 class RanCells:
-    """The code cells of a notebook in order: the place of each in the document, and whether it has run to its end (None: it is empty)."""
+    """The code cells of a notebook in order: the index of each in the document, and whether it has run to its end
+    (None: it is empty).
+    """
 
     notebook: Notebook
     ran: Mapping[int, bool | None]
@@ -36,10 +39,11 @@ class RanCells:
         return RanCells(notebook, {place: _has_run(cell) for place, cell in _code_cells(document)})
 
     def shows_success(self, finding: Finding) -> str | None:
-        """The reason why the outputs show that the reported code has run without failing, as the end of a sentence; None if they do
-        not."""
+        """The reason why the outputs show that the reported code has run without failing, as the end of a sentence;
+        None if they do not.
+        """
         lines = [finding.span.line]
-        # the calls that lead there, the outermost too
+        # the calls that lead there, including the outermost one
         lines += [place.span.line for place in finding.related if place.path == finding.path]
         cells = [found[0] for line in lines if (found := self.notebook.cell_line(line)) is not None]
         if not cells:
@@ -52,7 +56,7 @@ class RanCells:
 
 
 def _code_cells(document: Any) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """The code cells with their places, as `Notebook` counts them."""
+    """The code cells with their indices, counted as in `Notebook`."""
     cells = document.get("cells") if isinstance(document, dict) else None
     if cells is None and isinstance(document, dict):
         cells = [

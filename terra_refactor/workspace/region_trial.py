@@ -1,4 +1,5 @@
-"""One candidate during its judgement, and the arguments that its function should get instead of computing them.
+"""One candidate during its judgement, and values that its function should receive as arguments instead of computing
+them.
 
 Gives: `Trial`, `coercible`, `convertible`, `made_tensors`, `conflicts`, `tensors`, `hoistable`, `line_in_file`, `holds`, `doubts` and the
 unknown inputs. Needs: the last decision about the function. Ignores: its consequences (`regions.py`).
@@ -60,22 +61,22 @@ class Trial:
     decision: Decision | None = None
     reason: str = ""
     best: tuple[ExtractedFunction, Decision] | None = None
-    """The last attempt that could be made, while a better one is looked for."""
+    """The last possible attempt, while a better one is searched for."""
     last: tuple[ExtractedFunction, Decision] | None = None
     """The last attempt; its hazards are reported if none succeeds."""
     shim: tuple[ExtractedFunction, Decision] | None = None
-    """The first attempt, the longest run, whose function the shim may run although it cannot be a graph."""
+    """The first attempt, with the longest run, whose function the shim may run although it cannot be a graph."""
     settled: bool = False
     depth: int = 0
-    """The number of loops in which the function is defined."""
+    """The number of loops inside of which the function is defined."""
     passed: frozenset[str] = frozenset()
-    """Names that are parameters in any case."""
+    """Names that are always parameters."""
     converted: dict[str, str] = field(default_factory=dict)
-    """The spelling of converted arrays and numbers in the call."""
+    """The expressions for converted arrays and numbers in the call."""
     hoisted: tuple[Hoisted, ...] = ()
     """Expressions that the call evaluates and the function receives."""
     tried: frozenset[str] = frozenset()
-    """Numbers that are passed as float64 in this attempt, to see whether they are combined with float32."""
+    """Numbers that are passed as float64 in this attempt, to find out whether they are combined with float32."""
     assumed: dict[str, None] = field(default_factory=dict)
     """Assumptions of the conversions."""
     taped: TapedNames = field(default_factory=lambda: TapedNames(()))
@@ -96,7 +97,7 @@ class Trial:
 
 
 def hoistable(trial: Trial, decision: Decision, hazard: Hazard, found: Sequence[Hoisted]) -> tuple[Hoisted, ...]:
-    """Expressions that should be evaluated before the run, by a hazard at the tape, in addition to `found`."""
+    """Expressions that should be evaluated before the run, because of a hazard at the tape, in addition to `found`."""
     assert trial.region is not None
     candidate = trial.candidate
     if hazard.rule == UNHASHABLE_ARGUMENT.id:
@@ -114,7 +115,7 @@ def hoistable(trial: Trial, decision: Decision, hazard: Hazard, found: Sequence[
         hazard.rule == CONFLICTING_COERCION.id and BY_NUMPY in hazard.message
     ):
         kinds = (ParameterValueKind.NDARRAY, ParameterValueKind.PRIMITIVE, ParameterValueKind.CONTAINER)
-        # if the only evidence is one call that passes an array, the hazard says so
+        # if the only evidence is one call that passes an array, the hazard's message says so
         arrays = frozenset(_ARRAY.findall(hazard.message))
         given = frozenset(
             each.name
@@ -150,13 +151,15 @@ def conflicts(trial: Trial, decision: Decision) -> frozenset[int]:
 
 
 def convertible(trial: Trial, decision: Decision) -> dict[str, str]:
-    """The arrays of another dtype than the tensors with which they are combined, and that the call can convert as eager operations do."""
+    """The arrays whose dtype differs from the tensors with which they are combined, and which the call can convert like
+    eager operations.
+    """
     assert trial.region is not None
     lines = conflicts(trial, decision)
     if not lines:
         return {}
     messages = [each.message for each in decision.hazards if each.rule == CONFLICTING_COERCION.id]
-    # if nothing else is known about an array, the hazard still says that it is one
+    # if nothing else is known about an array, the hazard's message says that it is one
     arrays = {name for message in messages for name in _ARRAY.findall(message)}
     return {
         parameter.name: CONVERTED.format(trial.given(parameter.name))
@@ -180,7 +183,8 @@ def coercible(trial: Trial, decision: Decision) -> dict[str, str]:
     """The arrays, and arguments of unknown type, that are combined with tensors in the run, and that the call can convert to arrays of
     their dtype.
 
-    The output of an unknown network is assumed to be float32, as of Keras's networks, if the module does not mention float64.
+    The output of an unknown network is assumed to be float32, as for Keras networks, if the module does not mention
+    float64.
     """
     assert trial.region is not None
     candidate = trial.candidate
@@ -196,7 +200,7 @@ def coercible(trial: Trial, decision: Decision) -> dict[str, str]:
     inside = candidate.scope.qualname.rpartition(".")[2]
     updates = updates_variables(candidate.block)
     if not updates and inside and trial.taped.may_be_recorded(inside):
-        return {}  # no gradient comes through an array
+        return {}  # no gradient flows through an array
     given: dict[str, str] = {}
     for parameter in decision.parameters:
         name = parameter.name
@@ -225,7 +229,7 @@ _CONVERTS: Final = re.compile(
 
 
 def made_tensors(trial: Trial, decision: Decision) -> dict[str, str]:
-    """The Python floats, different in each call, that functions of TensorFlow convert to float32 tensors."""
+    """The Python floats, different in each call, that TensorFlow functions convert to float32 tensors."""
     assert trial.region is not None
     numpy = numpy_name(trial.outliner.tree)
     if numpy is None:
@@ -244,7 +248,7 @@ def made_tensors(trial: Trial, decision: Decision) -> dict[str, str]:
 
 
 def _is_float(parameter: ParameterDecision) -> bool:
-    """Whether it brings Python floats, and nothing else. Where there are many samples, some are left out."""
+    """Whether only Python floats are passed for it. Of many samples, some are left out."""
     return (
         parameter.kind is ParameterValueKind.PRIMITIVE
         and 0 < len(parameter.samples) < MAX_SAMPLES
@@ -253,7 +257,7 @@ def _is_float(parameter: ParameterDecision) -> bool:
 
 
 _IS_FLOAT: Final = re.compile(r"-?(\d+\.\d*(e[+-]?\d+)?|\d+e[+-]?\d+)")
-"""The text of a finite float."""
+"""The source text of a finite float."""
 
 
 def holds(statement: ast.stmt, line: int) -> bool:
@@ -261,7 +265,7 @@ def holds(statement: ast.stmt, line: int) -> bool:
 
 
 def line_in_file(region: ExtractedFunction, decision: Decision, line: int) -> int | None:
-    """The line of the file that a line of the new function was; None for its head and its `return`."""
+    """The original line in the file of a line of the new function; None for its header and its `return`."""
     body = decision.end_line - (1 if region.outputs else 0) - len(region.body_lines) + 1
     at = line - body
     return region.body_lines[at] if 0 <= at < len(region.body_lines) else None
@@ -281,7 +285,7 @@ def unknown_structures(decision: Decision) -> frozenset[str]:
 
 
 def doubts(decision: Decision) -> tuple[int, int]:
-    """The number of unknowns, to compare attempts. No assumption says that a structure stays the same: these come first."""
+    """The number of unknowns, to compare attempts. No assumption covers that a structure stays the same: these come first."""
     return len(unknown_structures(decision)), len(decision.assumptions)
 
 

@@ -1,4 +1,4 @@
-"""The candidates of a program, each at the start of its way to a decision.
+"""The candidates of a program before their judgement.
 
 Gives: `find_trials`, `trials_of`, `places_of`. Needs: the texts, and the decisions about the functions around the candidates: code that is,
 or becomes, a graph has no regions of its own.
@@ -32,7 +32,7 @@ def _taped(sources: Mapping[str, Source]) -> TapedNames:
 
 
 def places_of(trials: Sequence[Trial], sources: Mapping[str, Source]) -> tuple[CandidatePlace, ...]:
-    """Where the candidates are, each by the text of its file."""
+    """The positions of the candidates, each with the digest of its file's text."""
     return tuple(
         (
             trial.path,
@@ -46,7 +46,7 @@ def places_of(trials: Sequence[Trial], sources: Mapping[str, Source]) -> tuple[C
 
 
 def _is_called(method: str, sources: Mapping[str, Source]) -> bool:
-    """Whether the program itself calls a method that Keras calls otherwise; `super().train_step(data)` is part of Keras's call."""
+    """Whether the program itself calls a method that Keras usually calls; `super().train_step(data)` is part of Keras's call."""
     call = re.compile(rf"(?<!super\(\))\.{method}\(")
     return any(call.search(source.text) for source in sources.values())
 
@@ -54,7 +54,10 @@ def _is_called(method: str, sources: Mapping[str, Source]) -> bool:
 def trials_of(
     path: str, sources: Mapping[str, Source], decisions: Sequence[Decision], taped: TapedNames | None = None
 ) -> list[Trial]:
-    """The candidates of one file. `sources` are all files of the program; `taped` what their tapes may record, if that is known."""
+    """The candidates of one file.
+
+    `sources` are all files of the program; `taped` are the functions that its tapes may record, if known.
+    """
     source = sources[path]
     taped = taped or _taped(sources)
     if not may_have_regions(source):
@@ -75,13 +78,13 @@ def trials_of(
 
 
 def _is_eager(decision: Decision | None, candidate: Candidate, sources: Mapping[str, Source]) -> bool:
-    """Whether the code around a candidate is host code and stays such. `sources` are all files of the program."""
+    """Whether the code around a candidate is, and remains, host code. `sources` are all files of the program."""
     if isinstance(candidate.scope.node, ast.Module):
         return True
     scope = candidate.scope
     name = scope.qualname.rpartition(".")[2]
     if scope.is_method and name in KERAS_STEPS and scope.class_around.bases and not _is_called(name, sources):
-        return False  # `fix` makes it a graph, if the class turns out to be one of Keras's
+        return False  # `fix` makes it a graph if the class turns out to be a Keras class
     return decision is not None and not (
         decision.hybrid
         or decision.action is Action.ADD_TF_FUNCTION

@@ -1,8 +1,7 @@
 """Decisions about hot statements: they are extracted into a function in memory, which is judged like any other.
 
-Computes: for each candidate of `refactor.regions` the longest run of statements around its tape that becomes a function which should be a
-graph. Needs: a program, the sources of its files, the decisions about its functions, and the judge that made them. Gives:
-`judge_regions`.
+Computes: for each candidate of `refactor.regions` the longest run of statements around its tape whose function should become a graph.
+Needs: a program, the sources of its files, the decisions about its functions, and their judge. Gives: `judge_regions`.
 
 The next attempt leaves out the statements to which the decision objected: those with hazards (a print, a log, a number taken from a
 tensor), and those that use a Python number that differs between calls. So the rules define what host code is.
@@ -78,11 +77,11 @@ from terra_refactor.workspace.shim_regions import choose_co_executed, may_co_exe
 LOGGER = logging.getLogger(__name__)
 
 Decide: TypeAlias = Callable[[Program, FunctionNames], Sequence[Decision]]
-"""The decisions about the functions of a program that have such a path and name."""
+"""The decisions about the functions of a program with such a path and name."""
 _MAX_ROUNDS: Final = 12
 """Maximum number of times that a program is judged with other statements as functions."""
 MAX_CANDIDATES: Final = 40
-"""The most candidates of a component. One with more tapes outside of functions is a collection of examples."""
+"""Maximum number of candidates of a component. One with more tapes outside of functions is a collection of examples."""
 
 
 def judge_regions(
@@ -92,7 +91,7 @@ def judge_regions(
     decide: Decide,
     cache: LoweringCache | None = None,
 ) -> tuple[FoundRegion, ...]:
-    """The decisions about the regions of a program, by path and line. In `cache` are files with regions that an earlier run has tried."""
+    """The decisions about the regions of a program, by path and line. `cache` has files with regions that an earlier run has tried."""
     return judge_trials(program, sources, find_trials(sources, decisions), decide, cache)
 
 
@@ -103,7 +102,7 @@ def judge_trials(
     decide: Decide,
     cache: LoweringCache | None = None,
 ) -> tuple[FoundRegion, ...]:
-    """The decisions about candidates that `find_trials` has found; see `judge_regions`."""
+    """The decisions about candidates found by `find_trials`; see `judge_regions`."""
     if not trials or len(trials) > MAX_CANDIDATES:
         return ()
     judged = _Judged(program, sources, decide, cache)
@@ -126,7 +125,7 @@ def judge_trials(
 
 
 def _apart(trials: Sequence[Trial]) -> list[Trial]:
-    """The trials of which those have a function that share no statement with an earlier one, as far as that is not decided."""
+    """The trials whose function shares no statement with an earlier one, as far as that is known."""
     kept: list[Trial] = []
     for trial in trials:
         waits = False
@@ -154,7 +153,7 @@ def _inside(statements: Statements) -> Iterable[ast.stmt]:
 
 
 def _outline(trial: Trial) -> None:
-    """Make the function of a trial, at the first place where it can be."""
+    """Creates the function of a trial, at the first possible position."""
     while trial.placements:
         made = trial.outliner.outline(
             trial.candidate, trial.placements[0], trial.name, trial.depth, trial.passed, trial.converted, trial.hoisted
@@ -173,8 +172,9 @@ def _outline(trial: Trial) -> None:
 
 
 def _without_readers(candidate: Candidate, names: frozenset[str]) -> Candidate | None:
-    """The run without the statements before the tape that read some names, else without all that read or bind them outside of its
-    core."""
+    """The run without the statements before the tape that read some names, or else without all that read or bind them outside of
+    its core.
+    """
     block, at = candidate.path[candidate.level]
     core = {id(statement) for statement in candidate.core}
     above = frozenset(id(each) for each in block[candidate.start : at] if names & usage_of([each]).needs.keys())
@@ -185,12 +185,12 @@ def _without_readers(candidate: Candidate, names: frozenset[str]) -> Candidate |
     )
     if users - candidate.stays:
         return candidate.without(users)
-    # the branch that contains the tape may have everything that it needs
+    # the branch that contains the tape may have all statements that it needs
     return None if block[at] is candidate.anchor else candidate.without(frozenset({id(block[at])}))
 
 
 def _advance(trial: Trial, decision: Decision | None) -> None:
-    """Consequences of the decision about a trial's function: it is settled, or tried otherwise."""
+    """Applies the decision about a trial's function: it is settled, or tried in another way."""
     trial.decision = decision
     if decision is None:
         trial.reason, trial.settled, trial.region = "it could not be analysed", True, None
@@ -205,7 +205,7 @@ def _advance(trial: Trial, decision: Decision | None) -> None:
         trial.shim = trial.last
     hazards = {hazard.rule for hazard in decision.hazards if not hazard.assumed}
     if others and (decision.action is Action.ADD_TF_FUNCTION or hazards == {VARIABLE_CREATED.id}):
-        # variables that an optimizer makes in a second trace are an error, and so are those of a network
+        # creating variables of an optimizer or a network in a second trace is an error
         made = _made_each_call(trial, decision)
         in_loop = trial.candidate.loops and not made
         once = "each iteration of a loop" if in_loop else "each call of the function around"
@@ -217,7 +217,7 @@ def _advance(trial: Trial, decision: Decision | None) -> None:
         _outline(trial)
         return
     if variables_among(trial.candidate.statements) & set(trial.region.outputs):
-        # a graph returns tensors in their place, which no optimizer changes
+        # a graph returns tensors in their place, which an optimizer cannot change
         trial.reason, trial.settled, trial.region = "it would return variables", True, None
         return
     inside = made_inside(trial.candidate.statements)
@@ -241,7 +241,7 @@ def _advance(trial: Trial, decision: Decision | None) -> None:
     trial.reason = decision.reason
     again = trial.outliner.bound_again(trial.candidate) - trial.passed
     if again and any(hazard.rule == STALE_STATE.id for hazard in decision.hazards):
-        # a name that means another object further down: the function is given the one of this loop
+        # a name that is rebound further down: the function receives the object of this loop
         trial.passed |= again
         _outline(trial)
         return
@@ -267,8 +267,8 @@ def _advance(trial: Trial, decision: Decision | None) -> None:
 
 
 def _above_the_tape(trial: Trial, decision: Decision) -> frozenset[int]:
-    """The statements before the tape whose hazards come from unknown values, whatever other hazards the run has; also those that unpack
-    lists whose contents are passed to NumPy.
+    """The statements before the tape whose hazards come from unknown values, independent of other hazards of the run; also those that
+    unpack lists whose contents are passed to NumPy.
     """
     doubtful = _with_hazards(trial, decision, assumed=True)
     taken_apart = {name for hazard in decision.hazards for name in CONTENTS.findall(hazard.message)}
@@ -281,9 +281,9 @@ def _above_the_tape(trial: Trial, decision: Decision) -> frozenset[int]:
 
 
 def _hoist(trial: Trial, decision: Decision) -> bool:
-    """Try again with arguments in the place of host expressions around the tape that have hazards; False if there are none.
+    """Tries again with arguments in place of host expressions around the tape that have hazards; False if there are none.
 
-    A model or an optimizer is no such argument: a second object would make its variables in a second trace, which raises.
+    Models and optimizers are excluded: a second object would create its variables in a second trace, which raises.
     """
     assert trial.region is not None
     objects = {each.name for each in decision.parameters if each.kind is ParameterValueKind.OBJECT}
@@ -295,16 +295,16 @@ def _hoist(trial: Trial, decision: Decision) -> bool:
             found += hoistable(trial, decision, hazard, found)
     if len(found) == len(trial.hoisted):
         return False
-    # in the order in which the run evaluates them: the second drawn number stays the second
+    # in the order in which the run evaluates them, so that the second random draw stays the second
     trial.hoisted = tuple(sorted(found, key=lambda each: (each.nodes[0].lineno, each.nodes[0].col_offset)))
     _outline(trial)
     return True
 
 
 def _try_numbers(trial: Trial, decision: Decision, asked: Callable[[ParameterDecision], bool]) -> bool:
-    """Tries again with operands of tensors that may have another number in each call; False if there are none.
+    """Tries again with tensor operands that may be another number in each call; False if there are none.
 
-    A float64 conflicts with a tensor that is known to be a float32, so the decision shows the dtype of the other operand.
+    A float64 conflicts with a tensor that is known to be float32, so the decision shows the dtype of the other operand.
     """
     assert trial.region is not None
     numpy = numpy_name(trial.outliner.tree)
@@ -330,7 +330,7 @@ def _is_number(parameter: ParameterDecision) -> bool:
 
 
 def _may_be_number(parameter: ParameterDecision) -> bool:
-    """Whether its type is unknown to all callers: the result of an environment of another library is usually a number.
+    """Whether callers know nothing about its type: the result of another library's environment is usually a number.
 
     Arrays of such numbers may be float64, which eager operations convert and a graph does not.
     """
@@ -344,7 +344,7 @@ def _may_be_number(parameter: ParameterDecision) -> bool:
 
 
 def _give_numbers(trial: Trial, decision: Decision) -> None:
-    """The numbers that met a float32 are given as such from now on, the others as they are."""
+    """From now on passes the numbers that were combined with a float32 as float32, and the others unchanged."""
     assert trial.region is not None
     lines, outputs = conflicts(trial, decision), frozenset(trial.region.outputs)
     for name in trial.tried:
@@ -358,7 +358,7 @@ def _give_numbers(trial: Trial, decision: Decision) -> None:
 
 
 def _other_objects(trial: Trial, decision: Decision) -> frozenset[str]:
-    """The models, optimizers and similar objects that differ in each iteration, or each enclosing call, and that would be arguments of the
+    """The models, optimizers and similar objects that differ in each iteration, or each enclosing call, and would be arguments of the
     function.
     """
     assert trial.region is not None
@@ -376,7 +376,7 @@ def _other_objects(trial: Trial, decision: Decision) -> frozenset[str]:
 
 
 def _made_each_call(trial: Trial, decision: Decision) -> frozenset[str]:
-    """The networks and optimizers that each call of the enclosing function may create, if the new function is not created with them."""
+    """The networks and optimizers that each call of the enclosing function may create, unless the new function is created with them."""
     if trial.placements[0] in (Placement.MODULE, Placement.NESTED):
         return frozenset()
     kinds = (ParameterValueKind.OBJECT, ParameterValueKind.UNKNOWN)
@@ -385,7 +385,7 @@ def _made_each_call(trial: Trial, decision: Decision) -> frozenset[str]:
 
 
 def _deeper(trial: Trial) -> tuple[Placement, ...]:
-    """The places at which the function is defined inside one more of the loops; none if it would be defined in each iteration."""
+    """The positions with the function defined inside one more of the loops; none if it would be defined in each iteration."""
     trial.depth += 1
     if trial.depth >= len(trial.candidate.loops):
         return ()
@@ -393,12 +393,12 @@ def _deeper(trial: Trial) -> tuple[Placement, ...]:
 
 
 def _held_against(trial: Trial, decision: Decision, *, assumed: bool) -> frozenset[int]:
-    """The statements, by identity, that should stay outside."""
+    """The statements, by identity, that should stay outside because of the decision."""
     return _with_hazards(trial, decision, assumed=assumed) | _with_numbers(trial, decision)
 
 
 def _with_numbers(trial: Trial, decision: Decision) -> frozenset[int]:
-    """The statements that use Python numbers, or lists of them, that loops bind: they differ from call to call."""
+    """The statements that use Python numbers, or lists of them, that loops bind: they differ between calls."""
     changing = trial.outliner.changing(trial.candidate)
     kinds = {ParameterValueKind.PRIMITIVE}
     if decision.classification is not Classification.UNSAFE:
@@ -422,14 +422,14 @@ def _with_numbers(trial: Trial, decision: Decision) -> frozenset[int]:
 
 
 def _with_unknown(trial: Trial, decision: Decision) -> frozenset[int]:
-    """The statements above the tape that get unknown values: their results, usually tensors, are known."""
+    """The statements before the tape that use unknown values: their results, usually tensors, are known."""
     unknown = unknown_arguments(decision)
     above = (each for each in trial.candidate.statements if each.lineno < trial.candidate.anchor.lineno)
     return frozenset(id(each) for each in above if unknown & usage_of([each]).needs.keys())
 
 
 def _with_hazards(trial: Trial, decision: Decision, *, assumed: bool) -> frozenset[int]:
-    """The statements that the decision has hazards of; where it has one of the result, the last that gives a result."""
+    """The statements with hazards in the decision; for a hazard of the result, the last statement that computes a result."""
     assert trial.region is not None
     against = [hazard for hazard in decision.hazards if hazard.assumed == assumed]
     places = {line_in_file(trial.region, decision, hazard.span.line) for hazard in against}
@@ -446,7 +446,7 @@ def _with_hazards(trial: Trial, decision: Decision, *, assumed: bool) -> frozens
         elif here:
             found.add(id(statement))
     if not found - trial.candidate.stays and None in places:
-        # its result is no tensor: the last statement that gives something may be why
+        # its result is not a tensor: the last statement that computes a result may be the reason
         for statement in reversed(trial.candidate.statements):
             if statement.lineno == trial.candidate.anchor.lineno:
                 break
@@ -457,14 +457,14 @@ def _with_hazards(trial: Trial, decision: Decision, *, assumed: bool) -> frozens
 
 
 def _statements_down_to_tape(candidate: Candidate) -> Iterable[ast.stmt]:
-    """The statements of the run; of the one that contains the tape's block, also those of the blocks in between."""
+    """The statements of the run; for the one that contains the tape's block, also those of the blocks in between."""
     yield from candidate.statements
     for block, _ in candidate.path[candidate.level + 1 :]:
         yield from block
 
 
 def _cut(trial: Trial, stays: frozenset[int]) -> bool:
-    """Try again with some statements outside; False if there is nothing left to try."""
+    """Tries again with some statements outside; False if there is nothing left to try."""
     new = stays - trial.candidate.stays
     if not new:
         return False
@@ -482,7 +482,7 @@ def _cut(trial: Trial, stays: frozenset[int]) -> bool:
     _outline(trial)
     if trial.region is None:
         trial.candidate, trial.placements, trial.region, _ = before
-        # without an attempt that could be made, the next place is tried
+        # if no attempt was possible, the next position is tried
         trial.settled = trial.best is not None
         return trial.settled
     return True
@@ -497,7 +497,7 @@ def _settle(trial: Trial) -> None:
 
 
 def _confirm(trials: Sequence[Trial], judged: _Judged) -> None:
-    """Judges the functions as a set, at each level; those that are not right in the set are not extracted."""
+    """Judges the functions as a set, at each level; those that are not correct in the set are not extracted."""
     left = list(trials)
     while left:
         found = judged.with_functions(left)
@@ -529,10 +529,10 @@ class _Judged:
         self.modules = {module.path: module for module in program.modules.values()}
         self.known: dict[tuple[ExtractedFunction, ...], dict[tuple[str, str], Decision]] = {}
         self.lowered: dict[tuple[str, tuple[ExtractedFunction, ...]], ModuleIR | None] = {}
-        """Files by their regions: most files keep these while those of others are tried."""
+        """Files by their regions: most files keep theirs while those of other files are tried."""
 
     def with_functions(self, trials: Sequence[Trial]) -> dict[tuple[str, str], Decision]:
-        """The decisions about the functions that trials make, by path and name."""
+        """The decisions about the functions of the trials, by path and name."""
         key = tuple(trial.region for trial in trials if trial.region is not None)
         if key not in self.known:
             self.known[key] = self._decided(trials)
@@ -567,7 +567,7 @@ class _Judged:
         return found
 
     def _with_regions(self, path: str, regions: Sequence[ExtractedFunction]) -> ModuleIR | None:
-        """A file in which some regions are functions."""
+        """A file with some regions extracted as functions."""
         module, source = self.modules[path], rewritten(self.sources[path], regions)
         if self.cache is not None:
             known = self.cache.find(source.digest, module.name, path, is_package=module.is_package)
@@ -634,7 +634,7 @@ def _found(trial: Trial, module: str, source: Source) -> FoundRegion:
 
 
 def _all_edits(source: Source, region: ExtractedFunction, decision: Decision) -> tuple[Edit, ...]:
-    """The edits that turn one region into a decorated function; nothing if it cannot be decorated."""
+    """The edits that turn one region into a decorated function; none if it cannot be decorated."""
     alone = rewritten(source, [region])
     found = re.search(rf"^[ \t]*def {region.function_name}\b", alone.text, re.MULTILINE)
     assert found is not None
@@ -649,7 +649,7 @@ def _decision(
     trial: Trial, module: str, region: ExtractedFunction, decision: Decision, action: Action
 ) -> RegionDecision:
     taken = [parameter for parameter in decision.parameters if parameter.name in region.inputs]
-    # the last attempt tells why it is no graph
+    # the last attempt shows why it cannot be a graph
     held = (region, decision) if action is Action.EXTRACT_TF_FUNCTION or trial.last is None else trial.last
     return RegionDecision(
         path=trial.path,

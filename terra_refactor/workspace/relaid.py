@@ -1,10 +1,12 @@
-"""The result of a component in which only comments, docstrings or layout changed: the kept one, with its places moved.
+"""The result of a component in which only comments, docstrings or layout changed: the cached one, with its positions
+moved.
 
-Computes: whether the files of a component equal the last judged ones except for such changes, and the result for the present texts.
-Needs: the present texts, the kept results. Gives: `keep_texts`, `relaid_result`.
+Computes: whether the files of a component equal the last judged ones except for such changes, and the result for the
+present texts. Needs: the present texts, the cached results. Gives: `keep_texts`, `relaid_result`.
 
-The last texts of each component are kept with its result. A result is moved only if every position in it can be moved: otherwise, or if a
-message names a line, the component is analysed again. A run reports the same either way.
+The last texts of each component are stored with its result. A result is moved only if every position in it can be
+moved; otherwise, or if a message contains a line number, the component is analysed again. The report is the same
+either way.
 """
 
 from __future__ import annotations
@@ -30,7 +32,7 @@ _SPEAKS_OF_LINES: Final = re.compile(r"\blines? \d")
 
 @dataclass(frozen=True, slots=True)
 class KeptTexts:
-    """The texts for which the result of a component was computed last."""
+    """The last texts for which the result of a component was computed."""
 
     key: str
     """Key of that result in the cache."""
@@ -41,7 +43,7 @@ class KeptTexts:
 
 
 def keep_texts(results: ResultCache, place: str, key: str, sources: Mapping[str, Source]) -> None:
-    """Records the texts for which the result of a key was computed. `place` identifies all other dependencies of the result."""
+    """Stores the texts for which the result of a key was computed. `place` identifies all other dependencies of the result."""
     digests = {path: source.digest for path, source in sources.items()}
     texts = {
         path: zlib.compress(source.text.encode("utf-8", "surrogatepass"), 1)
@@ -142,7 +144,7 @@ def _moved_span(path: str, span: Span, moves: Mapping[str, Relocation]) -> Span:
 
 
 def _messages(result: ComponentResult) -> Iterator[str]:
-    """All messages of a component, except those of its regions, which stay in unchanged files."""
+    """All messages of a component, except those of its regions, which are in unchanged files."""
     for decision in result.decisions:
         yield from (decision.reason, *decision.assumptions)
         yield from (hazard.message for hazard in decision.hazards)

@@ -1,8 +1,8 @@
-"""Which releases of libraries the files of a project ask for.
+"""The library releases that the files of a project require.
 
-Computes: the requirements for a few libraries that build configurations, lists of requirements, environments, Dockerfiles and the cells of
-notebooks state. Needs: their names and texts. Gives: `read_requirements`, `read_cell_requirements`, `Requirement`. A `setup.py` is parsed
-and never run: only lists that are written out in it count. Ignores: locks, extras, and files that others include.
+Computes: the requirements for a few libraries in build configurations, requirements lists, environments, Dockerfiles
+and notebook cells. Needs: their names and texts. Gives: `read_requirements`, `read_cell_requirements`, `Requirement`.
+A `setup.py` is parsed and never run: only literal lists count. Ignores: lock files, extras, and included files.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from terra_refactor.errors import UsageError
 from terra_refactor.tf_model.releases import DISTRIBUTIONS, TENSORFLOW
 
 MAX_LENGTH: Final = 1_000_000
-"""Characters of a file that is read."""
+"""Maximum number of characters read of a file."""
 _MAX_LINE: Final = 2_000
 
 
@@ -29,10 +29,9 @@ class Requirement:
     """The requirement of a line.
 
     Attributes:
-        library: as `tf_model.releases` names it.
-        specifier: of versions, as packaging tools write them (`>=2.3,<2.5`).
+        library: its name in `tf_model.releases`. specifier: a version specifier (`>=2.3,<2.5`).
         line: its line number, counted from 1; 0 if unknown.
-        conditional: whether it holds under a condition on the machine or the Python only.
+        conditional: whether it applies only to some machines or Python versions.
     """
 
     library: str
@@ -42,12 +41,12 @@ class Requirement:
 
 
 def is_requirements_file(name: str) -> bool:
-    """Whether a file of that name may state requirements."""
+    """Whether a file of that name may contain requirements."""
     return _reader_of(name) is not None
 
 
 def read_requirements(name: str, text: str) -> tuple[Requirement, ...]:
-    """The requirements of a file, in the order of its lines; empty where it does not parse."""
+    """The requirements of a file, in the order of its lines; empty if it does not parse."""
     reader = _reader_of(name)
     if reader is None or len(text) > MAX_LENGTH:
         return ()
@@ -58,7 +57,9 @@ def read_requirements(name: str, text: str) -> tuple[Requirement, ...]:
 
 
 def read_cell_requirements(source: str) -> tuple[Requirement, ...]:
-    """The installations and choices of the shell lines and magics of a notebook cell; lines count in the cell."""
+    """The installations and version selections in the shell lines and magics of a notebook cell; lines are relative to
+    the cell.
+    """
     found: list[Requirement] = []
     for number, line in enumerate(source.splitlines(), 1):
         text = line.strip()
@@ -82,7 +83,7 @@ _IMAGE: Final = re.compile(
 
 
 def _parsed(text: str, line: int, *, of_conda: bool = False) -> Requirement | None:
-    """One requirement as `pip` reads it, or as `conda` does, where `=2.3` means 2.3 and its patches."""
+    """One requirement in the syntax of `pip`, or of `conda`, where `=2.3` means 2.3 and its patches."""
     match = _REQUIREMENT.match(text) if len(text) <= _MAX_LINE else None
     if match is None:
         return None
@@ -111,7 +112,7 @@ def _lines(text: str) -> Iterator[Requirement]:
 
 
 def _environment(text: str) -> Iterator[Requirement]:
-    """Items of lists in an environment of conda, those for pip among them."""
+    """List items of a conda environment, including those for pip."""
     for number, line in enumerate(text.splitlines(), 1):
         match = re.match(r"\s*-\s+[\"']?(?:[\w-]+::)?([^\"'#]+)", line)
         if match is not None:
@@ -167,7 +168,7 @@ def _toml(text: str) -> Iterator[Requirement]:
 
 
 def _of_poetry(version: str) -> str:
-    """A specifier of Poetry or Pipenv as one of pip: `^2.3`, `~2.3` and `2.3` are bounds of their own."""
+    """A specifier of Poetry or Pipenv as one of pip: there `^2.3`, `~2.3` and `2.3` have their own meaning."""
     return ",".join(filter(None, (_bounds(part.strip()) for part in version.split(","))))
 
 
@@ -185,7 +186,7 @@ def _bounds(part: str) -> str:
 
 
 def _setup(text: str) -> Iterator[Requirement]:
-    """The list that `setup(install_requires=...)` is given, written there or bound to a name of the module."""
+    """The list in `setup(install_requires=...)`, literal or bound to a name of the module."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         tree = ast.parse(text)
@@ -211,7 +212,7 @@ def _setup(text: str) -> Iterator[Requirement]:
 
 
 def _line_of(text: str, part: str) -> int:
-    """The first line that has a text; 0 if none has."""
+    """The first line that contains a text; 0 if there is none."""
     wanted = part.strip()
     return next((number for number, line in enumerate(text.splitlines(), 1) if wanted and wanted in line), 0)
 

@@ -1,6 +1,6 @@
-"""Results of an analysis, a lint or a fix of some paths.
+"""Results of `analyze`, `lint` and `fix`.
 
-Computes: nothing. Gives: frozen results, sorted by path and place, that the reports print; nothing in them depends on
+Computes: nothing. Gives: frozen results, sorted by path and position, that the reports print; they do not depend on
 the number of jobs.
 """
 
@@ -21,19 +21,22 @@ from terra_refactor.workspace.pins import AssumedRelease
 
 @dataclass(frozen=True, slots=True, order=True)
 class FileError:
-    """A file that could not be analysed. `line` is that of the file on disk, 0 where there is none."""
+    """A file that could not be analysed. `line` is a line of the file on disk, 0 if there is none."""
 
     path: str
     line: int
     message: str
     by_chance: bool = field(default=False, compare=False)
-    """Whether another run may well do without it: a process died."""
+    """Whether another run may succeed: a process died."""
     module_line: int = field(default=0, compare=False)
-    """The line in the module that a notebook's cells make; elsewhere `line`."""
+    """The line in the module of a notebook's cells; otherwise equal to `line`."""
 
     @staticmethod
     def in_text(error: SourceError, source: Source) -> FileError:
-        """An error in a source that was read. In a notebook, the place is that in the document, and the message names the cell."""
+        """An error in a source that was read.
+
+        For a notebook, the position is that in the document, and the message names the cell.
+        """
         line = error.line or 0
         if source.notebook is None or not line:
             return FileError(error.path, line, error.message, module_line=line)
@@ -52,26 +55,26 @@ class Stats:
     """Files that were analysed."""
     lines: int
     cached_files: int
-    """Files of which nothing had to be parsed: their lowered form, or all their results, came from the cache."""
+    """Files for which nothing was parsed: their lowered form, or all their results, came from the cache."""
     seconds: float
     passed_over: int = 0
     """Skipped files, which no program loads together with tensors."""
     unparsed: int = 0
-    """The number of these of which it is not even known whether they parse, because there are very many."""
+    """The number of these for which it is unknown whether they parse, because there are very many."""
 
 
 @dataclass(frozen=True, slots=True)
 class SuppressedFinding:
-    """A finding that a comment in the source switches off."""
+    """A finding suppressed by a comment in the source."""
 
     finding: Finding
     reason: str
-    """The comment's text about it; empty if nothing."""
+    """The reason in the comment; may be empty."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class KnownFinding:
-    """A finding as a baseline remembers it."""
+    """A finding in the form of a baseline."""
 
     path: str
     rule: str
@@ -87,11 +90,11 @@ class Comparison:
     name: str
     """The baseline: the baseline's file, or a revision."""
     known: tuple[Finding, ...]
-    """Findings of this run that the baseline has; they are not reported."""
+    """Findings of this run that the baseline contains; they are not reported."""
     gone: tuple[KnownFinding, ...]
-    """Findings of the baseline that are no more, in files that were analysed or do not exist any more."""
+    """Findings of the baseline that no longer occur, in files that were analysed or no longer exist."""
     totals: Mapping[str, int]
-    """The counts of the run that the baseline was written by: functions by class, and `findings`."""
+    """The counts of the run that wrote the baseline: functions by class, and `findings`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,11 +113,11 @@ class WorkspaceReport:
     skipped_links: tuple[str, ...] = ()
     """Links that lead out of the given paths and were not followed."""
     releases: tuple[AssumedRelease, ...] = ()
-    """The releases of libraries that the files are taken to be written for."""
+    """The library releases for which the files are assumed to be written."""
     evidence_notices: tuple[str, ...] = ()
-    """Notices about the records of runs: those of older texts."""
+    """Notices about the records of runs, such as records of older texts."""
     regions: tuple[FoundRegion, ...] = ()
-    """Hot statements outside of a function of their own, by path and line."""
+    """Hot statements without a function of their own, by path and line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,12 +126,12 @@ class FixReport:
 
     report: WorkspaceReport
     files: tuple[FileRefactoring, ...] = field(default=())
-    """Files with at least one change, done or not, by path."""
+    """Files with at least one change, made or not, by path."""
 
 
 @dataclass(frozen=True, slots=True)
 class VerifyReport:
-    """The changes, and the results of running before and after."""
+    """The changes, and the results of running the program before and after."""
 
     fixed: FixReport
     verification: Verification

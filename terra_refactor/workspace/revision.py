@@ -1,10 +1,11 @@
 """Findings that a change adds: the findings of an earlier revision, to compare with.
 
-Computes: the findings of the same paths as they were at a revision of git. Needs: git, a revision, the paths and options of the run. Gives:
-`baseline_at`. Ignores: submodules, and files that git does not keep.
+Computes: the findings of the same paths at a git revision. Needs: git, a revision, the paths and options of the run.
+Gives: `baseline_at`. Ignores: submodules and untracked files.
 
-The revision's sources are checked out into a temporary folder, with an index of their own, so that nothing in the repository changes; then
-they are analysed as a whole, since a change in one file may bring findings in another. Files that the change renamed keep their findings.
+The revision's sources are checked out into a temporary folder, with a separate index, so that nothing in the
+repository changes; then they are analysed as a whole, since a change in one file may cause findings in another. Files
+that the change renamed keep their findings.
 """
 
 from __future__ import annotations
@@ -31,9 +32,9 @@ _SOURCES = ("*.py", "*.pyi", "*.ipynb", "*pyproject.toml", "*setup.cfg", "*.giti
 
 
 def baseline_at(revision: str, paths: Sequence[str], config: Config, analyse: Analyse) -> Baseline:
-    """The findings of these paths at a revision, with the paths that the files have now.
+    """The findings of these paths at a revision, with the present paths of the files.
 
-    `analyse` is called in a process of its own, in the folder of the copy that corresponds to the current one.
+    `analyse` is called in a process of its own, in the folder of the copy that corresponds to the current folder.
 
     Raises:
         UsageError: the current folder is in no repository, git or the revision is missing, or a path lies outside.
@@ -72,9 +73,9 @@ def _findings_in(folder: str, paths: Sequence[str], config: Config, analyse: Ana
 class _Git:
     """Queries to git about the repository of the current folder.
 
-    A repository's own configuration can name programs that git runs: filters, hooks, a file system monitor, an editor of differences, a
-    transport for objects that are missing. So the repository itself is only asked for names. Contents are read through a new
-    repository that has the user's configuration and no other, and borrows the objects.
+    A repository's configuration can name programs that git runs: filters, hooks, a file system monitor, a diff tool,
+    a transport for missing objects. So the repository itself is queried only for names. Contents are read through a
+    new repository that has only the user's configuration, and borrows the objects.
     """
 
     def __init__(self, program: str, folder: Path) -> None:
@@ -83,12 +84,12 @@ class _Git:
         self._index = folder / "index"
         what = "the current folder is in no git repository"
         self.root = Path(self._asked("rev-parse", "--show-toplevel", what=what).removesuffix("\n"))
-        if not os.path.lexists(self.root / ".git"):  # its configuration says that it lies elsewhere
+        if not os.path.lexists(self.root / ".git"):  # its configuration says that its work tree is elsewhere
             raise UsageError(f"--diff-base: {what}")
         places = self._asked("rev-parse", "--git-path", "objects", "--git-path", "index", what=what).splitlines()
         self._objects, self._index_now = (os.path.abspath(place) for place in places)
         kind = self._asked("rev-parse", "--show-object-format", what=what).strip()
-        # git before 2.28 knows one format only, and repeats an option that it does not know
+        # git before 2.28 knows only one format, and echoes an option that it does not know
         formatted = [] if kind.startswith("-") else [f"--object-format={kind}"]
         self._run(["init", "--quiet", "--bare", "--template=", *formatted, str(self._own)], what)
 
@@ -98,7 +99,7 @@ class _Git:
         return self._asked("rev-parse", "--verify", "--end-of-options", f"{revision}^{{commit}}", what=what).strip()
 
     def check_out(self, commit: str, copy: Path) -> None:
-        """Write the sources of a commit into a folder."""
+        """Writes the sources of a commit into a folder."""
         what = f"{commit} cannot be read"
         self._borrowed("read-tree", commit, what=what)
         names = self._borrowed("ls-files", "-z", "--", *_SOURCES, what=what)
@@ -106,7 +107,7 @@ class _Git:
         self._borrowed(*checkout, what=what, text=names)
 
     def renamed(self, commit: str, here: Path) -> Mapping[str, str]:
-        """The path now of each file that was renamed since, by its path then; both as in reports."""
+        """The present path of each file that was renamed since, by its former path; both as in reports."""
         try:
             shutil.copyfile(self._index_now, self._index)
         except OSError:
@@ -127,18 +128,18 @@ class _Git:
         return renamed
 
     def _asked(self, *arguments: str, what: str) -> str:
-        """An answer of the repository itself, which names something."""
+        """Output of git in the repository itself, for names only."""
         return self._run(["-c", "safe.bareRepository=explicit", *arguments], what)
 
     def _borrowed(self, *arguments: str, what: str, text: str | None = None) -> str:
-        """An answer of our own repository with the objects and the files of the other."""
+        """Output of git in our own repository with the objects and files of the other."""
         variables = {
             "GIT_DIR": str(self._own),
             "GIT_WORK_TREE": str(self.root),
             "GIT_INDEX_FILE": str(self._index),
             "GIT_ALTERNATE_OBJECT_DIRECTORIES": self._objects,
         }
-        # at the root of the files; a bare repository has none unless one is set
+        # at the root of the work tree; a bare repository has none unless one is set
         return self._run(["-c", "core.bare=false", *arguments], what, variables, self.root, text)
 
     def _run(
@@ -167,7 +168,7 @@ class _Git:
 
 
 NO_PROGRAMS: Final = ("-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}", "--no-pager")
-"""Options of git: it starts nothing for itself."""
+"""Options of git that prevent it from starting programs."""
 NO_TRANSPORT: Final = {
     "GIT_ALLOW_PROTOCOL": "none",
     "GIT_NO_LAZY_FETCH": "1",
@@ -175,7 +176,7 @@ NO_TRANSPORT: Final = {
     "GIT_LFS_SKIP_SMUDGE": "1",
     "GIT_TERMINAL_PROMPT": "0",
 }
-"""Variables of git: it fetches nothing, writes nothing, and never prompts."""
+"""Environment variables with which git fetches nothing, writes nothing, and never prompts."""
 
 
 def _inside(path: str, root: Path, here: Path) -> str:

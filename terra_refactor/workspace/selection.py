@@ -1,6 +1,6 @@
-"""Which findings are reported, and how severe they are.
+"""Selection of the findings to report, and their severity.
 
-Computes: the findings that remain. Needs: the configuration, the sources, the rules. Gives: `check_selection`,
+Computes: the remaining findings. Needs: the configuration, the sources, the rules. Gives: `check_selection`,
 `select_findings`, `without_known`, `compared`. Ignores: decisions; they are never filtered.
 
 A code selects the rule of that id or name, and every rule whose id begins with it: `TR3` is a family. `ALL` is every rule.
@@ -34,7 +34,7 @@ def check_selection(config: Config) -> None:
     """Checks that every code in the configuration matches a rule.
 
     Raises:
-        UsageError: one does not; the message names the nearest that does. Or a glob is invalid.
+        UsageError: a code matches no rule (the message suggests the nearest one), or a glob is invalid.
     """
     codes = [("select", code) for code in config.select] + [("ignore", code) for code in config.ignore]
     codes += [("extend-select", code) for code in config.extend_select]
@@ -51,7 +51,7 @@ def check_selection(config: Config) -> None:
 
 
 def nearest_rule(code: str) -> str:
-    """`; did you mean ...?` for a rule that does not exist, or where to look."""
+    """`; did you mean ...?` for an unknown rule, or where to find the list."""
     names = {rule.id: rule.id for rule in all_rules().values()}
     names.update((rule.name, rule.name) for rule in all_rules().values())
     close = difflib.get_close_matches(code, names, n=1) or difflib.get_close_matches(code.upper(), names, n=1)
@@ -60,7 +60,7 @@ def nearest_rule(code: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The findings to report, and the reason for each other one."""
+    """The findings to report, and for each other one the reason."""
 
     findings: tuple[Finding, ...]
     suppressed: tuple[SuppressedFinding, ...] = ()
@@ -70,7 +70,7 @@ class Selection:
 def select_findings(
     findings: Iterable[Finding], decisions: Iterable[Decision], config: Config, sources: Mapping[str, Source]
 ) -> Selection:
-    """The findings to report, sorted by place: those that are selected and that no comment suppresses."""
+    """The findings to report, sorted by position: the selected ones that no comment suppresses."""
     everything = suppress(findings, decisions, sources)
     chooser = _Chooser(config)
     kept = sorted(
@@ -112,7 +112,7 @@ def _order(finding: Finding) -> tuple[str, Span, str, str]:
 
 
 class _Chooser:
-    """The configuration's answer for each finding; each glob is read once."""
+    """Applies the configuration to each finding; each glob is compiled once."""
 
     def __init__(self, config: Config) -> None:
         self._config = config

@@ -1,7 +1,8 @@
 """Regions that cannot be graphs, but whose function the shim may run.
 
-Gives: `may_co_execute`, `choose_co_executed`. Needs: trials whose search for a graph has ended, and the judge of their functions. An
-extracted function does what its statements did, whatever decorates it, so that such a region needs no other data flow.
+Gives: `may_co_execute`, `choose_co_executed`. Needs: trials whose search for a graph has ended, and the judge of
+their functions. An extracted function does what its statements did, with any decorator, so such a region needs no
+other data flow.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from terra_refactor.workspace.region_trial import Trial
 def may_co_execute(trial: Trial, decision: Decision) -> bool:
     """Whether the shim may run the present function of a trial.
 
-    Its arguments are those of the statements: conversions and moved expressions would only serve a graph.
+    It has no conversions and hoisted expressions, which only a graph needs.
     """
     return decision.action is Action.CO_EXECUTE and not trial.converted and not trial.hoisted
 
@@ -24,7 +25,8 @@ def may_co_execute(trial: Trial, decision: Decision) -> bool:
 def choose_co_executed(
     trials: Sequence[Trial], judged: Callable[[Sequence[Trial]], Mapping[tuple[str, str], Decision]]
 ) -> None:
-    """Set the functions of the trials that stay eager and that the shim should run; those that are not right in the set are left out.
+    """Sets the functions of the trials that stay eager and that the shim should run; those that are not correct in the
+    set are left out.
 
     `judged` decides about the functions of some trials together.
     """

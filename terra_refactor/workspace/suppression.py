@@ -1,10 +1,11 @@
 """Applies suppression comments, and finds useless ones.
 
-Computes: the findings that no comment suppresses; findings TR901 (useless) and TR902 (not understood) about the comments themselves.
-Needs: all findings (whatever is selected), decisions, sources. Gives: `suppress`. Ignores: which rules are selected.
+Computes: the findings that no comment suppresses; findings TR901 (useless) and TR902 (malformed) about the comments
+themselves. Needs: all findings (whatever is selected), decisions, sources. Gives: `suppress`. Ignores: which rules
+are selected.
 
-A comment is useful if it covers a finding, or a hazard of a function: an eager function's hazard is not reported, but a comment at it was
-written for it.
+A comment is useful if it covers a finding, or a hazard of a function: hazards of eager functions are not reported,
+but a comment may be there for one.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ class Suppressed:
     """The remaining and the suppressed findings."""
 
     findings: tuple[Finding, ...]
-    """With those about the comments themselves."""
+    """Including those about the comments themselves."""
     suppressed: tuple[SuppressedFinding, ...]
 
 
@@ -75,7 +76,7 @@ def suppress(findings: Iterable[Finding], decisions: Iterable[Decision], sources
 
 
 def _covering(here: Suppressions, rule: str, name: str, span: Span) -> Iterator[tuple[Suppression, str]]:
-    """Each entry that covers the place, with each of its codes that matches the rule."""
+    """Each entry that covers the position, with each of its codes that matches the rule."""
     for entry in here.entries:
         if entry.first_line <= span.end_line and span.line <= entry.last_line:
             for code in entry.codes or ("",):
@@ -109,7 +110,7 @@ def _is_known(code: str) -> bool:
 
 
 def _removal(text: str, entries: Sequence[Suppression], codes: set[str]) -> tuple[Edit, ...]:
-    """The edits that take the codes, or the whole comment, out of the text; none where that needs a person."""
+    """The edits that remove the codes, or the whole comment; none if the user must decide."""
     lines = LineIndex(text)
     span = entries[0].span
     every = {code for entry in entries for code in entry.codes or ("",)}
@@ -139,14 +140,14 @@ def _codes_of(text: str, lines: LineIndex, span: Span) -> set[str] | None:
 
 
 def _comment_removed(text: str, lines: LineIndex, span: Span) -> Edit:
-    """The comment with the blanks before it; the whole line where nothing else is on it."""
+    """The edit that removes the comment with the blanks before it, or the whole line if nothing else is on it."""
     start, end = lines.offset(span.line, span.column), lines.offset(span.end_line, span.end_column)
     line_start = lines.offset(span.line, 1)
     line_end = lines.offset(span.line + 1, 1) if span.line < len(lines) else len(text)
     before, after = text[line_start:start], text[end:line_end]
     if not before.strip() and not after.strip():
         return Edit(line_start, line_end, "")
-    if after.strip():  # another comment follows: it takes this one's place
+    if after.strip():  # another comment follows, and takes its place
         return Edit(start, end + len(after) - len(after.lstrip(" \t")), "")
     return Edit(line_start + len(before.rstrip(" \t")), line_end - len(after.lstrip(" \t")), "")
 

@@ -4,8 +4,9 @@ Computes: the findings of the shape rules of a second analysis, in which options
 of that run (`Program.usual`): branches on them are decided, loops over their lists have a known length, and arithmetic with them has
 known results. Needs: the program, and the findings of the first analysis. Gives: `with_usual_run`, `UsualRuns`.
 
-A finding that only this analysis has is a warning, and its message names the run. Decisions come from the first analysis, and hold in all
-runs. Ignores: programs that take no numbers from outside, and large ones, whose analysis would take twice as long.
+A finding that only this analysis has is a warning, and its message names the run. Decisions come from the first
+analysis, and hold in all runs. Ignores: programs that read no numbers from outside, and large ones, whose analysis
+would take twice as long.
 """
 
 from __future__ import annotations
@@ -40,10 +41,10 @@ class UsualRuns:
 
     store: SummaryStore = field(default_factory=SummaryStore)
     named: dict[FunctionId, tuple[object, frozenset[str]]] = field(default_factory=dict)
-    """By function its body, and the attributes that it reads among those which contain origins of numbers."""
+    """By function: its body, and the attributes that it reads among those that contain sources of numbers."""
 
     def begin(self, program: Program) -> frozenset[str]:
-        """The attributes that a program reads of these."""
+        """The attributes that a program reads among these."""
         known, self.named = self.named, {}
         for module in program.modules.values():
             for function in module.functions:
@@ -58,7 +59,10 @@ class UsualRuns:
 def with_usual_run(
     program: Program, findings: tuple[Finding, ...], options: AnalysisOptions, runs: UsualRuns | None
 ) -> tuple[Finding, ...]:
-    """The findings, with those of the shape rules that only the usual run shows; sorted by place. `runs` are those of earlier states."""
+    """The findings, including those of the shape rules that only the default run shows; sorted by position.
+
+    `runs` are those of earlier states.
+    """
     sources = tuple(_sources(program, (runs or UsualRuns()).begin(program)))
     if not sources or sum(module.line_count for module in program.modules.values()) > _MOST_LINES:
         return findings
@@ -78,7 +82,7 @@ def with_usual_run(
 
 
 def _sources(program: Program, named: frozenset[str]) -> Iterator[str]:
-    """Where the program takes numbers from, in words."""
+    """The sources of the program's numbers, in words."""
     if named & _OPTIONS:
         yield "all options by default"
     if program.data:

@@ -1,11 +1,11 @@
 """The last safeguard: ends an analysis that escapes all budgets, so that it affects only its own files.
 
-Computes: the result of a function, unless that takes more processor time or memory than it may. Needs: limits that no sound program comes
-near, since what exceeds them depends on the machine. Gives: `watched`, `ProcessLimits`, `OverLimitError`.
+Computes: the result of a function, unless it exceeds limits of processor time or memory. Needs: limits far above
+normal use, since what exceeds them depends on the machine. Gives: `watched`, `ProcessLimits`, `OverLimitError`.
 Ignores: native code that never returns to Python (the parser: `pool.py` gives it processes that can be killed).
 
-A second thread looks at the clock and the memory, and raises an exception in the thread that works. It is not derived from `Exception`,
-so that no handler mistakes it for a fault of one function.
+A second thread watches the clock and the memory, and raises an exception in the working thread. It is not derived
+from `Exception`, so that no handler treats it as the failure of one function.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ _SECONDS, _SECONDS_OF_A_LINE = 30.0, 0.02
 _MEMORY_SHARE: Final = 0.6
 _LOOK_EVERY: Final = 0.25
 _AGAIN_AFTER: Final = 2.0
-"""Seconds after which the exception is raised again: code that runs where no exception can leave (a finalizer) swallows it."""
+"""Seconds after which the exception is raised again: code that no exception can leave (a finalizer) swallows it."""
 
 
 class OverLimitError(Exception):
-    """The watched analysis was ended. `of_memory`: it took too much memory, and not too long."""
+    """The watched analysis was ended. `of_memory`: because of its memory, not its time."""
 
     def __init__(self, reason: str, *, of_memory: bool = False) -> None:
         super().__init__(reason)
@@ -41,19 +41,19 @@ class OverLimitError(Exception):
 
 
 class _Ended(BaseException):
-    """Raised in the thread that works, by the one that watches."""
+    """Raised in the working thread by the watching one."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProcessLimits:
-    """Seconds of processor time, and bytes that the process may have in memory."""
+    """Maximum processor time in seconds, and maximum resident memory in bytes."""
 
     seconds: float
     memory: int
 
     @staticmethod
     def of(lines: int, processes: int = 1) -> ProcessLimits:
-        """The limits of an analysis of `lines` lines, where so many processes have analyses at the same time."""
+        """The limits of an analysis of `lines` lines, if that many processes run analyses at the same time."""
         return ProcessLimits(_SECONDS + _SECONDS_OF_A_LINE * lines, memory_for_analyses() // processes)
 
 
@@ -61,7 +61,7 @@ def watched(function: Callable[[], _T], limits: ProcessLimits) -> _T:
     """Calls the function.
 
     Raises:
-        OverLimitError: it took more than it may, and was ended.
+        OverLimitError: it exceeded a limit, and was ended.
     """
     watch = _Watch(limits)
     try:
@@ -71,7 +71,7 @@ def watched(function: Callable[[], _T], limits: ProcessLimits) -> _T:
             watch.end()
     except _Ended:
         pass
-    watch.end()  # the exception may have been raised while it was being ended
+    watch.end()  # the exception may have been raised while the watch was being ended
     gc.collect()  # the objects of the analysis form reference cycles
     raise OverLimitError(watch.reason, of_memory=watch.of_memory)
 
@@ -89,10 +89,10 @@ class _Watch:
         self._watcher.start()
 
     def end(self) -> None:
-        """Nothing is raised any more; called in the thread that is watched."""
+        """Stops raising exceptions; called in the watched thread."""
         with self._lock:
             self._over.set()
-        self._watcher.join()  # a process can be copied only where no thread is left
+        self._watcher.join()  # a process can be forked only without other threads
         if self.reason:
             _take_in()
 
@@ -123,8 +123,8 @@ def _raise_in(thread: int, error: type[BaseException]) -> None:
 def _take_in() -> None:
     """Receives an exception that is still pending for this thread, or for one that has ended.
 
-    Cancelling it would make the interpreter look for it forever: every frame would be slower, and in CPython 3.11 a traced or profiled
-    one would never begin.
+    If it were cancelled, the interpreter would check for it forever: every frame would be slower, and in CPython 3.11
+    a traced or profiled one would never start.
     """
     try:
         _raise_in(threading.get_ident(), _Ended)
@@ -146,7 +146,7 @@ def resident_bytes() -> int:
 
 
 def memory_for_analyses() -> int:
-    """The bytes that all analyses on this machine may have together."""
+    """The memory that all analyses on this machine may use together, in bytes."""
     return int(_MEMORY_SHARE * _memory_of_machine())
 
 

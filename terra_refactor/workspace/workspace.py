@@ -1,11 +1,11 @@
-"""The one front door: analyze, lint, fix and verify.
+"""The single entry point: analyze, lint, fix and verify.
 
-Computes: the chain from paths to results: discover, read, parse, lower, analyse, decide. Needs: paths and `Options`.
-Gives: `analyze`, `lint`, `fix`, `verify`, `fix_verified`.
-Ignores: how results are shown, and whether anything is written (`refactor.apply`).
+Computes: the steps from paths to results: discover, read, parse, lower, analyse, decide. Needs: paths and `Options`.
+Gives: `analyze`, `lint`, `fix`, `verify`, `fix_verified`. Ignores: how results are shown, and whether anything is
+written (`refactor.apply`).
 
-Modules that only some runs need (the analysis, LibCST, refactoring, running programs) are imported where they are used: a run that finds
-everything in the cache spends most of its time with imports.
+Modules that only some runs need (the analysis, LibCST, refactoring, running programs) are imported where they are
+used: a run with only cache hits spends most of its time on imports.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ ProgressCallback: TypeAlias = Callable[[str, int, int], None]
 
 
 MAX_ROUNDS: Final = 10
-"""Maximum number of rounds that fix findings which earlier fixes brought."""
+"""Maximum number of rounds of fixing findings that earlier fixes caused."""
 _AS_THEY_ARE: Final[Mapping[str, str]] = MappingProxyType({})
 
 
@@ -58,13 +58,14 @@ class Options:
     """Options of a run.
 
     Attributes:
-        config: the configuration, the command line's options included.
+        config: the configuration, including command-line options.
         exclude: globs of the command line, relative to the current folder.
         stdin: the text of standard input, for the path `-`.
         use_cache: whether lowered modules and results are read from and written to the cache.
-        coverage: the files to analyse; there are no decisions about functions of others.
-        diff_base: a revision of git; only findings that are new since then are reported, and no baseline is read.
-        follow_links: whether links that lead out of the given paths are followed. Their targets are read, never written.
+        coverage: the files to analyse; there are no decisions about functions in others.
+        diff_base: a git revision; only findings that are new since then are reported, and no baseline is read.
+        follow_links: whether links that lead out of the given paths are followed. Their targets are read, never
+            written.
         progress: receives the progress of a run.
         judge: the analysis and the decision.
     """
@@ -99,10 +100,10 @@ def fix(
 ) -> FixReport:
     """The result of `analyze`, and the text of every file after the refactorings that the configuration's level allows.
 
-    `only` names the functions to change, by qualified name; () for all. With `of_findings`, only the changes that remove the
-    selected findings are made: their decisions' changes, their cures, their own edits. Such a change may bring
-    a finding (a new decorator one about its calls), so this is repeated until nothing changes, at most `rounds` times. Nothing is
-    written.
+    `only` gives the qualified names of the functions to change; () for all. With `of_findings`, only changes that
+    remove the selected findings are made: those of their decisions, their cures, their own edits. Such a change may
+    cause a finding (a new decorator may cause one about its calls), so this is repeated until nothing changes, at
+    most `rounds` times. Nothing is written.
 
     Raises:
         UsageError: as `analyze`; also if a function of `only` does not exist.
@@ -137,7 +138,7 @@ def verify(paths: Sequence[str], options: Options, setting: Setting, only: Seque
     """Runs the functions that `fix` would change before and after, and compares. No file under the paths is changed.
 
     Raises:
-        UsageError: as `fix`; also if nothing can be run: no TensorFlow, no such script.
+        UsageError: as `fix`; also if nothing can be run: without TensorFlow, or without the script.
     """
     report = _run(paths, options)
     _check_names(report, only)
@@ -165,11 +166,12 @@ def fix_verified(paths: Sequence[str], options: Options, setting: Setting, only:
         if not wrong:
             if program is None or program.difference is None or not verification.functions:
                 return VerifyReport(fixed, verification)
-            # no function shows it: none of them is verified
+            # no function accounts for it, so none of them is verified
             reason = f"not verified: the program differs: {program.difference}"
             left_out.update({(each.path, each.line, each.qualname): reason for each in verification.functions})
             continue
-        # a change that breaks or differs may be the reason why others were not reached, so it is dropped first and alone
+        # a change that breaks or differs may be the reason why others were not reached, so it is dropped first, by
+        # itself
         for verdict in definite or wrong:
             said = f": {verdict.detail}" if verdict.detail else ""
             left_out[verdict.path, verdict.line, verdict.qualname] = f"not verified: {verdict.status.value}{said}"
@@ -192,7 +194,7 @@ def _change(
     only: Sequence[str],
     left_out: LeftOut,
 ) -> tuple[FileRefactoring, ...]:
-    """The files that change: first regions become functions, then functions are refactored, the new ones among them."""
+    """The changed files: first regions become functions, then functions are refactored, including the new ones."""
 
     def analyzed(texts: Mapping[str, str]) -> WorkspaceReport:
         return _run(paths, replace(options, config=replace(options.config, extract=False), diff_base=None), texts)
@@ -201,7 +203,7 @@ def _change(
         return _refactor(report, options, only, left_out)
 
     level = Level(options.config.level)
-    # at that level the shim keeps all of a step and the code around it
+    # at that level the shim runs the whole step and the code around it
     kept_whole = {
         (each.path, each.qualname)
         for each in report.decisions
@@ -222,7 +224,7 @@ def _refactor(
     only: Sequence[str],
     left_out: LeftOut,
 ) -> tuple[FileRefactoring, ...]:
-    """The files that change, all functions of `left_out` (by path, line and name) skipped with the reason that is given there."""
+    """The changed files; functions in `left_out` (by path, line and name) are skipped with the given reason."""
     from terra_refactor.refactor.plan import refactor_file  # noqa: PLC0415
 
     selected = frozenset(only) if only else None
@@ -257,7 +259,7 @@ def _verify(fixed: FixReport, options: Options, setting: Setting) -> Verificatio
 
 
 def _run(paths: Sequence[str], options: Options, texts: Mapping[str, str] = _AS_THEY_ARE) -> WorkspaceReport:
-    """The results of the files under the paths; `texts` are those that some of them are to have, by path."""
+    """The results of the files under the paths; `texts` replace the texts of some of them, by path."""
     started = time.perf_counter()
     config = options.config
     check_selection(config)
@@ -342,7 +344,7 @@ def _select(
 
 
 def _analyze_again(options: Options, paths: Sequence[str], config: Config) -> WorkspaceReport:
-    """The same run of other text: for a process of its own."""
+    """The same run on another text, for a process of its own."""
     return analyze(paths, replace(options, config=config, diff_base=None))
 
 
@@ -350,10 +352,10 @@ def _caches(options: Options) -> Caches | None:
     if not options.use_cache:
         return None
     folder = cache_folder_of(options.config)
-    # another judge than the usual one has other results
+    # a judge other than the usual one has other results
     return Caches(LoweringCache(folder), ResultCache(folder) if options.judge is judge_program else None)
 
 
 def cache_folder_of(config: Config) -> Path | None:
-    """The folder that the command line names for the cache; None for the user's own."""
+    """The cache folder from the command line; None for the user's own."""
     return None if config.cache_dir is None else Path(config.cache_dir)

@@ -1,6 +1,7 @@
-"""Writes a file as a whole: a reader sees the old text or the new one, and a full disk destroys nothing.
+"""Writes a file atomically: a reader sees the old text or the new one, and a full disk destroys nothing.
 
-Gives: `write_whole`, for reports, baselines and other files of this tool. Sources of users go through `refactor.apply`, which keeps more.
+Gives: `write_whole`, for reports, baselines and other files of this tool. User sources are written by
+`refactor.apply`, which also keeps permissions.
 """
 
 from __future__ import annotations
