@@ -106,8 +106,8 @@ def _agreement(evaluation: Mapping[str, Any]) -> tuple[str, str, str]:
     functions = sum(entry["functions"] for entry in evaluation.values())
     safety, action = (sum(entry["kinds"][kind] for entry in evaluation.values()) for kind in ("safety", "action"))
     return (
-        f"{len(evaluation)} programs with {functions} functions, compared with a reviewer's judgement",
-        f"{safety} wrongly called safe; same action for {functions - action} ({100 * (functions - action) / functions:.1f}%)",
+        f"decisions about {functions} functions of {len(evaluation)} programs, compared with those of a reviewer",
+        f"{safety} wrongly called safe; the same change, or none, for {functions - action} ({100 * (functions - action) / functions:.1f}%)",
         "`python -m corpus agree`",
     )
 
@@ -116,13 +116,14 @@ def _speed(evaluation: Mapping[str, Any], folder: str) -> tuple[str, str, str]:
     run = [entry["speculative"] for entry in evaluation.values() if "speculative" in entry]
     changed = [entry for entry in run if entry["functions"]]
     different = sum(entry["difference"] is not None for entry in changed)
+    functions = [function["status"] for entry in changed for function in entry["functions"].values()]
     ratio = _geometric([entry["ratio"] for entry in changed if entry.get("ratio")])
     calls = [
         function["speedup"] for entry in changed for function in entry["functions"].values() if function.get("speedup")
     ]
     return (
-        f"{len(run)} of these programs, run before and after the changes",
-        f"{different} of {len(changed)} changed programs behave differently; whole programs {ratio:.1f}× as fast, changed functions {_geometric(calls):.1f}× (geometric means)",
+        f"{'the' if len(run) == len(evaluation) else f'{len(run)} of the'} {len(evaluation)} programs, run before and after the changes",
+        f"{different} of {len(changed)} changed programs differ in exit code, output or final state; {functions.count('different')} of {len(functions)} changed functions differs in a compared call; whole programs {ratio:.1f}× as fast, changed functions {_geometric(calls):.1f}× (geometric means)",
         f"`python -m corpus evaluate`: [evaluation]({folder}evaluation.md)",
     )
 
@@ -131,7 +132,7 @@ def _hazards() -> tuple[str, str, str]:
     bad, fine = proof_counts()
     return (
         f"{bad} small programs with a hazard at a marked line, {fine} similar ones without a hazard",
-        "every mark is reported, and nothing else; TensorFlow runs each program eagerly and as a graph",
+        "each marked line is reported, and no other; TensorFlow runs each program eagerly and as a graph",
         "`pytest tests/proof`",
     )
 
@@ -139,7 +140,7 @@ def _hazards() -> tuple[str, str, str]:
 def _shape_bugs() -> tuple[str, str, str]:
     bugs = shape_bugs()
     return (
-        f"{len(bugs)} programs with a shape bug ({sum(bug.silent for bug in bugs)} silent ones), and the corrected programs",
+        f"{len(bugs)} programs with a shape bug ({sum(bug.silent for bug in bugs)} of them raise nothing), and the corrected programs; all were used for development",
         "every bug is reported at its line, nothing on the corrected programs",
         "`pytest tests/corpus/test_shape_bugs.py`",
     )
@@ -227,7 +228,7 @@ def peers() -> list[str]:
         f"| safe as a graph, whether or not it pays | | {_of_class(released, 'safe'):,} ({100 * _of_class(released, 'safe') / candidates:.1f}%), and {_of_class(released, 'speculative'):,} under assumptions |",
         f"| refactored | 326 (42.6%) | {sum(by_level.values()):,} ({100 * share:.1f}%): {by_level['safe']} safe, {by_level['speculative']:,} speculative, {by_level['coexec']} with the shim |",
         f"| speed | 2.16× on average, on performance tests | {statistics.mean(ratios):.2f}× on average ({_geometric(ratios):.2f}× geometric) for {len(ratios)} whole programs, traces included |",
-        f"| same meaning afterwards | | recorded and compared: {sum(entry['difference'] is not None for entry in changed)} of {len(changed)} programs differ |",
+        f"| same meaning afterwards | | {sum(entry['difference'] is not None for entry in changed)} of {len(changed)} changed programs differ in exit code, output or final state |",
         f"| Pythia: shape bugs found | 11 of 14, at a precision of 84.62% | {len(bugs)} of {len(bugs)} of our own collection, without a false report |",
         f"| Terra: programs faster than eager | 10 of 10 | {shim} |",
         f"| programs that fail or differ with a plain `tf.function` | 5 of 10 (AutoGraph) | {_wrong_as_functions()} |",

@@ -241,8 +241,8 @@ def page(data: dict[str, Any]) -> str:
         f"TensorFlow {machine['tensorflow']}, Python {machine['python']}, {machine['processors']} processors, no GPU, {machine['date']}.",
         "",
         "The programs are in `corpus/programs`; each runs before and after all changes of a level, in separate processes. "
-        "*The same* means that exit code, output, global variables at the end, and every compared call of every changed function agree "
-        "([how they are compared](verify.md#how-it-compares)). Times are medians of paired runs without the import of TensorFlow; *speed-up* is the time before divided by "
+        "*The same* means that exit code, output and global variables at the end agree; the calls of each changed function are compared, too, in a table of "
+        "their own ([how they are compared](verify.md#how-it-compares)). Times are medians of paired runs without the import of TensorFlow; *speed-up* is the time before divided by "
         "the time after, including tracing for programs, and without it for single calls. Programs have two speed-ups: in wall time, and in processor "
         "time (of all threads), which other work on the machine disturbs less"
         + (f"; the machine was busy (load {machine['load']})." if machine.get("load", 0) > 1.5 else "."),
@@ -316,6 +316,8 @@ def _summary(
             f"{slower[1]} in processor time; speed-up of whole programs {_ratio(_geometric(ratios))} in wall time, "
             f"{_ratio(_geometric(cpu))} in processor time (geometric means) |"
         )
+    statuses = [function["status"] for _, entry in entries for function in entry["speculative"]["functions"].values()]
+    lines.append(f"| changed functions with a difference in a compared call | {statuses.count('different')} of {len(statuses)} |")
     speedups = [
         function["speedup"]
         for _, entry in entries
