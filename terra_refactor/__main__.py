@@ -4,7 +4,7 @@ from terra_refactor.isolation import leave_current_folder
 
 
 def main() -> None:
-    """Run the command line, with nothing of the current folder on the path."""
+    """Runs the command line, without the current folder on the path."""
     leave_current_folder()
     import atexit  # noqa: PLC0415
     import dataclasses  # noqa: PLC0415

@@ -1,7 +1,8 @@
 """The first code of a child process: makes this package importable, and nothing else that lies beside it.
 
-The interpreter is the user's, and this package may not be installed in it. Putting the folder of the package on `sys.path` would
-bring everything that is installed beside it, for another interpreter perhaps; so the package alone is registered.
+The interpreter is the user's, and this package may not be installed in it. Adding the package's folder to `sys.path`
+would expose everything else installed there, perhaps for another interpreter; so only the package itself is
+registered.
 
 Run as `python bootstrap.py MODULE ARGUMENT...`: calls the function `main` of that module of this package.
 """

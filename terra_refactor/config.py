@@ -4,8 +4,8 @@ Computes: a checked, frozen `Config`. Needs: a TOML file, or none. Gives: `load_
 key), `config_schema`, `as_toml`.
 Ignores: the command line, whose options override these (`Config.with_options`), and whether a rule of a given name exists.
 
-A file that is found, not named, is untrusted, like its repository. It leads to no file outside of that repository, and does not
-affect where this tool writes.
+A file that is found, rather than given by the user, is untrusted, like its repository. It cannot refer to files
+outside of that repository, and does not affect where this tool writes.
 """
 
 from __future__ import annotations
@@ -33,28 +33,27 @@ TABLE = "tool.terra-refactor"
 OWN_FILE = "terra-refactor.toml"
 LEVELS = ("safe", "speculative", "coexec")
 SEVERITIES = ("error", "warning", "information")
-"""From the worst down."""
+"""In descending order."""
 NEVER = "never"
 _TF_VERSION = re.compile(r"[2-9]\.\d+")
 
 
 @dataclass(frozen=True, slots=True)
 class ProjectModel:
-    """A user declaration about a function or method that the analysis cannot read. Types are written as annotations."""
+    """A user declaration of a function or method that the analysis cannot read. Types are written as annotations."""
 
     parameters: Mapping[str, str] = field(default_factory=dict)
     returns: str | None = None
     pure: bool = False
-    """It changes nothing that outlives the call, draws no random numbers and reads nothing from the outside."""
+    """It changes nothing that outlives the call, draws no random numbers and reads no external state."""
 
 
 @dataclass(frozen=True, slots=True)
 class Config:
     """User settings. Each attribute is the key of the same name, with `-` for `_`.
 
-    `KEYS` has the meaning of each. `file` is not a key, but the file that this was read from, None for the defaults. `cache_dir`
-    comes from the
-    command line only.
+    `KEYS` has the meaning of each. `file` is not a key, but the file from which this was read, None for the defaults.
+    `cache_dir` comes only from the command line.
     """
 
     extend: str | None = None
@@ -82,14 +81,14 @@ class Config:
 
     @property
     def folder(self) -> str | None:
-        """The folder that relative paths and globs count from: that of the file; None for the current folder."""
+        """The folder to which relative paths and globs refer: that of the file; None for the current folder."""
         return str(Path(self.file).parent) if self.file is not None else None
 
     def with_options(self, **options: Any) -> Config:
-        """This configuration with the options of a command line, where they are given (not None).
+        """This configuration with the command-line options that are given (not None).
 
         Raises:
-            UsageError: an option has a value that the configuration would not take.
+            UsageError: an option has an invalid value.
         """
         given: dict[str, Any] = {}
         for name, value in options.items():
@@ -100,12 +99,13 @@ class Config:
 
 
 def load_config(explicit: str | Path | None = None, start: str | Path = ".") -> Config:
-    """The configuration of a run: the file asked for, else the nearest one at or above `start`, else the defaults.
+    """The configuration of a run: the given file, else the nearest one at or above `start`, else the defaults.
 
-    In one folder `terra-refactor.toml` wins over `pyproject.toml`, and a `pyproject.toml` without the table is passed over.
+    In one folder `terra-refactor.toml` takes precedence over `pyproject.toml`, and a `pyproject.toml` without the
+    table is skipped.
 
     Raises:
-        UsageError: the file asked for cannot be read, or a file found does not parse or holds a wrong key or value.
+        UsageError: the given file cannot be read, or a file does not parse or contains an invalid key or value.
     """
     if explicit is not None:
         return parse_config(_read(Path(explicit)), str(explicit))
@@ -127,29 +127,30 @@ _HINT: Final = "; only a configuration that --config names may do that"
 
 
 def repository_of(folder: str | Path) -> Path:
-    """The folder to which a file in `folder` may refer: the nearest git repository at or above it, else itself."""
+    """The folder to which a file in `folder` may refer: the nearest git repository at or above it, or else itself."""
     place = Path(folder).absolute()
     return next((above for above in (place, *place.parents) if os.path.lexists(above / ".git")), place)
 
 
 def is_inside(real: str, root: str) -> bool:
-    """Whether a path is another one or lies below it; both real paths."""
+    """Whether a path equals another one or lies below it; both are real paths."""
     return real == root or real.startswith(root.rstrip(os.sep) + os.sep)
 
 
 def check_inside(file: str | Path, bounds: Path | None, where: str, hint: str = "") -> None:
-    """Raises UsageError if a file lies, or links lead, outside of a folder."""
+    """Raises UsageError if a file lies outside of a folder, also by links."""
     if bounds is not None and not is_inside(os.path.realpath(file), os.path.realpath(bounds)):
         raise UsageError(f"{where}: {file} leads out of {bounds}{hint}")
 
 
 def parse_config(text: str, file: str, bounds: Path | None = None) -> Config:
-    """The configuration that a file's text holds: its table `tool.terra-refactor`, or, in a file of another name, all of it.
+    """The configuration in a file's text: the table `tool.terra-refactor` of `pyproject.toml`, otherwise the whole file.
 
-    Files that it names lie in the folder `bounds`, if that is given.
+    If `bounds` is given, files that it refers to must lie in that folder.
 
     Raises:
-        UsageError: it does not parse, holds a wrong key or value, extends a file that does, or names one out of bounds.
+        UsageError: it does not parse, has an invalid key or value, extends such a file, or refers to a file outside
+            of `bounds`.
     """
     values = _values(text, file, (), bounds)
     notices: tuple[str, ...] = ()
@@ -159,7 +160,7 @@ def parse_config(text: str, file: str, bounds: Path | None = None) -> Config:
 
 
 def _values(text: str, file: str, extended_by: tuple[str, ...], bounds: Path | None) -> dict[str, Any]:
-    """The values that a file sets, those of the file that it extends included."""
+    """The values in a file, including those of the file that it extends."""
     data = parse_toml(text, file)
     table = _own_table(data)
     if table is None:
@@ -183,7 +184,7 @@ def _values(text: str, file: str, extended_by: tuple[str, ...], bounds: Path | N
     if os.path.abspath(base) in seen:
         raise UsageError(f"{file}:{_line_of_key(text, 'extend')}: `extend` leads round in a circle to {base}")
     inherited = _values(_read(Path(base)), base, seen, bounds)
-    if "baseline" in inherited:  # it is relative to the file that contains it
+    if "baseline" in inherited:  # relative to the file that contains it
         inherited["baseline"] = os.path.abspath(Path(base).parent / inherited["baseline"])
     if "evidence" in inherited:
         inherited["evidence"] = tuple(os.path.abspath(Path(base).parent / each) for each in inherited["evidence"])
@@ -201,13 +202,13 @@ def parse_toml(text: str, file: str = "<toml>") -> dict[str, Any]:
     """
     try:
         data: dict[str, Any] = tomllib.loads(text)
-    except (ValueError, RecursionError) as error:  # a number of too many digits is a plain ValueError
+    except (ValueError, RecursionError) as error:  # a number with too many digits raises a plain ValueError
         raise UsageError(f"{file}: does not parse: {error}") from error
     return data
 
 
 def table_in(data: Mapping[str, Any], *keys: str) -> Mapping[str, Any]:
-    """The table under nested keys of TOML data; empty where there is none."""
+    """The table under nested keys of TOML data; empty if there is none."""
     for key in keys:
         inner = data.get(key)
         if not isinstance(inner, dict):
@@ -239,7 +240,7 @@ def _own_table(data: Mapping[str, Any]) -> Any:
 
 
 def _line_of_key(text: str, key: str) -> int:
-    """The line in which a key is set, counted from 1; the first of that name after the table's head."""
+    """The line in which a key is set, counted from 1; the first of that name after the table's header."""
     head = re.search(r"^[ \t]*\[tool\.\"?terra-refactor\"?", text, re.MULTILINE)
     start = head.start() if head is not None else 0
     quoted = rf"[\"']?{re.escape(key)}[\"']?"
@@ -262,7 +263,7 @@ def is_slow_glob(pattern: str) -> bool:
 
 
 _MOST_STARS: Final = 4
-"""In one name: pathspec's regular expressions try all ways to divide it among the stars."""
+"""Per name: pathspec's regular expressions try all ways to divide it among the stars."""
 
 
 def _globs(value: Any, where: str) -> tuple[str, ...]:
@@ -319,7 +320,7 @@ def _text(value: Any, where: str) -> str:
 
 
 def _described(value: Any) -> str:
-    """A value in the words of TOML."""
+    """A value in TOML's terms."""
     match value:
         case bool():
             return str(value).lower()
@@ -386,7 +387,7 @@ class Key:
     """One key of the configuration."""
 
     check: Callable[[Any, str], Any]
-    """Checks a value and its place; returns it as `Config` holds it, or raises UsageError."""
+    """Checks a value; returns it as in `Config`, or raises UsageError with its position."""
     schema: Mapping[str, Any]
     """Its JSON Schema."""
     help: str
@@ -473,7 +474,7 @@ KEYS: Mapping[str, Key] = {
 
 
 def config_schema() -> dict[str, Any]:
-    """The JSON Schema of the table, for editors; `config.schema.json` beside this file holds the same."""
+    """The JSON Schema of the table, for editors; `config.schema.json` next to this file is equal."""
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "terra-refactor",
@@ -504,7 +505,7 @@ def _toml(value: Any) -> str:
         case tuple():
             return "[" + ", ".join(_toml(member) for member in value) + "]"
         case _:
-            text = json.dumps(value, ensure_ascii=False)  # a JSON text, number or truth value is one of TOML, too
+            text = json.dumps(value, ensure_ascii=False)  # JSON strings, numbers and booleans are valid TOML
             return re.sub(
                 "[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]", lambda found: f"\\u{ord(found[0]):04x}", text
             )

@@ -1,7 +1,8 @@
 """The three kinds of failure.
 
-Computes: nothing. Gives: one exception class per kind, so that every caller can distinguish a wrong call (exit code 2), a source that
-cannot be read (listed, exit code 3), and a bug of ours (affects one function, is logged, fails the tests).
+Computes: nothing. Gives: one exception class per kind, so that every caller can distinguish a usage error (exit code
+2), an unreadable source (listed, exit code 3), and an internal error (affects one function, is logged, fails the
+tests).
 """
 
 from __future__ import annotations
@@ -12,16 +13,14 @@ class TerraError(Exception):
 
 
 class UsageError(TerraError):
-    """The call was wrong: an unknown option, a path that does not exist, a configuration that does not parse."""
+    """A usage error: an unknown option, a path that does not exist, a configuration that does not parse."""
 
 
 class SourceError(TerraError):
     """A source cannot be analysed: it does not parse, does not decode, or cannot be read.
 
     Attributes:
-        path: the path as it was given.
-        line: the line, counted from 1, or None where there is none.
-        message: one sentence for a person.
+        path: the path as given. line: the line, counted from 1, or None. message: one sentence for the user.
     """
 
     def __init__(self, path: str, message: str, line: int | None = None) -> None:
@@ -32,4 +31,4 @@ class SourceError(TerraError):
 
 
 class InternalError(TerraError):
-    """A bug of ours. It costs the function in which it happened, never the run."""
+    """A bug in this tool. It affects only the function in which it occurs, never the run."""

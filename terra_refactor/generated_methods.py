@@ -1,15 +1,15 @@
-"""The methods that `dataclasses` and `attrs` write for classes, compiled once instead of at every start.
+"""Caches the methods that `dataclasses` and `attrs` generate for classes, so that they are not compiled at every start.
 
-Both write the methods of a class as text when its module is imported, and compile them: for some six hundred classes of ours, and as many
-of the editor's protocol, a quarter of the time that the language server takes to start.
+Both generate the methods of a class as text when its module is imported, and compile them: for some six hundred of
+our classes, and as many of the editor's protocol, this takes a quarter of the language server's start.
 
-Gives: `reuse_generated_methods`, to be called before the modules with the classes are imported; `keep_generated_methods`, when they are.
-Needs: nothing of ours. Ignores: errors. Without a writable folder, or if `dataclasses` compiles in another way, the methods are
-compiled as usual.
+Gives: `reuse_generated_methods`, to be called before the modules with the classes are imported;
+`keep_generated_methods`, to be called afterwards. Needs: nothing of ours. Ignores: errors. Without a writable folder,
+or if `dataclasses` compiles in another way, the methods are compiled as usual.
 
-The compiled code is stored where Python stores that of modules, as that of the module `methods_of_classes` (which has none of its own, so
-that an uninstallation finds the file): who can write there can run code anyway. The key is the whole text, so an entry is never out of
-date.
+The compiled code is stored in Python's own cache of compiled modules, under the module `methods_of_classes` (which
+has no code, so that an uninstallation finds the file): whoever can write there can run code anyway. The key is the
+whole text, so an entry is never stale.
 """
 
 from __future__ import annotations
@@ -26,26 +26,26 @@ from typing import Any, Final, TypeAlias
 
 _MAGIC: Final = b"generated methods 1\n" + importlib.util.MAGIC_NUMBER
 _TOO_MANY: Final = 3
-"""Times as many kept methods as are used: most are of other versions of the code."""
+"""Factor of stored to used methods at which the cache is rebuilt: then most are of other versions of the code."""
 
 _Key: TypeAlias = "tuple[str, str, int]"
 """Text, name of the file and compiler flags."""
 _known: Final[dict[_Key, CodeType]] = {}
 _used: Final[dict[_Key, CodeType]] = {}
 _new: Final[set[_Key]] = set()
-"""Those that are not kept."""
+"""Methods that are not stored yet."""
 
 
 def reuse_generated_methods(modules: Iterable[ModuleType]) -> None:
-    """Have `exec` and `compile` of these modules look for what an earlier process compiled."""
+    """Makes `exec` and `compile` in these modules look up code that an earlier process compiled."""
     _known.update(_read())
     for module in modules:
         _replace(module)
 
 
 def _replace(module: ModuleType) -> None:
-    """A global of a module precedes the builtin of that name."""
-    # what a module imports from the future holds for the texts that it compiles
+    """A global of a module takes precedence over the builtin of that name."""
+    # a module's `__future__` imports apply to the texts that it compiles
     features = (each for each in vars(module).values() if isinstance(each, __future__._Feature))
     inherited = 0
     for feature in features:
@@ -78,7 +78,7 @@ def _code(source: str, filename: str, flags: int) -> CodeType:
 
 
 def keep_generated_methods() -> None:
-    """Keep what was compiled for the next process, if anything was."""
+    """Stores newly compiled code for the next process."""
     if not _new or sys.dont_write_bytecode:
         return
     methods = _used if len(_known) > _TOO_MANY * len(_used) else _known

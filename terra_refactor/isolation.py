@@ -1,18 +1,18 @@
-"""Keeps our processes from importing modules of the folder that they are started in.
+"""Prevents our processes from importing modules of their current folder.
 
-Gives: `leave_current_folder`, the first act of every program of ours; `start_method` for worker processes; `isolated_command` for
-other children of ours; `find_program` for those of others.
-Needs: only modules that are loaded when Python starts, so that importing this module cannot import a file of the user's. Ignores:
-imports by Python itself before our first line (`python -m`, PYTHONPATH): see docs/security.md.
+Gives: `leave_current_folder`, the first call of each of our programs; `start_method` for worker processes;
+`isolated_command` for our other child processes; `find_program` for other programs. Needs: only modules that are
+loaded when Python starts, so that importing this module cannot import a user's file. Ignores: imports by Python
+itself before our first line (`python -m`, PYTHONPATH): see docs/security.md.
 
-An isolated interpreter (`-I`) has neither the current folder nor PYTHONPATH nor the user's own packages on its path. The parent hands
-its own path, which is clean, to the child.
+An isolated interpreter (`-I`) has neither the current folder nor PYTHONPATH nor the user's own packages on its path.
+The parent passes its own path, which is clean, to the child.
 """
 
 import os
 import sys
 
-TYPE_CHECKING = False  # `typing` is not loaded yet
+TYPE_CHECKING = False  # `typing` is not imported yet
 if TYPE_CHECKING:
     from multiprocessing.context import ForkServerContext, SpawnContext
 
@@ -20,14 +20,14 @@ _PACKAGES = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
 def leave_current_folder() -> None:
-    """Removes the current folder from the path, and moves the folders of PYTHONPATH after the installed packages, or removes them if they
-    are in that folder.
+    """Removes the current folder from the path, and moves the folders of PYTHONPATH after the installed packages, or
+    removes them if they are in the current folder.
 
-    The folder of this package stays, at the end, for runs from a checkout.
+    This package's own folder stays, at the end, for runs from a checkout.
     """
     try:
         here = os.path.realpath(os.getcwd())
-    except OSError:  # a folder that is gone holds nothing
+    except OSError:  # a folder that no longer exists is harmless
         here = ""
     below = here.rstrip(os.sep) + os.sep
     prefixes = tuple(os.path.abspath(prefix) + os.sep for prefix in (sys.prefix, sys.base_prefix, sys.exec_prefix))
@@ -37,7 +37,7 @@ def leave_current_folder() -> None:
     for entry in sys.path:
         place = os.path.realpath(entry)
         if entry and os.path.abspath(entry).startswith(prefixes):
-            kept.append(entry)  # of the interpreter, which may be that of an environment inside of the current folder
+            kept.append(entry)  # folders of the interpreter, which may be in an environment inside the current folder
         elif os.path.abspath(entry) == _PACKAGES:
             behind.append(_PACKAGES)
         elif place == here or not entry:
@@ -50,14 +50,16 @@ def leave_current_folder() -> None:
 
 
 def start_method() -> "ForkServerContext | SpawnContext":
-    """A way to start worker processes that copies no threads, and in which each process is isolated, helpers of Python's included."""
+    """A start method for worker processes that copies no threads and isolates each process, including Python's helper
+    processes.
+    """
     import multiprocessing  # noqa: PLC0415 - programs without workers do not need it
     from multiprocessing import util  # noqa: PLC0415
 
     if not hasattr(util, _MARK):
         flags = util._args_from_interpreter_flags  # type: ignore[attr-defined]
-        # the fork server, the resource tracker and spawned workers are all started as `python FLAGS -c CODE`: without -I, the
-        # code's own imports look into the current folder first. There is no public way to add a flag
+        # the fork server, the resource tracker and spawned workers are all started as `python FLAGS -c CODE`: without
+        # -I, their imports search the current folder first. There is no public way to add a flag
         setattr(util, "_args_from_interpreter_flags", lambda: ["-I", *flags()])  # noqa: B010
         setattr(util, _MARK, True)
     on_linux: bool = sys.platform == "linux"
@@ -68,7 +70,9 @@ _MARK = "_terra_refactor_isolates"
 
 
 def find_program(name: str) -> str | None:
-    """A program in one of the absolute folders of the search path; never one in the current folder, where Windows looks first."""
+    """A program in one of the absolute folders of the search path; never one in the current folder, which Windows
+    searches first.
+    """
     import shutil  # noqa: PLC0415 - most runs start no program
 
     for folder in os.environ.get("PATH", os.defpath).split(os.pathsep):
@@ -80,6 +84,6 @@ def find_program(name: str) -> str | None:
 
 
 def isolated_command(module: str) -> list[str]:
-    """The command that runs the function `main` of a module of ours in another process."""
+    """The command that runs the function `main` of one of our modules in another process."""
     code = f"import sys; sys.path[:] = {[entry for entry in sys.path if entry]!r}; from {module} import main; main()"
     return [sys.executable, "-I", "-c", code]

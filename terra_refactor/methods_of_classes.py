@@ -1,1 +1,1 @@
-"""Nothing: the place of this module's compiled code is that of the methods that `generated_methods` keeps."""
+"""An empty module, under whose name `generated_methods` stores compiled code."""

@@ -3,7 +3,7 @@
 Computes: the result of one entry. Needs: a JSON object on standard input (folder, paths, memory limit). Gives: a JSON object on
 standard output. Ignores: where the repository came from; the parent process fetched it.
 
-It writes a complete result or an error, never half a line. The parent enforces its limits, such as the time limit.
+It writes a complete result or an error, never a partial line. The parent enforces its limits, such as the time limit.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def analyse(folder: str, paths: list[str]) -> dict[str, Any]:
 
     os.chdir(folder)
     root = os.path.realpath(folder)
-    for path in paths:  # they were named before their content was known
+    for path in paths:  # they were given by name before their content was known
         if not is_inside(os.path.realpath(path), root):
             raise UsageError(f"{path}: leads out of the repository")
     report = analyze(paths, Options(config=Config(jobs=1), use_cache=False))
@@ -47,7 +47,7 @@ def analyse(folder: str, paths: list[str]) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Read the task, do it, write the answer."""
+    """Reads the task, runs it, and writes the result."""
     task = json.load(sys.stdin)
     _limit(int(task["memory_mb"]))
     answer: dict[str, Any]
@@ -60,12 +60,12 @@ def main() -> None:
     answer["peak_memory_mb"] = _peak()
     sys.stdout.write(json.dumps(answer, ensure_ascii=True))
     sys.stdout.flush()
-    os._exit(0)  # nothing is left to do, and taking down a large heap takes time
+    os._exit(0)  # nothing is left to do, and freeing a large heap takes time
 
 
 def _limit(megabytes: int) -> None:
     if megabytes:
-        with contextlib.suppress(ImportError, ValueError, OSError):  # not on every system
+        with contextlib.suppress(ImportError, ValueError, OSError):  # not available on every system
             import resource  # noqa: PLC0415
 
             resource.setrlimit(resource.RLIMIT_AS, (megabytes << 20, megabytes << 20))

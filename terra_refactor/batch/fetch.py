@@ -1,4 +1,4 @@
-"""Getting a repository: a folder as it is, an archive unpacked, a git revision checked out.
+"""Fetches a repository: a folder is used directly, an archive unpacked, a git revision checked out.
 
 Gives: `fetched`, a context with the folder. Raises `FetchError` with one sentence. Unpacked and checked-out files are removed afterwards.
 An archive cannot write outside of its folder (`filter="data"` of tarfile, PEP 706).
@@ -22,7 +22,7 @@ from terra_refactor.batch.manifest import ManifestEntry, SourceKind
 from terra_refactor.isolation import find_program
 
 MAX_REPOSITORY_BYTES: Final = 4 << 30
-"""Bytes that an archive may unpack to."""
+"""Maximum number of bytes to which an archive may unpack."""
 
 
 _OF_ANOTHER_REPOSITORY: Final = frozenset((
@@ -30,7 +30,7 @@ _OF_ANOTHER_REPOSITORY: Final = frozenset((
     "GIT_NAMESPACE", "GIT_NO_REPLACE_OBJECTS", "GIT_OBJECT_DIRECTORY", "GIT_PREFIX", "GIT_REPLACE_REF_BASE", "GIT_SHALLOW_FILE",
     "GIT_WORK_TREE",
 ))  # fmt: skip
-"""Variables that say which repository a command of git is about (`git rev-parse --local-env-vars`, without the configuration)."""
+"""Environment variables that tell git which repository to use (`git rev-parse --local-env-vars`, without the configuration)."""
 
 
 class FetchError(Exception):
@@ -41,9 +41,8 @@ class FetchError(Exception):
 def fetched(entry: ManifestEntry, timeout: float) -> Iterator[str]:
     """The folder that holds the repository.
 
-    Raises:
-        FetchError: it is not there, cannot be unpacked or checked out.
-        subprocess.TimeoutExpired: git took too long.
+    Raises: FetchError: it does not exist, or cannot be unpacked or checked out. subprocess.TimeoutExpired: git took
+    too long.
     """
     if entry.kind is SourceKind.PATH:
         if not os.path.isdir(entry.location):
@@ -65,7 +64,7 @@ def unpack(archive: str, folder: str) -> None:
     """Unpack a wheel, a zip file or a tarball into a folder.
 
     Raises:
-        FetchError: it is no such archive, or wants to write outside of the folder.
+        FetchError: it is not such an archive, or would write outside of the folder.
     """
     try:
         if zipfile.is_zipfile(archive):
@@ -83,7 +82,7 @@ def unpack(archive: str, folder: str) -> None:
 
 
 def _check_size(archive: str, sizes: Iterable[int]) -> None:
-    """Raises FetchError for an archive that would fill the disk: sizes come one by one, so no more of it is looked at than that takes."""
+    """Raises FetchError for an archive that would fill the disk: sizes are read one by one, only up to the limit."""
     total = 0
     for size in sizes:
         total += size
@@ -101,14 +100,14 @@ def _check_out(entry: ManifestEntry, folder: str, timeout: float) -> None:
     except FetchError:
         if not entry.revision:
             raise
-        # a server may not hand out a commit by itself
+        # a server may not serve a single commit
         _git(folder, timeout, "fetch", "--quiet", "--tags", "--", entry.location, "+refs/heads/*:refs/remotes/origin/*")
         target = entry.revision
     _git(folder, timeout, "checkout", "--quiet", "--detach", target)
 
 
 def _git(folder: str, timeout: float, *arguments: str) -> None:
-    # git sets these for its hooks and aliases: with them every command here would act on the user's own repository
+    # git sets these for its hooks and aliases: with them every command would operate on the user's own repository
     environment = {name: value for name, value in os.environ.items() if name not in _OF_ANOTHER_REPOSITORY}
     environment |= {"GIT_TERMINAL_PROMPT": "0", "GIT_LFS_SKIP_SMUDGE": "1"}
     program = find_program("git")

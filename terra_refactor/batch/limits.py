@@ -20,15 +20,15 @@ class RepositoryStatus(Enum):
 
     DONE = "done"
     FAILED = "failed"
-    """It could not be fetched or analysed; `error` says why."""
+    """It could not be fetched or analysed; `error` has the reason."""
     TIMEOUT = "timeout"
     MEMORY = "memory"
 
 
 @dataclass(frozen=True, slots=True)
 class RepositoryLimits:
-    """Of one repository, fetching included."""
+    """Limits for one repository, including fetching it."""
 
     seconds: float = 600.0
     memory_mb: int = 4096
-    """Of address space of the analysing process; 0 for no limit."""
+    """Address space of the analysing process; 0 for no limit."""

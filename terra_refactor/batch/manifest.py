@@ -1,6 +1,7 @@
-"""The manifest of a batch: which repositories are to be analysed.
+"""The manifest of a batch: the repositories to analyse.
 
-Computes: entries. Needs: a text file with one repository a line, or a TOML file with `[[repository]]` tables. Gives: `read_manifest`.
+Computes: entries. Needs: a text file with one repository per line, or a TOML file with `[[repository]]` tables.
+Gives: `read_manifest`.
 
     # a line is a folder, an sdist, or a git URL with a revision
     ../models
@@ -45,10 +46,9 @@ class ManifestEntry:
 
     Attributes:
         name: its name in the result; unique in a manifest.
-        kind: where it comes from.
+        kind: its origin.
         location: a folder, an archive (both absolute), or a git URL.
-        revision: of git; empty for the default branch.
-        paths: the analysed paths in it.
+        revision: the git revision; empty for the default branch. paths: the paths in it to analyse.
     """
 
     name: str
@@ -59,7 +59,7 @@ class ManifestEntry:
 
     @property
     def identity(self) -> str:
-        """Key of a result when a run is resumed."""
+        """Key of its result when a run is resumed."""
         return "\0".join((self.name, self.kind.value, self.location, self.revision, *self.paths))
 
 
@@ -67,7 +67,7 @@ def read_manifest(file: Path) -> tuple[ManifestEntry, ...]:
     """The entries of a manifest, in its order.
 
     Raises:
-        UsageError: it cannot be read, an entry is wrong, or two have one name.
+        UsageError: it cannot be read, an entry is invalid, or two have the same name.
     """
     try:
         text = file.read_text(encoding="utf-8-sig")
@@ -150,7 +150,7 @@ def _local(name: str, location: str, folder: Path, where: str) -> ManifestEntry:
 
 
 def _checked_revision(revision: str, where: str) -> str:
-    """The name of a revision; git would take one that begins with a dash for an option."""
+    """The name of a revision; git would interpret one that begins with a dash as an option."""
     if revision.startswith("-"):
         raise UsageError(f"{where}: `{revision}` is not a revision")
     return revision

@@ -1,9 +1,9 @@
-"""The result of a batch as a Parquet file, a row for each repository.
+"""The result of a batch as a Parquet file, with one row per repository.
 
-Computes: rows from result lines, and lines from rows, so that a run can be resumed from the file alone. Needs: `pyarrow`, an optional
-extra. Gives: `ParquetFile`, with the interface of `ResultFile`. A Parquet file cannot be appended to. During a run, its lines are in
-a JSON-lines file (`FILE.partial.jsonl`), which remains after an interrupt; at the end, the rows of both are written in one step, and
-that file is removed.
+Computes: rows from result lines, and lines from rows, so that a run can be resumed from the file alone. Needs:
+`pyarrow`, an optional extra. Gives: `ParquetFile`, with the interface of `ResultFile`. A Parquet file cannot be
+appended to. During a run, its lines are in a JSON-lines file (`FILE.partial.jsonl`), which remains after an
+interrupt; at the end, the rows of both are written atomically, and that file is removed.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from terra_refactor.errors import UsageError
 SUFFIX: Final = ".parquet"
 _TEXTS: Final = ("schema", "name", "kind", "location", "revision", "identity", "version", "status", "error")
 _COUNTS: Final = ("files", "lines", "functions", "safe", "speculative", "unsafe")
-"""Members of `summary`, which are columns of their own here."""
+"""Members of `summary` that become columns."""
 _NUMBERS: Final = ("peak_memory_mb", "candidates", "unreadable_files")
 _MAPS: Final = ("findings", "unsafe_by")
 

@@ -2,9 +2,9 @@
 
 Computes: the remaining entries. Needs: the file, if there is one. Gives: `ResultFile`.
 
-Lines are appended and flushed to the disk one by one, so that an interrupt loses at most the running analyses; half a line at the end
-(a full disk, a power cut) is cut off. A repository counts as done if there is a line of the same identity and version of this
-program; failed ones are repeated only with `--retry`. Then the newest line counts.
+Lines are appended and flushed to the disk one by one, so that an interrupt loses at most the running analyses; a
+partial line at the end (a full disk, a power cut) is truncated. A repository counts as done if there is a line of the
+same identity and version of this program; failed ones are repeated only with `--retry`; then the newest line counts.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class ResultFile:
         stream.truncate()
 
     def todo(self, entries: Iterable[ManifestEntry], *, retry: bool) -> tuple[ManifestEntry, ...]:
-        """The entries without a result of this version; with `retry` also those that did not end well."""
+        """The entries without a result of this version; with `retry` also the failed ones."""
         return tuple(entry for entry in entries if not self._has(entry, retry))
 
     def _has(self, entry: ManifestEntry, retry: bool) -> bool:
@@ -80,10 +80,9 @@ class ResultFile:
         return not retry or line.get("status") == RepositoryStatus.DONE.value
 
     def add(self, line: Mapping[str, Any]) -> None:
-        """Append a line, and wait until it is on the disk.
+        """Appends a line, and waits until it is on the disk.
 
-        Raises:
-            UsageError: it cannot be written; the file ends with the line before.
+        Raises: UsageError: it cannot be written; the file then ends with the previous line.
         """
         assert self._stream is not None
         end = self._stream.tell()

@@ -1,7 +1,7 @@
 """One repository from its entry to its result line.
 
-Gives: `run_entry`, which every executor calls, in a thread or on another machine; its result is plain data. Never raises because of a
-repository: a process that dies, runs too long or needs too much memory is a result.
+Gives: `run_entry`, which every executor calls, in a thread or on another machine; its result is plain data. Never
+raises because of a repository: a process that dies, or exceeds its limits of time or memory, gives a result, too.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def run_entry(entry: ManifestEntry, limits: RepositoryLimits) -> dict[str, Any]:
             "status": RepositoryStatus.TIMEOUT.value,
             "error": f"took more than {limits.seconds:g} seconds to fetch",
         }
-    except OSError as error:  # no room for temporary files, or no process available
+    except OSError as error:  # no space for temporary files, or no process available
         outcome = {"status": RepositoryStatus.FAILED.value, "error": f"{type(error).__name__}: {error}"}
     return line_of(entry, time.monotonic() - started, outcome)
 
@@ -60,7 +60,7 @@ def line_of(entry: ManifestEntry, seconds: float, outcome: Mapping[str, Any]) ->
 
 
 def stop_all() -> None:
-    """End the processes that still run, for a run that is interrupted."""
+    """Ends the running processes, for an interrupted run."""
     with _LOCK:
         for process in tuple(_RUNNING):
             _kill(process)
@@ -104,4 +104,4 @@ def _kill(process: subprocess.Popen[str]) -> None:
         else:
             process.kill()
     except OSError:
-        pass  # it is gone already
+        pass  # it has already ended

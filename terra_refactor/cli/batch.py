@@ -72,7 +72,7 @@ def batch_command(
         raise UsageError("--executor dask requires --scheduler ADDRESS, and --scheduler requires --executor dask")
     if timeout <= 0 or memory < 0 or (jobs is not None and jobs < 0):
         raise UsageError("--timeout must be positive; --memory and --jobs must be non-negative integers")
-    gc.enable()  # this runs for long
+    gc.enable()  # a long-running command
     entries = read_manifest(Path(manifest))
     limits = RepositoryLimits(timeout, memory)
     opened = ParquetFile(Path(output)) if output.endswith(SUFFIX) else ResultFile(Path(output))

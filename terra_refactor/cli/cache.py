@@ -15,7 +15,7 @@ from terra_refactor.errors import UsageError
 from terra_refactor.workspace.cache import CacheInfo, cache_info, clean_cache
 
 IgnoredConfig = Annotated[str | None, typer.Option("--config", metavar="FILE", hidden=True)]
-"""Accepted for scripts of earlier versions: a configuration does not choose the cache."""
+"""Accepted for scripts of earlier versions: the configuration does not select the cache."""
 
 cache_app = typer.Typer(
     no_args_is_help=True,

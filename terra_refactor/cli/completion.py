@@ -23,7 +23,7 @@ def complete_rule(incomplete: str) -> list[tuple[str, str]]:
 
 
 def complete_rules(incomplete: str) -> list[tuple[str, str]]:
-    """Rules with commas between; the last one is completed."""
+    """Comma-separated rules; the last one is completed."""
     before, comma, last = incomplete.rpartition(",")
     return list(_rules(before + comma, last))
 

@@ -25,7 +25,7 @@ _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 def guarded(command: Callable[P, int]) -> Callable[P, None]:
-    """The command with its result as the exit code, and its failures in one line on standard error."""
+    """The command with its result as exit code, and its failures as one line on standard error."""
 
     @functools.wraps(command)
     def run(*args: P.args, **kwargs: P.kwargs) -> None:
@@ -50,7 +50,7 @@ def guarded(command: Callable[P, int]) -> Callable[P, None]:
         except Exception as error:
             if isinstance(error, OSError) and error.errno in _FULL:
                 err().print(f"error: the report cannot be written: {error.strerror}", soft_wrap=True)
-                _end_at_once(WRONG_CALL)  # the rest of the buffers would fail once more at the end
+                _end_at_once(WRONG_CALL)  # otherwise flushing the remaining buffers fails again at exit
             err().print(traceback.format_exc(), end="", soft_wrap=True)
             err().print("error: this is a bug in terra-refactor; no file was left half written", soft_wrap=True)
             code = UNREADABLE
@@ -61,7 +61,7 @@ def guarded(command: Callable[P, int]) -> Callable[P, None]:
 
 
 def _end_at_once(code: int) -> None:
-    """End without waiting for a thread that still analyses."""
+    """Ends the process without waiting for a thread that still analyses."""
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError):
             stream.flush()

@@ -1,4 +1,4 @@
-"""The exit codes, which scripts hold on to."""
+"""The exit codes, which are a stable interface."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Final
 DONE: Final = 0
 """Done, nothing to report."""
 FINDINGS: Final = 1
-"""`lint` found something; `fix --check` would change something."""
+"""`lint` has findings; `fix --check` would make changes."""
 WRONG_CALL: Final = 2
 """An unknown option, a path that does not exist, a configuration that does not parse."""
 UNREADABLE: Final = 3
 """Some file could not be analysed; the rest was."""
 INTERRUPTED: Final = 130
-"""Ctrl-C, as shells say it."""
+"""Ctrl-C, by the convention of shells."""

@@ -90,7 +90,7 @@ def fix_command(
     settings = run.settings(paths, select=select, ignore=ignore, min_ops=min_ops, level=level)
     if run.show_settings:
         return show_settings(settings)
-    settings = replace(settings, baseline=None)  # known findings are fixed as well
+    settings = replace(settings, baseline=None)  # known findings are fixed, too
     if verify:
         say_that_code_runs(quiet=run.quiet)
     with progress_callback(quiet=run.quiet) as progress:
@@ -128,7 +128,7 @@ def fix_command(
 
 
 def _write_all(fixed: FixReport, written: list[str], errors: list[FileError]) -> None:
-    """Writes file after file; one that cannot be written is an error and affects nothing else."""
+    """Writes the files one after the other; one that cannot be written is an error and affects nothing else."""
     for file in fixed.files:
         if file.changed:
             try:
@@ -140,7 +140,7 @@ def _write_all(fixed: FixReport, written: list[str], errors: list[FileError]) ->
 
 
 def _say_what_was_written(console: Console, fixed: FixReport) -> None:
-    """Determined from the files: an interrupt may come between writing one and recording it."""
+    """Determined from the files: an interrupt may occur between writing one and recording it."""
     changed = [file for file in fixed.files if file.changed]
     written = [file.source.path for file in changed if is_written(file)]
     left = [file.source.path for file in changed if file.source.path not in written]

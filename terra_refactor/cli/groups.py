@@ -1,7 +1,8 @@
 """Options in groups: a parameter that is a dataclass of options provides all of its fields as options.
 
-Gives: `grouped`, a decorator of commands. A command that takes `run: RunOptions` has each field of `RunOptions` among its options, at
-that place; it is called with the instance. So commands that share a dozen options declare them once.
+Gives: `grouped`, a decorator of commands. A command with a parameter `run: RunOptions` has each field of `RunOptions`
+as an option, at that position; it is called with the instance. So options shared by several commands are declared
+once.
 """
 
 from __future__ import annotations

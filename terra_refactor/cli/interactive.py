@@ -1,4 +1,4 @@
-"""`fix --interactive`: one change after the other, with its reason, and a question.
+"""`fix --interactive`: asks about one change after the other, with its reason.
 
 Computes: the accepted changes. Needs: the changes of `fix`, answers on standard input. Gives: `choose`: the same report with the
 accepted changes, still unwritten. The end of the input rejects the rest.
@@ -30,13 +30,13 @@ class UserAnswer(Enum):
     YES = "y"
     NO = "n"
     ALL = "a"
-    """This one and all that follow."""
+    """Accepts this one and all that follow."""
     QUIT = "q"
     """Rejects this one and all that follow; accepted ones are made."""
 
 
 class _Questions:
-    """Asks for each change, until the user accepts or rejects all the others."""
+    """Asks about each change, until the user accepts or rejects all others."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -77,7 +77,7 @@ class _Questions:
 
 
 def choose(fixed: FixReport, settings: Config, console: Console) -> FixReport:
-    """Ask about every change that would be made."""
+    """Asks about every change that would be made."""
     questions = _Questions(console)
     count = sum(change.outcome is Outcome.DONE for file in fixed.files for change in file.changes)
     number = 0

@@ -1,4 +1,4 @@
-"""`lint`: the findings, as a linter prints them, with baselines, suppression comments and statistics."""
+"""`lint`: the findings in the usual form of linters, with baselines, suppression comments and statistics."""
 
 from __future__ import annotations
 
@@ -111,7 +111,9 @@ def lint_command(
         raise UsageError("--reason: requires --add-ignores")
     saved_to = _baseline_file(settings)
     if write_baseline or shrink_baseline:
-        check_inside(saved_to, repository_of(saved_to.parent), "--baseline")  # a link of its name may be anybody's
+        check_inside(
+            saved_to, repository_of(saved_to.parent), "--baseline"
+        )  # a link of that name may belong to anybody
     if (write_baseline or shrink_baseline) and not saved_to.exists():
         if shrink_baseline:
             raise UsageError(f"--shrink-baseline: {saved_to} does not exist; --write-baseline writes it")

@@ -28,11 +28,13 @@ _COMMANDS: Final = {
     "batch": ("batch_command", "Analyse many repositories, and keep results in one file."),
     "cache": ("cache_app", None),
 }
-"""The commands: the function of each in the module of that name in this folder, and its short help, if that is not its first sentence."""
+"""The commands: the function of each in the module of that name in this folder, and its short help if it differs from
+its first sentence.
+"""
 
 
 class _ByName(Mapping[str, Any]):
-    """The commands. The module of a command is imported on use: a run should not wait for imports of the others."""
+    """The commands. The module of a command is imported on use, so that a run does not wait for the imports of other commands."""
 
     def __getitem__(self, name: str) -> Any:
         attribute, short_help = _COMMANDS[name]
@@ -88,7 +90,7 @@ def common(
 
 
 class _Printable(logging.Formatter):
-    """Messages may quote paths, which may contain control sequences for terminals."""
+    """Escapes messages, since they may quote paths with control sequences for terminals."""
 
     def format(self, record: logging.LogRecord) -> str:
         return printable(super().format(record))
@@ -103,7 +105,8 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):
             with contextlib.suppress(io.UnsupportedOperation):
                 stream.reconfigure(errors="backslashreplace", newline="")
-    # A command ends before a search for cyclic garbage pays, the last one included; those that go on for long switch it on again.
+    # A command ends before a garbage collection pays off, including the one at exit; long-running commands enable it
+    # again.
     gc.disable()
     try:
         app(prog_name="terra-refactor")

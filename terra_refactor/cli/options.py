@@ -1,7 +1,7 @@
 """Options that several commands share, each declared once.
 
-Computes: the configuration of a run. Needs: the command line. Gives: the annotated types of the parameters, and the groups that several
-commands take whole: `RunOptions`, `VerifyOptions`.
+Computes: the configuration of a run. Needs: the command line. Gives: the annotated types of the parameters, and the
+groups that several commands share: `RunOptions`, `VerifyOptions`.
 """
 
 from __future__ import annotations
@@ -200,7 +200,7 @@ Memory: TypeAlias = Annotated[
 
 @dataclass(frozen=True, kw_only=True)
 class VerifyOptions:
-    """How changes are run before and after."""
+    """Options for running changes before and after."""
 
     run: Run = None
     tests: Pytest = None
@@ -210,14 +210,14 @@ class VerifyOptions:
 
     @property
     def are_given(self) -> bool:
-        """Whether there is one of them on the command line."""
+        """Whether one of them is on the command line."""
         return any(option is not None for option in (self.run, self.tests, self.python, self.timeout, self.memory))
 
     def setting(self) -> Setting:
         """How `verify` runs.
 
         Raises:
-            UsageError: the options contradict each other, or the command is none that can be recorded.
+            UsageError: the options contradict each other, or the command cannot be recorded.
         """
         if self.run is not None and self.tests is not None:
             raise UsageError("--run: cannot be combined with --pytest")
@@ -281,7 +281,7 @@ class RunOptions:
         """The configuration nearest to the first path, with the options of the command line.
 
         Raises:
-            UsageError: the configuration or an option is wrong.
+            UsageError: the configuration or an option is invalid.
         """
         start = next((path for path in paths if path != STDIN), ".")
         folder = start if os.path.isdir(start) else os.path.dirname(start) or "."
@@ -312,7 +312,7 @@ class RunOptions:
         diff_base: str | None = None,
         coverage: AnalysedFiles = AnalysedFiles.EVERY,
     ) -> Options:
-        """The options of a run; reads standard input where a path is `-`."""
+        """The options of a run; reads standard input if a path is `-`."""
         stdin: StandardInput | None = None
         if STDIN in paths:
             stdin = StandardInput(sys.stdin.buffer.read(), self.stdin_filename or STDIN_NAME)
@@ -331,7 +331,7 @@ class RunOptions:
 
 
 def show_settings(config: Config) -> int:
-    """Print the settings as a file that would say the same, with a comment that says where they are from."""
+    """Prints the settings as an equivalent configuration file, with a comment about their origin."""
     print(f"# from {printable(config.file, one_line=True)}" if config.file is not None else "# no configuration file")
     print(as_toml(config), end="")
     return DONE

@@ -1,7 +1,6 @@
-"""Where things are printed.
+"""Output: consoles for standard output and standard error, and a progress bar for long runs on a terminal.
 
-Computes: consoles for standard output and standard error, and a progress bar for long runs on a terminal. Gives:
-`out`, `err`, `emit`, `progress_callback`.
+Gives: `out`, `err`, `emit`, `progress_callback`.
 
 A report goes to standard output or to a file, everything about the run to standard error. There are no colours on a
 pipe or with NO_COLOR.
@@ -32,7 +31,9 @@ _PATIENCE = 1.0
 
 
 class _HarmlessConsole(Console):
-    """A console on which text that came from a repository cannot talk to the terminal, nor to the runner of a GitHub workflow."""
+    """A console that escapes text from a repository, so that it cannot control the terminal or the runner of a GitHub
+    workflow.
+    """
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
         """The segments of text to print, without Rich's control segments."""
@@ -56,7 +57,7 @@ def err() -> Console:
 
 
 def say_that_code_runs(*, quiet: bool) -> None:
-    """Of all commands only those that verify do so."""
+    """Warns that code will run; only for commands that verify."""
     if not quiet:
         err().print(
             "note: verifying runs the code under the given paths, in a copy, with your permissions", soft_wrap=True
@@ -71,7 +72,7 @@ def to_string(show: Callable[[Console], None]) -> str:
 
 
 def emit(text: str, output: str | None) -> None:
-    """Write a finished report to a file, as a whole, or to standard output.
+    """Writes a finished report to a file atomically, or to standard output.
 
     Raises:
         UsageError: the file cannot be written.
@@ -85,7 +86,9 @@ def emit(text: str, output: str | None) -> None:
         return
     repository = repository_of(".")
     if is_inside(os.path.abspath(output), str(repository)):
-        check_inside(output, repository, "--output")  # the name is the user's; a link of that name may be anybody's
+        check_inside(
+            output, repository, "--output"
+        )  # the name is the user's, but a link of that name may belong to anybody
     try:
         write_whole(Path(output), text)
     except OSError as error:
@@ -103,7 +106,7 @@ def _emit_to_device(text: str, output: str) -> None:
 
 @contextlib.contextmanager
 def progress_callback(*, quiet: bool) -> Iterator[Callable[[str, int, int], None] | None]:
-    """A callback for progress, which is shown after `_PATIENCE` seconds; None if it would not be shown."""
+    """A callback that shows progress after `_PATIENCE` seconds; None if it would not be shown."""
     console = err()
     if quiet or not console.is_terminal:
         yield None
@@ -130,7 +133,8 @@ def progress_callback(*, quiet: bool) -> Iterator[Callable[[str, int, int], None
     def tell(stage: str, done: int, total: int) -> None:
         bar.update(task, description=stage, completed=done, total=total)
 
-    # A timer, and not the next call of `tell`: there is none while `verify` runs the program, or while one large file is read.
+    # A timer, not the next call of `tell`: there is none while `verify` runs the program, or while one large file is
+    # read.
     timer = threading.Timer(_PATIENCE, show)
     timer.daemon, timer.name = True, "terra-progress"
     timer.start()

@@ -1,10 +1,10 @@
-"""Formats and where they go.
+"""Report formats and destinations.
 
-Computes: from `--format` and `--output` which report is written where. Needs: the results of a run. Gives: `check_format`,
-`read_targets`, `write_reports`, `warn_of_nothing`.
+Computes: from `--format` and `--output`, which report is written where. Needs: the results of a run. Gives:
+`check_format`, `read_targets`, `write_reports`, `warn_of_nothing`.
 
-`--output FILE` takes the report of `--format` away from standard output; `--output FORMAT:FILE`, any number of times, writes another one
-besides. `-` is standard output.
+`--output FILE` redirects the report of `--format` to a file; `--output FORMAT:FILE`, which may be repeated, writes an
+additional report. `-` is standard output.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ def coverage_for(targets: Sequence[ReportTarget]) -> AnalysedFiles:
 
 @dataclass(frozen=True, slots=True)
 class ReportTarget:
-    """One report that is wanted. `file` is None for standard output."""
+    """One requested report. `file` is None for standard output."""
 
     format: str
     file: str | None
 
 
 def written(report: WorkspaceReport, format_name: str) -> str:
-    """The report in one of the formats of `WRITERS`, by the module of `report` that has its name: only that one is imported."""
+    """The report in one of the formats of `WRITERS`, by the module of `report` with its name; only that one is imported."""
     module = importlib.import_module(f"terra_refactor.report.to_{'json' if format_name == 'jsonl' else format_name}")
     write: Callable[..., str] = getattr(module, "to_json_lines" if format_name == "jsonl" else f"to_{format_name}")
     match format_name:
@@ -60,10 +60,9 @@ def written(report: WorkspaceReport, format_name: str) -> str:
 
 
 def check_format(value: str) -> str:
-    """The format, if there is one of that name.
+    """The format of that name.
 
-    Raises:
-        UsageError: there is not.
+    Raises: UsageError: there is none.
     """
     if value in FORMATS:
         return value
@@ -73,17 +72,16 @@ def check_format(value: str) -> str:
 
 
 def read_targets(format_name: str, outputs: Sequence[str] | None) -> tuple[ReportTarget, ...]:
-    """The reports that are wanted; the one of `--format` is the first.
+    """The requested reports; that of `--format` is the first.
 
-    Raises:
-        UsageError: there is no such format, two reports go to one place, or a folder to write to does not exist.
+    Raises: UsageError: there is no such format, two reports have the same destination, or a folder does not exist.
     """
     main = ReportTarget(check_format(format_name), None)
     others: list[ReportTarget] = []
     plain: list[str] = []
     for output in outputs or ():
         name, colon, file = output.partition(":")
-        if not colon or len(name) == 1 or os.sep in name:  # a drive letter, or a path with a colon in it
+        if not colon or len(name) == 1 or os.sep in name:  # a drive letter, or a path that contains a colon
             plain.append(output)
         elif name in FORMATS:
             if not file:
@@ -115,7 +113,7 @@ def _checked(targets: Sequence[ReportTarget]) -> tuple[ReportTarget, ...]:
 
 
 def write_reports(targets: Sequence[ReportTarget], report: WorkspaceReport, show: Callable[[Console], None]) -> None:
-    """Write every report; `show` prints the one in text, which is the command's own.
+    """Writes every report; `show` prints the text report, which each command defines itself.
 
     Raises:
         UsageError: a file cannot be written.
@@ -130,8 +128,8 @@ def write_reports(targets: Sequence[ReportTarget], report: WorkspaceReport, show
 
 
 def warn_of_nothing(report: WorkspaceReport) -> None:
-    """Reports on standard error what a report without findings would hide: links that were not followed, and that there was no file to
-    read.
+    """Reports on standard error what a report without findings would hide: links that were not followed, or that there
+    was no file to read.
     """
     for link in report.skipped_links[:_FEW_LINKS]:
         err().print(f"warning: {link}: not read: a symbolic link out of the given paths", soft_wrap=True)

@@ -1,4 +1,4 @@
-"""`rules`: every rule there is, as a table, as JSON or as Markdown."""
+"""`rules`: all rules, as a table, as JSON or as Markdown."""
 
 from __future__ import annotations
 

@@ -19,22 +19,22 @@ from terra_refactor.workspace.project import STDIN, discover_files
 from terra_refactor.workspace.workspace import Options
 
 PAUSE: Final = 0.5
-"""Seconds between two looks, at least."""
+"""Minimum number of seconds between two polls."""
 _SHARE: Final = 10
-"""Looking for changes may take at most this fraction of the time: 1 / n."""
+"""Polling takes at most this fraction of the time: 1 / n."""
 
 Sleep = Callable[[float], None]
 
 
 def watch_files(paths: Sequence[str], options: Options, run: Callable[[], None], sleep: Sleep = time.sleep) -> NoReturn:
-    """Call `run` after each change of a file, until an interrupt (KeyboardInterrupt).
+    """Calls `run` after each change of a file, until an interrupt (KeyboardInterrupt).
 
     Raises:
         UsageError: standard input is among the paths.
     """
     if STDIN in paths:
         raise UsageError("--watch: standard input cannot be watched")
-    gc.enable()  # this runs for long
+    gc.enable()  # a long-running command
     console = err()
     seen = _times(paths, options)
     console.print("watching; Ctrl-C ends", style="dim")
@@ -48,14 +48,14 @@ def watch_files(paths: Sequence[str], options: Options, run: Callable[[], None],
                 console.clear()
             try:
                 run()
-            except UsageError as error:  # a path that is gone for a moment, a configuration in the making
+            except UsageError as error:  # a path that is missing for a moment, or an incomplete configuration
                 console.print(f"error: {error}", soft_wrap=True)
             console.print("watching; Ctrl-C ends", style="dim")
         sleep(max(PAUSE, (time.monotonic() - started) * _SHARE))
 
 
 def _times(paths: Sequence[str], options: Options) -> Mapping[str, tuple[int, int]]:
-    """When each file was written, and its size."""
+    """The modification time and size of each file."""
     times: dict[str, tuple[int, int]] = {}
     for path in discover_files(
         [path for path in paths if os.path.lexists(path)],
@@ -66,6 +66,6 @@ def _times(paths: Sequence[str], options: Options) -> Mapping[str, tuple[int, in
         try:
             status = os.stat(path)
         except OSError:
-            continue  # deleted in between: the next poll sees it
+            continue  # deleted in between: the next poll notices
         times[path] = (status.st_mtime_ns, status.st_size)
     return times

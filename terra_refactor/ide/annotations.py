@@ -1,9 +1,9 @@
-"""The inferred types of a function, to be written into its signature.
+"""Inferred types of a function, for insertion into its signature.
 
-Computes: the parameters and results that are dense tensors without an annotation, and their types over all calls; the edits that write
-them. Needs: a snapshot, a function, and a style for types. Gives: `AnnotationStyle`, `KnownTypes`, `known_types`, `write_types`,
-`with_type_of`, `writes_shapes`.
-Ignores: values that may be something else than a tensor, such as None or an array of NumPy.
+Computes: the parameters and results that are dense tensors without an annotation, and their types over all calls; the
+edits that write them. Needs: a snapshot, a function, and a style for types. Gives: `AnnotationStyle`, `KnownTypes`,
+`known_types`, `write_types`, `with_type_of`, `writes_shapes`. Ignores: values that may be something other than a
+tensor, such as None or a NumPy array.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ _LONGEST = 60
 
 
 class AnnotationStyle(Enum):
-    """How types are written; the values are those of the setting."""
+    """The notation of types; the values are those of the setting."""
 
     AUTO = "auto"
-    """With sizes where the files that are analysed together import jaxtyping."""
+    """With sizes if a file of the component imports jaxtyping."""
     TENSOR = "tf.Tensor"
     JAXTYPING = "jaxtyping"
 
 
 @dataclass(frozen=True, slots=True)
 class KnownTypes:
-    """Annotations that could be written into one signature."""
+    """Annotations that can be inserted into one signature."""
 
     parameters: Mapping[str, TensorType]
     returns: TensorType | None
@@ -48,7 +48,7 @@ class KnownTypes:
 
     @property
     def summary(self) -> str:
-        """The types in a few words: `x: tf.Tensor, rate: tf.Tensor → tf.Tensor`."""
+        """The types in short form: `x: tf.Tensor, rate: tf.Tensor → tf.Tensor`."""
         parts = ", ".join(f"{name}: {self._short(tensor)}" for name, tensor in self.parameters.items())
         result = "" if self.returns is None else f"→ {self._short(self.returns)}"
         text = " ".join(filter(None, [parts, result]))
@@ -60,7 +60,7 @@ class KnownTypes:
 
 
 def known_types(snapshot: Snapshot, function: Function, style: AnnotationStyle) -> KnownTypes | None:
-    """Annotations that could be written into the signature of a function; None where that is nothing."""
+    """Annotations that can be inserted into the signature of a function; None if there are none."""
     facts = snapshot.facts.functions.get(function.id)
     if facts is None or function.kind not in NAMED:
         return None
@@ -78,17 +78,17 @@ def known_types(snapshot: Snapshot, function: Function, style: AnnotationStyle) 
 
 
 def _is_guess(value: Value) -> bool:
-    """Whether all that is known is that it is used as a tensor is: a dict of tensors may be used so as well."""
+    """Whether it is only known to be used like a tensor, as a dict of tensors may be, too."""
     return any(member.type == TensorType() for member in members(value) if isinstance(member, TensorValue))
 
 
 def writes_shapes(snapshot: Snapshot, style: AnnotationStyle) -> bool:
-    """Whether types are written with element types and sizes."""
+    """Whether types are written with dtypes and sizes."""
     return style is AnnotationStyle.JAXTYPING or (style is AnnotationStyle.AUTO and _uses_jaxtyping(snapshot))
 
 
 def with_type_of(snapshot: Snapshot, path: str, function: Function, name: str, style: AnnotationStyle) -> str | None:
-    """The text of the file in which one parameter has its type; None where none can be written."""
+    """The text of the file with the type of one parameter inserted; None if it cannot be."""
     known = known_types(snapshot, function, style)
     if known is None or name not in known.parameters:
         return None
@@ -99,15 +99,15 @@ def with_type_of(snapshot: Snapshot, path: str, function: Function, name: str, s
 
 
 def write_types(snapshot: Snapshot, path: str, function: Function, known: KnownTypes) -> tuple[Edit, ...] | NotMade:
-    """The edits that write them."""
+    """The edits that insert them."""
     source = snapshot.sources[path]
     return annotated(source, function.def_line, known.parameters, known.returns, with_shapes=known.with_shapes)
 
 
 def _joined(values: tuple[Value, ...], named: Value | None) -> TensorType:
-    """One type for all: properties that differ are unknown.
+    """The common type: properties that differ are unknown.
 
-    A size that a graph does not know is no number, even if it was always the same.
+    A size that a graph does not know is not a number, even if it was always the same.
     """
     types = [member.type for value in values for member in members(value) if isinstance(member, TensorValue)]
     joined = reduce(join_tensor_types, types)

@@ -1,8 +1,8 @@
-"""The places of causes: the calls from a function to the code that keeps it from being a graph, and other writes of state that it keeps
-(TR106).
+"""Positions of causes: the calls from a function to the code that keeps it from being a graph, and writes of state that
+a trace freezes (TR106).
 
-Computes: places. Needs: a snapshot, and a finding or a hazard. Gives: `writing_places`, `places_to`.
-Ignores: constructors, which write before anything is traced, and writes of a module body to its own containers, which are not
+Computes: positions. Needs: a snapshot, and a finding or a hazard. Gives: `writing_places`, `places_to`. Ignores:
+constructors, which write before anything is traced, and writes of a module body to its own containers, which are not
 effects.
 """
 
@@ -22,7 +22,7 @@ _CONSTRUCTORS = frozenset({"__init__", "__new__", "__post_init__"})
 
 
 def writing_places(snapshot: Snapshot, finding: Finding) -> tuple[RelatedPlace, ...]:
-    """The places that change the state which a finding of TR106 reports, in the order of paths and lines."""
+    """The positions that change the state reported by a finding of TR106, by path and line."""
     if finding.rule != STALE_STATE.id:
         return ()
     read = {
@@ -41,9 +41,10 @@ def writing_places(snapshot: Snapshot, finding: Finding) -> tuple[RelatedPlace, 
 
 
 def places_to(snapshot: Snapshot, decision: Decision, hazard: Hazard) -> tuple[RelatedPlace, ...]:
-    """The places from a decided function to the code that is the hazard: each call, outermost first, then the code itself.
+    """The positions from a decided function to the code that is the hazard: each call, outermost first, then the code
+    itself.
 
-    It is shorter if there is no decision about a function on the path (a module's body, a lambda).
+    The list is shorter if there is no decision about a function on the path (a module's body, a lambda).
     """
     places: list[RelatedPlace] = []
     decisions = {other.function: other for each in snapshot.decisions.values() for other in each}
@@ -61,7 +62,7 @@ def places_to(snapshot: Snapshot, decision: Decision, hazard: Hazard) -> tuple[R
         ]
         if not following:
             return tuple(places)
-        # of several the one that says the same
+        # of several, the one with the same message
         message = hazard.message
         decision, hazard = min(following, key=lambda found: found[1].message != message)
 
@@ -74,7 +75,7 @@ def _effects(snapshot: Snapshot, kind: EffectKind) -> Iterator[Effect]:
 
 
 def _identity(effect: Effect) -> tuple[object, ...]:
-    """Of whose state: a variable of a module by its name, else an attribute or element of an object."""
+    """Identifies the state: a module variable by its name, otherwise an attribute or element of an object."""
     target = effect.target
     return (target.object, target.name if target.root is RootKind.GLOBAL else "", target.path)
 

@@ -1,4 +1,4 @@
-"""Code actions: the offers of an editor at a place, and the text after one of them.
+"""Code actions: the offers at a position, and the text after one of them.
 
 Computes: the offers for some lines, cheaply; and, for a chosen one, the new text. Needs: a snapshot. Gives: `code_actions`, `perform`,
 `best_change`, `refactored`, `all_safe`, `one_for_each_change`, `Offer`, `Request`, `NewText`.
@@ -37,7 +37,7 @@ NO_SHIM = "terra-refactor is not installed in the environment of the program: in
 
 
 class Task(Enum):
-    """Requested action. The values travel to the editor and back."""
+    """The requested action. The values are sent to the editor and back."""
 
     REFACTOR = "refactor"
     EXTRACT = "extract"
@@ -51,7 +51,7 @@ class Task(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One action, in words that survive a round trip. A place names a function by the line of its `def`, a finding by rule and span."""
+    """One action, in serialisable form. A function is identified by the line of its `def`, a finding by rule and span."""
 
     task: Task
     path: str
@@ -75,23 +75,23 @@ class OfferKind(Enum):
     REWRITE_TYPES = "refactor.rewrite.writeTypes"
     EXTRACT = "refactor.extract.tfFunction"
     FIX_ALL = "source.fixAll.terra-refactor"
-    """Fixes of findings, and nothing else: an editor that fixes all on save requests this kind without user interaction."""
+    """Fixes of findings only: an editor that fixes all on save requests this kind without user interaction."""
     REFACTOR_ALL = "source.terraRefactor"
-    """Adding, removing and tuning decorators: only who names this kind gets it."""
+    """Adding, removing and tuning decorators: only on explicit request of this kind."""
 
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """One entry of the menu."""
+    """An entry of the menu."""
 
     title: str
     kind: OfferKind
     request: Request
     finding: Finding | None = None
-    """The finding that it takes away."""
+    """The finding that it removes."""
     preferred: bool = False
     disabled: str | None = None
-    """The reason why it cannot be done; None if it can."""
+    """The reason why it is disabled; None if it is not."""
     assumptions: tuple[str, ...] = ()
 
 
@@ -103,12 +103,12 @@ class NewText:
     text: str
     title: str
     assumptions: tuple[str, ...]
-    """The confirmation that a person should give first; () for a safe change."""
+    """Assumptions that the user should confirm first; () for a safe change."""
 
 
 @dataclass(frozen=True, slots=True)
 class NotPossible:
-    """The action cannot be done; `reason` is a sentence for a person."""
+    """The action is not possible; `reason` is a sentence for the user."""
 
     reason: str
 
@@ -124,9 +124,10 @@ def code_actions(
     co_execution: bool = True,
     style: AnnotationStyle = AnnotationStyle.AUTO,
 ) -> tuple[Offer, ...]:
-    """The offers for some lines (from 1, both included). `explicit`: the user opened the menu, so refactorings of the enclosing
-    function are listed, and impossible ones with the reason. Without `co_execution` the shim is among the latter. `style`: the
-    style of inferred types."""
+    """The offers for some lines (from 1, both included). `explicit`: the user opened the menu, so refactorings of the
+    enclosing function are listed, including impossible ones with the reason. Without `co_execution` the shim is one
+    of these. `style`: the notation of inferred types.
+    """
     offers = (
         *_for_findings(snapshot, path, first_line, last_line),
         *_for_hazards(snapshot, path, first_line, last_line),
@@ -145,7 +146,7 @@ def code_actions(
 
 
 def one_for_each_change(offers: Iterable[Offer]) -> tuple[Offer, ...]:
-    """Without the second offer of the same change: a refactoring is offered as the fix of a finding, and as itself."""
+    """Removes duplicate offers: a refactoring is offered as the fix of a finding, and by itself."""
     found: dict[Request, Offer] = {}
     for offer in offers:
         found.setdefault(offer.request, offer)
@@ -217,7 +218,7 @@ def _rewrites(snapshot: Snapshot, path: str, first_line: int, last_line: int, *,
         end = decision.end_line if explicit else decision.line
         if head <= last_line and first_line <= end:
             if explicit and head < first_line:
-                inner = {0: decision}  # in source order: the innermost function around the place is the last
+                inner = {0: decision}  # in source order: the last one is the innermost function around the position
             else:
                 inner[decision.line] = decision
     for decision in inner.values():
@@ -237,8 +238,9 @@ def _rewrites(snapshot: Snapshot, path: str, first_line: int, last_line: int, *,
 def _beside_regions(
     snapshot: Snapshot, path: str, first_line: int, last_line: int, *, explicit: bool
 ) -> tuple[Decision, ...]:
-    """The decisions about a file, without co-execution of functions around the lines of which a region becomes a graph, or may do so as
-    far as is known. `explicit`: the regions are looked for."""
+    """The decisions about a file, without co-execution of functions whose lines contain a region that becomes, or may
+    become, a graph. `explicit`: regions are searched for.
+    """
     decisions = snapshot.decisions.get(path, ())
     around = [
         decision
@@ -253,7 +255,7 @@ def _beside_regions(
 
 
 def _types(snapshot: Snapshot, path: str, first_line: int, last_line: int, style: AnnotationStyle) -> Iterator[Offer]:
-    """The inferred types of the function whose head is at the place."""
+    """The inferred types of the function whose header is at the position."""
     for function in snapshot.functions(path):
         if first_line <= function.def_line <= last_line:
             known = known_types(snapshot, function, style)
@@ -276,7 +278,7 @@ def _type_assumptions(known: KnownTypes) -> tuple[str, ...]:
 
 
 def _extractions(snapshot: Snapshot, path: str, first_line: int, last_line: int) -> Iterator[Offer]:
-    """The training steps at the place that could be functions; at the head of a function, those that replace the shim."""
+    """The training steps at the position that could be functions; at the header of a function, those that replace the shim."""
     for decision in snapshot.decisions.get(path, ()):
         if decision.action is Action.CO_EXECUTE and first_line <= decision.line <= last_line:
             last_line = max(last_line, decision.end_line)
@@ -301,7 +303,7 @@ def _extraction(region: RegionDecision) -> Request:
 
 
 def best_change(snapshot: Snapshot, path: str, qualname: str, line: int) -> Request:
-    """The change that is proposed first for a function, or for code of a module (`MODULE`) at the line: that of its lens."""
+    """The change proposed first for a function, or for module code (`MODULE`) at the line: that of its lens."""
     around = [
         decision
         for decision in snapshot.decisions.get(path, ())
@@ -339,7 +341,7 @@ def _all_at_once(snapshot: Snapshot, path: str) -> Iterator[Offer]:
 
 
 def _fixed_findings(snapshot: Snapshot, path: str) -> list[Finding]:
-    """The findings that a certain edit removes; cures may have assumptions and are offered one by one."""
+    """The findings that a certain edit removes; cures may have assumptions and are offered separately."""
     return [finding for finding in snapshot.findings.get(path, ()) if finding.fix]
 
 
@@ -384,7 +386,7 @@ def _assumptions(decision: Decision) -> tuple[str, ...]:
 
 @deeply
 def perform(snapshot: Snapshot, request: Request) -> NewText | NotPossible:
-    """The file after an action. The snapshot must be of the text that the action was offered for."""
+    """The file after an action. The snapshot must be of the text for which the action was offered."""
     source = snapshot.sources.get(request.path)
     if source is None or request.path in snapshot.errors:
         return NotPossible("the file does not parse")
@@ -426,7 +428,7 @@ def all_safe(snapshot: Snapshot, path: str, only: Set[tuple[str, str, int]] | No
 
 
 def refactored(snapshot: Snapshot, request: Request) -> tuple[Decision, FileRefactoring] | NotPossible:
-    """The file with one function's change in it, and the decision that it follows."""
+    """The file with one function's change, and its decision."""
     for decision in snapshot.decisions.get(request.path, ()):
         if decision.line == request.line and decision.qualname == request.qualname:
             source = snapshot.sources[request.path]
@@ -446,7 +448,7 @@ def _refactored(snapshot: Snapshot, request: Request) -> NewText | NotPossible:
 
 
 def _extracted(snapshot: Snapshot, request: Request) -> NewText | NotPossible:
-    """The file in which one region is a function."""
+    """The file with one region extracted as a function."""
     for found in regions_at(snapshot, request.path, request.line, request.line):
         decision = found.decision
         if decision.extract and (decision.line, decision.qualname) == (request.line, request.qualname):
@@ -456,7 +458,7 @@ def _extracted(snapshot: Snapshot, request: Request) -> NewText | NotPossible:
 
 
 def _annotated(snapshot: Snapshot, request: Request) -> NewText | NotPossible:
-    """The file in which the signature of a function says the inferred types."""
+    """The file with the inferred types in the signature of a function."""
     for function in snapshot.functions(request.path):
         if (function.def_line, function.qualname) == (request.line, request.qualname):
             known = known_types(snapshot, function, request.style)
@@ -471,7 +473,7 @@ def _annotated(snapshot: Snapshot, request: Request) -> NewText | NotPossible:
 
 
 def _cured(snapshot: Snapshot, request: Request) -> NewText | NotPossible:
-    """The file after the cure of one finding, or of one hazard of a function that is no graph yet."""
+    """The file after the cure of one finding, or of one hazard of a function that is not a graph yet."""
     source = snapshot.sources[request.path]
     for place in _curable(snapshot, request.path):
         if (place.rule, place.span) != (request.rule, request.span):

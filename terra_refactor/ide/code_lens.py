@@ -1,7 +1,8 @@
-"""Code lens: a line above each function for which there is something to do; on request above every function with tensor work.
+"""Code lens: a line above each function with a proposed change; on request above every function with tensor work.
 
-Computes: lenses of a file, one for each function. Needs: a snapshot, and what is known of its regions. Gives: `code_lenses`, `Lens`.
-Ignores: functions that set objects up or make models and layers, and tests, which need no graph. Hover and menu speak of all.
+Computes: lenses of a file, one for each function. Needs: a snapshot, and the known regions. Gives: `code_lenses`,
+`Lens`. Ignores: setup functions, functions that create models and layers, and tests, which need no graph. Hover and
+menu cover all functions.
 """
 
 from __future__ import annotations
@@ -30,13 +31,16 @@ from terra_refactor.syntax.location import Span
 _MAKING = frozenset({NON_TENSOR_RETURN.id, VARIABLE_CREATED.id})
 """Rules about functions that create variables, layers or models in each call: factories."""
 LEAST_SHOWN: Final = 0.1
-"""Seconds that a change should save in a run to be shown with them."""
+"""Minimum seconds that a change saves in a run for this to be shown."""
 _SET_UP = frozenset({"__init__", "__new__", "__post_init__", "build", "__init_subclass__"})
 
 
 @dataclass(frozen=True, slots=True)
 class Lens:
-    """One line above a function, or above a region of a module. `applies` is whether a click changes the code; else it explains."""
+    """One line above a function, or above a region of a module.
+
+    `applies`: whether a click changes the code; otherwise it explains.
+    """
 
     span: Span
     title: str
@@ -46,9 +50,10 @@ class Lens:
 
 @deeply
 def code_lenses(snapshot: Snapshot, path: str, *, every: bool = False, co_execution: bool = True) -> tuple[Lens, ...]:
-    """The lenses of a file, in source order. `every`: also those of functions for which there is nothing to do. Without `co_execution`
-    the program could not import the shim, so it is not proposed. Nothing is proposed for a function whose regions are not known yet
-    (`shown_regions`) and may take the place of that."""
+    """The lenses of a file, in source order. `every`: also for functions without a proposed change. Without
+    `co_execution` the program cannot import the shim, so it is not proposed. Nothing is proposed for a function as
+    long as regions that may replace the proposal are not known (`shown_regions`).
+    """
     parsed = last_parsed(snapshot, path)
     if parsed is not None:
         old = code_lenses(parsed.snapshot, path, every=every, co_execution=co_execution)

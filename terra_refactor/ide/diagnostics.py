@@ -1,7 +1,7 @@
-"""Diagnostics: the findings of a file, and errors of reading it.
+"""Diagnostics: the findings of a file, or the error that prevents its analysis.
 
-Computes: findings as an editor shows them. Needs: a snapshot. Gives: `diagnostics`, `Problem`, `Tag`.
-Ignores: suppressed findings, which the session has removed.
+Computes: findings in an editor's form. Needs: a snapshot. Gives: `diagnostics`, `Problem`, `Tag`. Ignores: suppressed
+findings, which the session has removed.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Tag(Enum):
 
 
 _TAGS = {
-    NO_TENSOR_WORK.id: (Tag.UNNECESSARY,),  # a decorator that could go
+    NO_TENSOR_WORK.id: (Tag.UNNECESSARY,),  # a decorator that can be removed
     DEPRECATED_ARGUMENT.id: (Tag.DEPRECATED,),
 }
 
@@ -49,11 +49,11 @@ class Problem:
 
 @deeply
 def diagnostics(snapshot: Snapshot, path: str) -> tuple[Problem, ...]:
-    """The diagnostics of a file, in source order; without those that depend on callers if these are not analysed yet."""
+    """The diagnostics of a file, in source order; without those that depend on callers that are not analysed yet."""
     error = snapshot.errors.get(path)
     if error is not None:
         line = max(1, error.module_line or error.line)
-        # the editor's Python support reports the error itself: this says why there are no findings
+        # the editor's Python support reports the error itself; this explains why there are no findings
         return (Problem(None, "not-analysed", Severity.INFORMATION, Span(line, 1, line, 1), error.message),)
     unchanged = unchanged_functions(snapshot, path)
     if unchanged is None:
@@ -68,7 +68,7 @@ def diagnostics(snapshot: Snapshot, path: str) -> tuple[Problem, ...]:
 
 
 def _moved(problem: Problem, unchanged: Unchanged, path: str) -> Problem | None:
-    """A diagnostic from before an edit where its code is now; None if that is not as it was."""
+    """A diagnostic from before an edit, at the present position of its code; None if the code has changed."""
     span = unchanged.span(problem.span)
     if span is None:
         return None

@@ -1,4 +1,4 @@
-"""Files on disk, as a session last read them.
+"""Files on disk as last read by a session.
 
 Gives: `DiskFile`, `read_disk`, `stamp_of`.
 """
@@ -20,11 +20,11 @@ class DiskFile:
     stamp: tuple[int, int] | None
     source: Source | FileError
     file: str
-    """The path that opens it, which is not the one that it is shown by if it has no text."""
+    """The path that opens it, which differs from the displayed path if that cannot represent it."""
 
 
 def read_disk(path: str) -> DiskFile:
-    """The file, or why it cannot be read."""
+    """The file, or the reason why it cannot be read."""
     try:
         source: Source | FileError = read_source(path)
     except SourceError as error:

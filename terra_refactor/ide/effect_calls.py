@@ -1,8 +1,8 @@
 """Calls that carry effects and hazards, from callees to callers.
 
-Computes: a call hierarchy of code that a graph would not repeat, or that keeps a function from being one. Needs: a snapshot.
-Gives: `carrier_at`, `carried_from`, `carried_to`, `Carrier`, `Carrying`.
-Ignores: calls without effects or hazards, and unresolved calls.
+Computes: a call hierarchy of code that a graph would not repeat, or that keeps a function from becoming one. Needs: a
+snapshot. Gives: `carrier_at`, `carried_from`, `carried_to`, `Carrier`, `Carrying`. Ignores: calls without effects or
+hazards, and unresolved calls.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from terra_refactor.syntax.deep_stack import deeply
 from terra_refactor.syntax.location import Span
 
 _Key: TypeAlias = tuple[object, ...]
-"""An effect or hazard, whichever function has it."""
+"""Identifies an effect or hazard, in any function that has it."""
 _LONGEST = 60
 
 
 @dataclass(frozen=True, slots=True)
 class Carrier:
-    """A function that effects or hazards reach, or (`kind` is None) the place in one that is such an effect or hazard."""
+    """A function reached by effects or hazards, or (`kind` is None) the position in a function of such an effect or hazard."""
 
     path: str
     name: str
@@ -44,16 +44,18 @@ class Carrier:
 
 @dataclass(frozen=True, slots=True)
 class Carrying:
-    """The other end of some calls of one function, or a place in its own code."""
+    """The other end of some calls of one function, or a position in its own code."""
 
     carrier: Carrier
     calls: tuple[Span, ...]
-    """In the file of the function that calls; of an effect in own code, its place."""
+    """In the file of the calling function; for an effect in its own code, the position of that."""
 
 
 @deeply
 def carrier_at(snapshot: Snapshot, path: str, line: int, column: int) -> Carrier | None:
-    """The function that is called at a place (both counted from 1), else the innermost one around it; None if nothing reaches that."""
+    """The function called at a position (both counted from 1), otherwise the innermost enclosing one; None if no effect
+    or hazard reaches it.
+    """
     known = _Known(snapshot)
     for function in snapshot.functions_at(path, line, column):
         called = known.called_at(function, line, column)
@@ -66,7 +68,7 @@ def carrier_at(snapshot: Snapshot, path: str, line: int, column: int) -> Carrier
 
 @deeply
 def carried_from(snapshot: Snapshot, path: str, index: int) -> tuple[Carrying, ...]:
-    """The sources of a function's effects and hazards: places in its own code, then calls, each in source order."""
+    """The sources of a function's effects and hazards: positions in its own code, then calls, each in source order."""
     function = _function(snapshot, path, index)
     if function is None:
         return ()
@@ -86,7 +88,7 @@ def carried_from(snapshot: Snapshot, path: str, index: int) -> tuple[Carrying, .
 
 @deeply
 def carried_to(snapshot: Snapshot, path: str, index: int) -> tuple[Carrying, ...]:
-    """The functions to which the effects and hazards of a function travel, with the calls, by file and line."""
+    """The functions to which a function's effects and hazards propagate, with the calls, by file and line."""
     function = _function(snapshot, path, index)
     facts = None if function is None else snapshot.facts.functions.get(function.id)
     if function is None or facts is None:
@@ -104,7 +106,7 @@ def carried_to(snapshot: Snapshot, path: str, index: int) -> tuple[Carrying, ...
 
 
 class _Known:
-    """Decisions and calls of a snapshot, for one question."""
+    """Decisions and calls of a snapshot, for one query."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
@@ -114,7 +116,7 @@ class _Known:
             self._by_name.setdefault(decision.qualname, []).append(decision)
 
     def calls(self, caller: FunctionId) -> Mapping[FunctionId, list[OpId]]:
-        """The functions that a function calls, each with the calling operations."""
+        """The functions that a function calls, each with the call operations."""
         found: dict[FunctionId, list[OpId]] = {}
         for context in self._snapshot.facts.contexts_of(caller):
             for call in context.calls:
@@ -125,8 +127,8 @@ class _Known:
         return found
 
     def ways(self, function: Function) -> Mapping[FunctionId, set[Span]]:
-        """The functions that a function calls, or through which a hazard reaches it otherwise (the gradient that a tape runs), each with
-        the places.
+        """The functions that a function calls, or through which a hazard reaches it otherwise (the gradient that a tape
+        runs), each with the positions.
         """
         found: dict[FunctionId, set[Span]] = {
             callee: {function.span_of(op) for op in places} for callee, places in self.calls(function.id).items()
@@ -151,7 +153,9 @@ class _Known:
                 yield decision.function
 
     def causes(self, identity: FunctionId) -> frozenset[_Key]:
-        """The effects and hazards that reach a function; for the body of a module or class, which has no decision, those of its callees."""
+        """The effects and hazards that reach a function; for a module or class body, which has no decision, those of
+        its callees.
+        """
         decision = self._decisions.get(identity)
         if decision is not None:
             return frozenset(_keys(decision))
@@ -161,7 +165,7 @@ class _Known:
         return frozenset(key for each in callees if each is not None for key in _keys(each))
 
     def own(self, identity: FunctionId) -> Mapping[Span, tuple[str, str]]:
-        """The effects and hazards of a function's own code: for each place its text, and the rules about it, or the kind of effect."""
+        """The effects and hazards of a function's own code: for each position its text, and its rules or kind of effect."""
         decision = self._decisions.get(identity)
         if decision is None:
             return {}
@@ -177,11 +181,11 @@ class _Known:
         return {span: (_written(text, span), ", ".join(words)) for span, words in rules.items()}
 
     def carrier_of(self, function: Function) -> Carrier | None:
-        """The function as the beginning of a hierarchy; None if nothing reaches it."""
+        """The function as the root of a hierarchy; None if nothing reaches it."""
         return self.carrier(function) if self.causes(function.id) else None
 
     def carrier(self, function: Function) -> Carrier:
-        """The function with the verdict about it."""
+        """The function with its decision."""
         path = self._snapshot.program.modules[function.id.module].path
         place = name_span(self._snapshot, path, function) if function.kind in NAMED else _first(function)
         name = path.rpartition("/")[2] if function.kind is FunctionKind.MODULE else function.qualname
@@ -190,7 +194,7 @@ class _Known:
         return Carrier(path, name, function.kind, detail, function.span, place, function.id.index)
 
     def called_at(self, function: Function, line: int, column: int) -> FunctionId | None:
-        """The function of the program that is called at a place, if it is one; the place is in the last name of the callee."""
+        """The program function called at a position, if any; the position must be in the last name of the callee."""
         called = callers_of(function)
         for op in walk(function.body):
             call = called.get(op.id)
@@ -215,13 +219,13 @@ def _keys(decision: Decision) -> Iterator[_Key]:
 
 
 def _written(text: str, span: Span) -> str:
-    """The code at a place, if it is on one line and short."""
+    """The code at a position, if it is short and on one line."""
     line = line_text(text, span.line)
     code = line[span.column - 1 : span.end_column - 1 if span.line == span.end_line else len(line)].strip()
     return code if len(code) <= _LONGEST else code[: _LONGEST - 1] + "…"
 
 
 def _first(function: Function) -> Span:
-    """The beginning of code without a name."""
+    """The position of code without a name."""
     span = function.span
     return Span(span.line, span.column, span.line, span.column)

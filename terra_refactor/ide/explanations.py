@@ -1,7 +1,7 @@
-"""Decisions in sentences: the texts of hover, code lens and titles of actions about a function.
+"""Decisions in words: the texts of hover, code lens and action titles about a function.
 
-Computes: Markdown, or a sentence. Needs: a decision, and for a card its snapshot. Gives: `verdict`, `action_title`, `change_title`,
-`extraction_title`, `hazards_in_words`, `assumptions_in_words`, `function_card`, `function_text`.
+Computes: Markdown, or a sentence. Needs: a decision, and for a card its snapshot. Gives: `verdict`, `action_title`,
+`change_title`, `extraction_title`, `hazards_in_words`, `assumptions_in_words`, `function_card`, `function_text`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _MOST_NAMES = 2
 _LONGEST_ARGUMENTS = 60
 _LONGEST_ARGUMENT = 12
 _MOST_ROWS = 8
-"""Maximum number of parameters, hazards or effects listed; the rest is counted."""
+"""Maximum number of listed parameters, hazards or effects; the rest is counted."""
 
 
 def action_title(action: Action) -> str:
@@ -46,7 +46,7 @@ def action_title(action: Action) -> str:
 
 
 def change_title(decision: Decision) -> str:
-    """The change that is proposed, as it will be written: `Add @tf.function(reduce_retracing=True)`."""
+    """The proposed change, as it will be written: `Add @tf.function(reduce_retracing=True)`."""
     title = action_title(decision.action)
     if decision.action not in (Action.ADD_TF_FUNCTION, Action.TUNE_TF_FUNCTION) or not decision.proposal.arguments:
         return title
@@ -60,7 +60,7 @@ def change_title(decision: Decision) -> str:
 
 
 def hazards_in_words(decision: Decision) -> str:
-    """The hazards that keep a function from being a graph: the names of the rules as words; empty where nothing certain does."""
+    """The hazards that keep a function from being a graph, as words from the rule names; empty if there is no certain hazard."""
     rules = all_rules()
     found = sorted({hazard.rule for hazard in decision.hazards if not hazard.assumed})
     names = [rules[rule].name.replace("-", " ") if rule in rules else rule for rule in found]
@@ -79,7 +79,10 @@ def assumptions_in_words(decision: Decision | RegionDecision) -> str:
 
 
 def verdict(decision: Decision, region: RegionDecision | None = None) -> str:
-    """The classification and the action, for one line above a function. `region` is code of it that should become a function."""
+    """The classification and the action, for one line above a function.
+
+    `region` is a part of its code that should become a function.
+    """
     parts = [decision.classification.value if not decision.hybrid else f"tf.function, {decision.classification.value}"]
     if decision.classification is Classification.SPECULATIVE:
         parts[0] += f" ({assumptions_in_words(decision)})"
@@ -95,7 +98,7 @@ def verdict(decision: Decision, region: RegionDecision | None = None) -> str:
 
 
 def function_text(decision: Decision) -> str:
-    """The verdict about a function and its reason in one plain sentence."""
+    """The classification of a function and its reason in one plain sentence."""
     assumed = f" It assumes: {'; '.join(decision.assumptions)}." if decision.assumptions else ""
     return f"{decision.qualname}: {verdict(decision)}. {decision.reason[:1].upper()}{decision.reason[1:]}.{assumed}"
 
@@ -122,7 +125,7 @@ def _duration(seconds: float) -> str:
 
 
 PlaceLink = Callable[[str, int, str], str]
-"""Makes words a link to a line of a file, or leaves them as they are."""
+"""Turns words into a link to a line of a file, or returns them unchanged."""
 
 
 def plain_place(_path: str, _line: int, words: str) -> str:
@@ -137,8 +140,9 @@ def function_card(
     place_link: PlaceLink = plain_place,
     region: RegionDecision | None = None,
 ) -> str:
-    """Everything that is known about a function, as Markdown. `rule_link` makes a rule's id a link, or plain text; `place_link` the calls
-    that lead to a hazard, each of which can be followed; `region` is code of it that should become a function."""
+    """All facts about a function, as Markdown. `rule_link` turns a rule's id into a link or plain text; `place_link`
+    does so for the calls that lead to a hazard; `region` is a part of its code that should become a function.
+    """
     reason = in_markdown(decision.reason)
     lines = [
         f"**{in_markdown(decision.qualname)}**: {verdict(decision, region)}",
@@ -181,7 +185,7 @@ def function_card(
 
 
 def _way(snapshot: Snapshot, decision: Decision, hazard: Hazard, place_link: PlaceLink) -> str:
-    """`line 14 → helper, line 3 → log, line 8`: each part links to its place, the last one to the hazard."""
+    """`line 14 → helper, line 3 → log, line 8`: each part links to its position, the last one to the hazard."""
     functions = (decision.qualname, *hazard.via)
     parts = [
         place_link(place.path, place.span.line, f"{f'{in_markdown(name)}, ' if at else ''}line {place.span.line}")
@@ -196,6 +200,6 @@ def _parameter_row(parameter: ParameterDecision) -> str:
 
 
 def _limited(rows: list[str], count: int = 0) -> list[str]:
-    """The first of some rows, and how many there are besides; `count` is their number where only the first were made."""
+    """The first of some rows, and the number of others; `count` is the total number if only the first rows were created."""
     left = max(len(rows), count) - _MOST_ROWS
     return rows if left <= 0 else [*rows[:_MOST_ROWS], f"- … and {left} more"]

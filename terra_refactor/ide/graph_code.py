@@ -48,12 +48,12 @@ class GraphLines:
     function: str
     """The qualified name of the function."""
     eagerly_too: bool
-    """Another call runs them outside of graphs."""
+    """Another call runs them eagerly."""
 
 
 @dataclass(frozen=True, slots=True)
 class GraphToken:
-    """The name of a function that a graph runs, or a name that holds a tensor in each trace, or whose call returns one."""
+    """The name of a function that runs in a graph, or a name that holds a tensor in each trace, or whose call returns one."""
 
     span: Span
     kind: TokenKind
@@ -62,7 +62,7 @@ class GraphToken:
 
 @deeply
 def graph_lines(snapshot: Snapshot, path: str) -> tuple[GraphLines, ...]:
-    """The lines of a file that run as a graph, in source order; each line once, as part of the innermost function."""
+    """The lines of a file that run as a graph, in source order; each line once, for the innermost function."""
     found: list[GraphLines] = []
     inside: dict[FunctionId, list[Function]] = {}
     for function in snapshot.functions(path):
@@ -102,7 +102,7 @@ def graph_tokens(snapshot: Snapshot, path: str) -> tuple[GraphToken, ...]:
 
 
 def _traced(snapshot: Snapshot, function: Function) -> tuple[ContextFacts, ...]:
-    """The contexts of a function that a trace runs."""
+    """The contexts of a function that are traced."""
     if function.kind in (FunctionKind.MODULE, FunctionKind.CLASS_BODY):
         return ()
     return tuple(context for context in snapshot.contexts(function) if context.in_graph)
@@ -130,7 +130,7 @@ def _not_traced(function: Function, traced: tuple[ContextFacts, ...]) -> Iterato
 
 
 def _runs(lines: Iterable[int]) -> Iterator[tuple[int, int]]:
-    """First and last of the consecutive numbers."""
+    """First and last of each run of consecutive numbers."""
     first = last = None
     for line in sorted(lines):
         if first is None or last is None:
@@ -181,13 +181,13 @@ def _names(function: Function, traced: tuple[ContextFacts, ...]) -> Iterator[tup
 
 
 def _are_tensors(values: Iterable[Value]) -> bool:
-    """Whether there are values, and all are tensors or variables."""
+    """Whether there are values, all of which are tensors or variables."""
     parts = [member for value in values for member in members(value)]
     return bool(parts) and all(isinstance(part, TensorValue) and part.kind in _TENSORS for part in parts)
 
 
 def _apart(tokens: Iterable[GraphToken]) -> Iterator[GraphToken]:
-    """Those that begin where the one before has ended."""
+    """The tokens that do not overlap the previous one."""
     end = (0, 0)
     for token in tokens:
         if (token.span.line, token.span.column) >= end:

@@ -1,6 +1,6 @@
 """Hover: the facts about the code under the cursor.
 
-Computes: Markdown and its span. Needs: a snapshot and a place. Gives: `hover`, `HoverAnswer`.
+Computes: Markdown and its span. Needs: a snapshot and a position. Gives: `hover`, `HoverAnswer`.
 
 On a function's name or decorator: its card (class, reason, assumptions, types, hazards). On a callee: its shape rule with this call's
 arguments, its description, and a layer's weights or a model's table. On any other name: its type in each context, its value, or the
@@ -43,7 +43,7 @@ _WORD = re.compile(r"[^\W\d]\w*")
 
 @dataclass(frozen=True, slots=True)
 class HoverAnswer:
-    """Markdown about a stretch of text."""
+    """Markdown about a range of text."""
 
     span: Span
     text: str
@@ -63,7 +63,7 @@ def hover(
     rule_link: Callable[[str], str] = plain_rule,
     place_link: PlaceLink = plain_place,
 ) -> HoverAnswer | None:
-    """The answer for a place (both counted from 1), or None if there is none. The links are for rules' pages and for lines of files."""
+    """The hover for a position (both counted from 1), or None. The links are for rules' pages and for lines of files."""
     unchanged = unchanged_functions(snapshot, path)
     lines = None if unchanged is None else unchanged.lines(snapshot, line, column)
     if unchanged is not None and lines is not None:
@@ -115,13 +115,13 @@ def _card(
 
 
 def _head(function: Function) -> Span:
-    """The lines of a function's decorators, and that of its `def`."""
+    """The lines of a function's decorators, and the line of its `def`."""
     first = min([function.def_line, *(decorator.span.line for decorator in function.decorators)])
     return Span(first, 1, function.def_line + 1, 1)
 
 
 def _expression(snapshot: Snapshot, path: str, line: int, column: int) -> tuple[Span, str] | None:
-    """The smallest expression, binding or parameter at the place, with its facts."""
+    """The smallest expression, binding or parameter at the position, with its facts."""
     word = _word_at(snapshot, path, line, column)
     for function in snapshot.functions_at(path, line, column):
         for parameter in function.parameters:
@@ -141,7 +141,7 @@ def _expression(snapshot: Snapshot, path: str, line: int, column: int) -> tuple[
 
 
 def _word_at(snapshot: Snapshot, path: str, line: int, column: int) -> tuple[Span, str] | None:
-    """The identifier at a place."""
+    """The identifier at a position."""
     for found in _WORD.finditer(line_text(snapshot.sources[path].text, line)):
         if found.start() < column <= found.end():
             return Span(line, found.start() + 1, line, found.end() + 1), found[0]
@@ -149,12 +149,12 @@ def _word_at(snapshot: Snapshot, path: str, line: int, column: int) -> tuple[Spa
 
 
 def _smallest(function: Function, line: int, column: int) -> tuple[Span, ops.Op] | None:
-    """The operation with the smallest text around a place; of several of one text the last that runs."""
+    """The operation with the smallest text around a position; among equal texts the last one that runs."""
     best: tuple[Span, ops.Op] | None = None
     for op in walk(function.body):
         span = function.spans[op.id]
         if span.contains(line, column) and (best is None or best[0].encloses(span)):
-            # that of a lambda is the text of its expression
+            # a lambda's return has the text of its expression
             if not (isinstance(op, ops.Return) and best is not None and best[0] == span):
                 best = (span, op)
     return best
@@ -195,7 +195,7 @@ def _told(snapshot: Snapshot, function: Function, op: ops.Op, word: str) -> str 
 
 
 def _plain(name: str) -> str:
-    """A name as it is written: a comprehension's own variable has a number behind it."""
+    """A name as written: the variable of a comprehension has a numeric suffix."""
     return name.partition("%")[0]
 
 
@@ -235,7 +235,7 @@ def _parameter(snapshot: Snapshot, function: Function, name: str) -> str:
 
 
 def _values(snapshot: Snapshot, function: Function, result: int, name: str | None) -> str | None:
-    """The values of an operation in all contexts. With a name there is always an answer, at least the reason why it is unknown."""
+    """The values of an operation in all contexts. With a name there is always an answer, at least why it is unknown."""
     values = list(reached(snapshot.contexts(function), result))
     text = _described(snapshot, values)
     if text is not None or name is None:
@@ -274,7 +274,7 @@ def _described(snapshot: Snapshot, values: list[Value]) -> str | None:
 
 
 def _joined(cards: list[str]) -> str:
-    """The first cards; those of one line each, as numbers have them, in one block."""
+    """The first cards; one-line cards, such as those of numbers, in one block."""
     lines = [card.removeprefix(_FENCE).removesuffix(_END) for card in cards]
     if all("\n" not in line and fenced(line) == card for line, card in zip(lines, cards, strict=True)):
         more = f"\n… and {len(lines) - _MOST_CONTEXTS} more" if len(lines) > _MOST_CONTEXTS else ""

@@ -30,11 +30,11 @@ from terra_refactor.syntax.location import Span
 
 _MOST_PLACES = 5
 _END = 10**9
-"""Behind the last line of any file."""
+"""After the last line of any file."""
 
 
 class HintKind(Enum):
-    """The kind of place that a hint follows. Each kind can be switched off."""
+    """The kind of binding that a hint follows. Each kind can be disabled."""
 
     PARAMETER = "parameters"
     BINDING = "bindings"
@@ -46,7 +46,7 @@ class Hint:
     """One hint, shown just after `span`."""
 
     span: Span
-    """The name, with its annotation where it has one."""
+    """The name, including its annotation if there is one."""
     label: str
     kind: HintKind
     function: FunctionId
@@ -54,7 +54,7 @@ class Hint:
     annotation: str | None = None
     """The annotation that can be inserted after the name."""
     annotated: bool = False
-    """There is an annotation before the hint already."""
+    """There is an annotation before the hint."""
 
 
 @deeply
@@ -67,7 +67,9 @@ def inlay_hints(
     *,
     unknown_sizes: bool = False,
 ) -> tuple[Hint, ...]:
-    """The hints of some lines (counted from 1, both included), in source order; with `unknown_sizes`, also those that know no size."""
+    """The hints of some lines (counted from 1, both included), in source order; with `unknown_sizes`, also those
+    without any known size.
+    """
     wanted = frozenset(kinds)
     parsed = last_parsed(snapshot, path)
     if parsed is not None:
@@ -129,7 +131,8 @@ def _hints(
 
 @deeply
 def hint_details(snapshot: Snapshot, path: str, hint_function: int, name: str, line: int) -> str:
-    """The evidence for the type of a hint: for a parameter its evidence and callers, else the type in each context. Markdown.
+    """The evidence for the type of a hint, as Markdown: for a parameter its evidence and callers, otherwise the type in
+    each context.
 
     `hint_function` is the number of the function in its file.
     """
@@ -181,7 +184,7 @@ def _callers(snapshot: Snapshot, function: Function) -> Iterator[str]:
 
 
 def _bindings(function: Function) -> Iterator[tuple[Span, HintKind, str, int]]:
-    """The names that a function binds: place, kind, name, and the operation whose value they get."""
+    """The names that a function binds: position, kind, name, and the operation whose value they get."""
     for op in walk(function.body):
         if isinstance(op, ops.StoreName) and op.value is not None and op.annotation is None and "%" not in op.name:
             yield function.spans[op.id], HintKind.BINDING, op.name, op.value
@@ -192,7 +195,7 @@ def _bindings(function: Function) -> Iterator[tuple[Span, HintKind, str, int]]:
 def _text(
     snapshot: Snapshot, named: Value | None, values: Sequence[Value], written: str, unknown_sizes: bool
 ) -> str | None:
-    """The label for a value: with names of sizes where the source has some."""
+    """The label for a value, with names from the source for its sizes."""
     return hint_text(snapshot, join_all(values), named, written, unknown_sizes=unknown_sizes) if values else None
 
 

@@ -1,10 +1,10 @@
 """IPython and JupyterLab without an editor's language server: `%load_ext terra_refactor`.
 
-Computes: the decisions about the functions of a cell, and the cell after the changes. Needs: the running shell; the cells that it has run
-are the module, in their order. Gives: `register`, `decided`, `CellAnswer`.
-Ignores: cells that are not Python, and cells of other kernels. `%terra` prints the decisions about all functions of the session.
-`%%terra` does so for its cell, then runs it; `%%terra --apply` makes the changes of a level (`--level`, as in `fix`) in the cell before
-it runs, and shows them.
+Computes: the decisions about the functions of a cell, and the cell after the changes. Needs: the running shell; the
+cells that it has run are the module, in their order. Gives: `register`, `decided`, `CellAnswer`. Ignores: cells that
+are not Python, and cells of other kernels. `%terra` prints the decisions about all functions of the session.
+`%%terra` prints those of its cell, then runs it; `%%terra --apply` makes the changes of a level (`--level`, as in
+`fix`) in the cell before it runs, and shows them.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ from terra_refactor.workspace.printable import in_markdown, printable
 _NAME: Final = "session.ipynb"
 _MAGIC: Final = "%%terra"
 _PROJECT: Final = ("pyproject.toml", "terra-refactor.toml", "setup.py", "setup.cfg", ".git")
-"""A folder with one of these is a project, whose modules the cells may import; any other is not read, for it may be anything."""
+"""A folder with one of these files is a project, whose modules the cells may import; other folders are not read."""
 
 
 @dataclass(frozen=True, slots=True)
 class CellAnswer:
-    """Output for a cell. `text` is the cell after the changes; the same as before where there are none."""
+    """The output for a cell. `text` is the cell after the changes, unchanged if there are none."""
 
     lines: tuple[str, ...]
     text: str
@@ -77,7 +77,7 @@ def register(shell: Any) -> None:
 
 @contextlib.contextmanager
 def _as_errors_of_the_shell(wrong_use: type[Exception]) -> Iterator[None]:
-    """Errors of a call or a cell are printed as one line, without a traceback."""
+    """Prints errors of a call or a cell as one line, without a traceback."""
     try:
         yield
     except TerraError as error:
@@ -87,8 +87,7 @@ def _as_errors_of_the_shell(wrong_use: type[Exception]) -> Iterator[None]:
 def _level(line: str) -> Level | None:
     """The level of the changes to make, or None for none.
 
-    Raises:
-        UsageError: the words mean nothing.
+    Raises: UsageError: the arguments are invalid.
     """
     words = shlex.split(line)
     level = Level.SAFE
@@ -106,9 +105,9 @@ def _level(line: str) -> Level | None:
 
 
 def _history(shell: Any) -> dict[int, str]:
-    """The cells that have run, as Python, by their numbers, except those that do not parse, which were errors when they ran.
+    """The cells that have run, as Python, by number, except those that do not parse, which failed when they ran.
 
-    The running one is not among them.
+    The running cell is excluded.
     """
     found = {}
     for number, raw in enumerate(shell.history_manager.input_hist_raw[:-1]):
@@ -120,7 +119,7 @@ def _history(shell: Any) -> dict[int, str]:
 
 
 def _python(shell: Any, text: str) -> str:
-    """A cell in which lines of IPython's own language are replaced by their calls."""
+    """A cell with IPython syntax replaced by the equivalent calls."""
     transformed: str = shell.transform_cell(text)
     return transformed if _has_magic(text) else text
 
@@ -137,11 +136,11 @@ def _has_magic(text: str) -> bool:
 def decided(
     cells: Sequence[str], folder: str, *, level: Level | None = None, numbers: Sequence[int] = ()
 ) -> CellAnswer:
-    """The answer about the functions of the last cell; with the numbers that the shell gives them, about those of all cells. With a
+    """The answer about the functions of the last cell; with `numbers` from the shell, about those of all cells. With a
     level, the last cell is changed.
 
     Raises:
-        SourceError: the cells are no Python.
+        SourceError: the cells are not Python.
     """
     inside = any(os.path.exists(os.path.join(folder, name)) for name in _PROJECT)
     file = os.path.join(folder, _NAME)
@@ -198,7 +197,7 @@ def _told(source: Source, finding: Finding, numbers: Sequence[int]) -> str:
 def _changed(
     source: Source, decisions: Sequence[Decision], level: Level, cells: Sequence[str]
 ) -> tuple[str, tuple[str, ...]]:
-    """The last cell after the changes. Changes that also need another cell, such as an import, are reported and not made."""
+    """The last cell after the changes. Changes that also affect another cell, such as an import, are reported but not made."""
     assert source.notebook is not None
     done = refactor_file(source, decisions, level)
     changed = source.notebook.cell_sources(done.new_text, source.path)

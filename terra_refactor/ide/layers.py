@@ -2,8 +2,9 @@
 
 Computes: Markdown about a layer or model object. Needs: a snapshot. Gives: `layer_card`, `model_table`, `configuration_sources`.
 
-An object is identified by the call that created it, because each method has its own number for it. Calls of a layer are searched in the
-whole component; the layers of a functional model are those that the operations before its outputs called.
+An object is identified by the call that created it, because each method has its own number for it. Calls of a layer
+are searched in the whole component; the layers of a functional model are those called by the operations before its
+outputs.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ class _Row:
 
 
 def is_layer(cls: str) -> bool:
-    """Whether a class of the library is a layer or a model."""
+    """Whether a library class is a layer or a model."""
     return is_library_subclass(cls, "keras.layers.Layer")
 
 
@@ -108,7 +109,7 @@ def _calls_of(snapshot: Snapshot, found: ObjectFacts) -> Iterator[tuple[Value, V
 def configuration_sources(
     snapshot: Snapshot, found: ObjectFacts
 ) -> tuple[str, dict[str, Value], dict[str, str]] | None:
-    """The class of a layer of the library, its settings with plain defaults, and the names with which settings are written."""
+    """The class of a library layer, its settings with plain defaults, and the names by which settings are written."""
     cls = created_class(snapshot, found) if found.kind is ObjectKind.INSTANCE else None
     if cls is None or not is_layer(cls):
         return None
@@ -168,7 +169,7 @@ def _count(weights: Mapping[str, TensorType]) -> int | None:
 
 
 def model_table(snapshot: Snapshot, found: ObjectFacts, cls: str) -> str | None:
-    """The layers of a sequential or functional model, one in a line, with output shapes and numbers of weights."""
+    """The layers of a sequential or functional model, one per line, with output shapes and numbers of weights."""
     call = creation_call(snapshot, found)
     if cls not in _MODELS or call is None or found.function is None:
         return None

@@ -1,4 +1,4 @@
-"""Any value in words: a tensor, an object, a function or an entity of a library.
+"""Descriptions of values: tensors, objects, functions, library entities.
 
 Computes: Markdown of one value. Needs: a snapshot. Gives: `value_card`, `library_card`, `program_function_card`, `parameter_reason`,
 `unknown_reason`, `creation_call`, `created_class`, `fenced`.
@@ -53,7 +53,7 @@ _EFFECTS = {
 
 
 def short_name(name: str) -> str:
-    """A canonical name as people write it."""
+    """The usual spelling of a canonical name."""
     for full, short in _SHORT_NAMES:
         if name.startswith(full):
             return short + name.removeprefix(full)
@@ -61,7 +61,7 @@ def short_name(name: str) -> str:
 
 
 def fenced(text: str) -> str:
-    """A block of text, in a fence longer than any run of backticks in it (it may quote a string of the file)."""
+    """A block of text, in a fence longer than any run of backticks in it."""
     fence = "`" * max([3, *(len(run) + 1 for run in re.findall("`+", text))])
     return f"{fence}text\n{text}\n{fence}"
 
@@ -159,7 +159,7 @@ def _first_line(docstring: str | None) -> list[str]:
 
 
 def created_class(snapshot: Snapshot, found: ObjectFacts) -> str | None:
-    """The canonical name of the library class that an object was made from; None if it is the program's."""
+    """The canonical name of the library class of an object; None if the program defines the class."""
     call = creation_call(snapshot, found)
     if call is None or found.function is None:
         return None
@@ -170,7 +170,7 @@ def created_class(snapshot: Snapshot, found: ObjectFacts) -> str | None:
 
 
 def creation_call(snapshot: Snapshot, found: ObjectFacts) -> ops.Call | None:
-    """The call that makes an object."""
+    """The call that creates an object."""
     if found.function is None or found.op is None:
         return None
     for op in walk(snapshot.program.function(found.function).body):
@@ -192,7 +192,7 @@ def creation_text(snapshot: Snapshot, found: ObjectFacts) -> str | None:
 
 
 def library_card(name: str) -> str:
-    """A module, class, function or value of a library."""
+    """Description of a library module, class, function or value."""
     entity = lookup(name)
     if entity is None or entity.kind is EntityKind.MODULE:
         kind = "module" if entity is not None or "." not in name else "name"
@@ -233,7 +233,9 @@ def _signature(entity: Entity) -> str:
 
 
 def program_function_card(snapshot: Snapshot, function: Function) -> str:
-    """A function of the project: its parameters and result as far as they are known, its first line of documentation, the decision."""
+    """A function of the project: the known types of its parameters and result, the first line of its documentation, the
+    decision.
+    """
     facts = snapshot.facts.functions.get(function.id)
     known = {parameter.name: parameter for parameter in facts.parameters} if facts is not None else {}
     shown: list[str] = []

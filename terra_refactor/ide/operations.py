@@ -23,16 +23,16 @@ from terra_refactor.ir.walk import walk
 _MOST_ROWS = 4
 _LONGEST_ARGUMENT = 24
 _PRODUCTS = ("matmul", "dot", "batch_dot", "einsum", "tensordot")
-"""Operations that people write with a multiplication sign between the shapes."""
+"""Operations that are usually written with a multiplication sign between the shapes."""
 
 
 def callers_of(function: Function) -> Mapping[OpId, ops.Call]:
-    """For each operation that is called: the call."""
+    """The call operation of each called operation."""
     return {op.function: op for op in walk(function.body) if isinstance(op, ops.Call) and op.decorates is None}
 
 
 def call_text(snapshot: Snapshot, contexts: tuple[ContextFacts, ...], call: ops.Call, name: str) -> str | None:
-    """A call in each context that reaches it; None where neither its arguments nor its result say anything."""
+    """A call in each context that reaches it; None if neither its arguments nor its result are informative."""
     rows: dict[str, None] = {}
     for context in contexts:
         arguments = [(argument.keyword, context.values[argument.value]) for argument in call.arguments]
@@ -64,7 +64,7 @@ def _rows(rows: Mapping[str, None]) -> str | None:
 
 
 def _says_nothing(row: str) -> bool:
-    """Whether a row has no shape of the result: among others it is the call with unknown arguments."""
+    """Whether a row has no shape of the result, for example because it is the call with unknown arguments."""
     result = row.rpartition("→ ")[2]
     return result == "?" or result.startswith("(...)")
 
@@ -98,7 +98,7 @@ def _result(snapshot: Snapshot, value: Value, dtype: str | None) -> str:
 
 
 def _common_dtype(values: list[Value]) -> str | None:
-    """The element type that all dense tensors among the values share, to be named once."""
+    """The common dtype of all dense tensors among the values, to be named once."""
     found = {
         str(value.type.dtype) for value in values if isinstance(value, TensorValue) and value.type.dtype is not None
     }

@@ -1,8 +1,8 @@
-"""Verifies a change before it is made: the program runs with and without it.
+"""Verifies a change before it is made, by running the program with and without it.
 
 Computes: the comparison of one function. Needs: a snapshot, the request for a refactoring, and the command to run.
-Gives: `prove`, `change_around`, `ProofResult`.
-Ignores: whether the user agrees that their code runs: the caller has asked.
+Gives: `prove`, `change_around`, `ProofResult`. Ignores: the user's consent to running their code, which the caller
+must obtain.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ class ProofResult:
 
     status: Status
     sentence: str
-    """For a message."""
+    """A message."""
     page: str
     """The comparison, as Markdown."""
 
     @property
     def holds(self) -> bool:
-        """Whether the change keeps the compared behaviour, and is not slower."""
+        """Whether the change keeps the compared behaviour and is not slower."""
         return self.status is Status.SAME
 
 
@@ -67,8 +67,8 @@ def prove(
     generated arguments.
 
     Raises:
-        UsageError: nothing can be run: no TensorFlow, no such script.
-        StaleError: `cancelled` said so.
+        UsageError: nothing can be run: without TensorFlow, or without the script. StaleError: `cancelled` returned
+            True.
     """
     setting = Setting(python, source_of(command), cancelled=cancelled)
     on_disk = {path: _read(path) for path in snapshot.paths}
@@ -107,7 +107,7 @@ def prove(
 
 
 def _read(path: str) -> Source | None:
-    """A file as it lies on disk; None if there is none that can be read."""
+    """A file on disk; None if it cannot be read."""
     try:
         return read_source(path)
     except SourceError:

@@ -1,8 +1,9 @@
-"""Regions for an editor: hot code that is no function of its own, and what is decided about it.
+"""Regions for an editor: hot code that is not a function of its own, and the decisions about it.
 
-Needs: a snapshot. Gives: `find_regions`, `regions_at`, `shown_regions`, `beside_regions`, `forget_regions`, `Regions`. `find_regions`
-analyses the program again, with the regions as functions, as the command line does: it is for a thread, or for somebody who asked.
-`shown_regions` computes nothing: until the regions of an edited text are found, it gives those of the text before whose code is as it was.
+Needs: a snapshot. Gives: `find_regions`, `regions_at`, `shown_regions`, `beside_regions`, `forget_regions`,
+`Regions`. `find_regions` analyses the program again with the regions as functions, like the command line: call it
+from a thread, or on explicit request. `shown_regions` computes nothing: until the regions of an edited text are
+found, it returns those of the previous text whose code is unchanged.
 """
 
 from __future__ import annotations
@@ -28,23 +29,25 @@ from terra_refactor.workspace.judging import judged_by
 
 LOGGER = logging.getLogger(__name__)
 MODULE: Final = "<module>"
-"""The name of the code around a region that is in no function."""
+"""The name of the code around a region that is not in a function."""
 _KEPT: Final = 4
 _KEPT_TEXTS: Final = 64
 _LARGE: Final = 20_000
-"""Maximum number of lines of a program whose state is kept between texts: it takes as much memory as the analysis itself."""
+"""Maximum number of lines of a program whose state is kept between texts, since it takes as much memory as the analysis
+itself.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Regions:
-    """What is known about the regions of a file."""
+    """The known regions of a file."""
 
     decisions: tuple[RegionDecision, ...] = ()
     """Their lines are those of the present text."""
     undecided: frozenset[str] = frozenset()
-    """Functions around code of which is not known yet whether it becomes a function: nothing replaces it before that."""
+    """Functions around code for which it is unknown whether it becomes a function; no proposal for them is shown before that."""
     are_final: bool = True
-    """Whether they are those of the text as it is."""
+    """Whether they are those of the present text."""
 
     def best_in(self, qualname: str) -> RegionDecision | None:
         """The first region of a function that should be a function; None if there is none."""
@@ -59,7 +62,7 @@ _known: OrderedDict[_Key, Mapping[str, tuple[FoundRegion, ...]]] = OrderedDict()
 _last: OrderedDict[str, tuple[str, tuple[RegionDecision, ...]]] = OrderedDict()
 """By path: the last text whose regions were found, and these."""
 _judges: OrderedDict[tuple[str, ...], RepeatedJudge] = OrderedDict()
-"""The judge of the program whose regions were found last, by its files."""
+"""The judge of the program whose regions were found last, by the files of the program."""
 _guard: Final = threading.Lock()
 _working: Final = threading.Lock()
 
@@ -67,10 +70,9 @@ _working: Final = threading.Lock()
 def find_regions(
     snapshot: Snapshot, cancelled: Callable[[], bool] = lambda: False
 ) -> Mapping[str, tuple[FoundRegion, ...]]:
-    """The regions of all files of a snapshot, by path: those of the command line.
+    """The regions of all files of a snapshot, by path, equal to those of the command line.
 
-    Raises:
-        StaleError: `cancelled` said so.
+    Raises: StaleError: `cancelled` returned True.
     """
     if not snapshot.config.extract:
         return {}
@@ -136,14 +138,14 @@ def _readable(snapshot: Snapshot) -> dict[str, Source]:
 
 
 def _keep(files: tuple[str, ...], judge: RepeatedJudge, snapshot: Snapshot) -> None:
-    """Keeps what a judge knows for the next text of the same program, of one program at a time."""
+    """Keeps a judge for the next text of the same program; only for one program at a time."""
     _judges.clear()
     if sum(module.line_count for module in snapshot.program.modules.values()) <= _LARGE:
         _judges[files] = judge
 
 
 def forget_regions() -> None:
-    """Drops everything that could be computed again."""
+    """Drops everything that can be recomputed."""
     with _working, _guard:
         _known.clear()
         _last.clear()
@@ -170,7 +172,7 @@ def regions_at(snapshot: Snapshot, path: str, first_line: int, last_line: int) -
 
 @deeply
 def shown_regions(snapshot: Snapshot, path: str) -> Regions:
-    """What is known about the regions of a file without looking for them."""
+    """The known regions of a file, without searching for them."""
     with _guard:
         known = _known.get(_key(snapshot))
     if known is not None:
@@ -188,7 +190,7 @@ def shown_regions(snapshot: Snapshot, path: str) -> Regions:
 
 
 def _carried(path: str, text: str) -> tuple[RegionDecision, ...]:
-    """The decisions about the regions of the text before that are in this one, once and with the same lines."""
+    """The decisions about the regions of the previous text that occur exactly once in this one, with the same lines."""
     with _guard:
         before, decisions = _last.get(path, ("", ()))
     old, new = before.split("\n"), text.split("\n")
@@ -203,7 +205,7 @@ def _carried(path: str, text: str) -> tuple[RegionDecision, ...]:
 
 
 def beside_regions(decisions: Iterable[Decision], regions: Regions) -> tuple[Decision, ...]:
-    """The decisions without co-execution of functions whose step becomes a graph, as `fix` has them, or may do so."""
+    """The decisions without co-execution of functions whose step becomes a graph (as in `fix`), or may become one."""
     found = [FoundRegion(each, None) for each in regions.decisions]
     return tuple(
         replace(each, action=Action.NONE)
@@ -215,7 +217,7 @@ def beside_regions(decisions: Iterable[Decision], regions: Regions) -> tuple[Dec
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """A candidate: the function around it, and its lines."""
+    """A candidate: the enclosing function, and its lines."""
 
     inside: str
     tape: int
@@ -227,7 +229,7 @@ _places: OrderedDict[tuple[str, str], tuple[_Place, ...]] = OrderedDict()
 
 
 def _candidates(snapshot: Snapshot, path: str) -> tuple[_Place, ...]:
-    """The candidates of a file, which is parsed for that."""
+    """The candidates of a file, which is parsed for this."""
     source = snapshot.sources.get(path)
     if source is None or path not in snapshot.module_names or not snapshot.config.extract:
         return ()

@@ -1,11 +1,11 @@
-"""A project as the editor sees it: files on disk, open texts over them, and their facts.
+"""A project as the editor sees it: files on disk, open texts that replace them, and their facts.
 
-Computes: the snapshot of a file: the component of files that imports connect with it, lowered (only changed functions) and analysed.
-Needs: the project's folder (or one file) and its configuration. Gives: `Session`, `StaleError`.
-Ignores: threads of its own: `snapshot` runs in the caller's thread and may be called from any; all other methods are quick.
+Computes: the snapshot of a file: its component (the files connected by imports), lowered (only changed functions) and analysed. Needs:
+the project's folder (or one file) and its configuration. Gives: `Session`, `StaleError`. It has no threads of its own: `snapshot` runs in
+the caller's thread and may be called from any; all other methods are fast.
 
-Caches: files by time and size, lowered modules by content, snapshots by the contents of their component. An edit lowers one function
-where it can (`ir.build.relower`), one file else.
+Caches: files by time and size, lowered modules by content, snapshots by the contents of their component. An edit lowers one function if
+possible (`ir.build.relower`), otherwise one file.
 """
 
 from __future__ import annotations
@@ -57,18 +57,20 @@ from terra_refactor.workspace.watchdog import OverLimitError, ProcessLimits, wat
 from terra_refactor.workspace.workspace import ProgressCallback
 
 MAX_FILES: Final = 5_000
-"""Maximum number of files of a component that is analysed while the user types; for larger ones only the file itself is."""
+"""Maximum number of files of a component that is analysed while the user types; for a larger one only the file itself is."""
 _KEPT_SNAPSHOTS: Final = 4
 _WIDE: Final = 5_000
-"""Maximum number of lines of a component analysed at once; for larger ones the first answer covers an open file and its imports."""
+"""Maximum number of lines of a component that is analysed at once; for a larger one the first answer covers the open file and its nearest
+imports.
+"""
 _SLOW_EDIT: Final = 0.2
-"""Seconds of the processor from which on an analysis after an edit takes long; in a large component, one that is not measured yet does."""
+"""Processor seconds from which an analysis after an edit counts as slow; in a large component, an unmeasured one does."""
 _FIRST_LINES: Final = 2_000
-"""Lines of imported files that the first answer about a file covers."""
+"""Maximum number of lines of imported files in the first answer about a file."""
 
 
 class StaleError(TerraError):
-    """The texts changed while they were analysed: the answer would be out of date."""
+    """The texts changed during the analysis, so the answer would be stale."""
 
 
 Cancelled = Callable[[], bool]
@@ -76,7 +78,7 @@ Cancelled = Callable[[], bool]
 
 @dataclass(frozen=True, slots=True)
 class _Lowered:
-    """A file's last lowered form, and the last one that could be lowered at all, with its text."""
+    """A file's last lowered form, and the last version that could be lowered, with its text."""
 
     source: Source
     name: str
@@ -94,7 +96,7 @@ _PlacedT = TypeVar("_PlacedT", bound=_Placed)
 
 
 class Session:
-    """One project. `root` is a folder, or one file that belongs to no project."""
+    """One project. `root` is a folder, or one file without a project."""
 
     def __init__(
         self, root: str, config: Config, cache: LoweringCache | None = None, results: ResultCache | None = None
@@ -106,7 +108,7 @@ class Session:
         self._cache = cache
         self._results = results
         self._unkept: dict[tuple[str, ...], tuple[str, Program]] = {}
-        """The components with many results that are not on disk, each with its place there, and the program."""
+        """Components with many results that are not stored on disk, each with its place there and the program."""
         self._buffers: Mapping[str, Source] = {}
         self._found: DiscoveredFiles | None = None
         self._disk: dict[str, DiskFile] = {}
@@ -117,44 +119,44 @@ class Session:
         self._index_key: object = None
         self._lowered: dict[str, _Lowered] = {}
         self._unkept_modules: dict[str, ModuleIR] = {}
-        """Lowered files that are not in the cache on disk, by path, because a first answer was more urgent."""
+        """Lowered files that are not in the disk cache, by path, because a first answer was more urgent."""
         self._snapshots: tuple[Snapshot, ...] = ()
         self._judges: dict[tuple[str, ...], RepeatedJudge] = {}
         self._whole: set[tuple[str, ...]] = set()
-        """The components that were analysed to the end, and whose judges know that."""
+        """The components that were fully analysed, and whose judges have the result."""
         self._wholes: dict[tuple[str, ...], Snapshot] = {}
-        """The last snapshot of each of them."""
+        """The last snapshot of each of these."""
         self._parsed: dict[str, Snapshot] = {}
-        """The last snapshot in which an open file was lowered, of all files if there was one."""
+        """By open file: the last snapshot in which it was lowered, of all files if there was one."""
         self._edit_seconds: dict[tuple[str, ...], float] = {}
         """The duration of the last analysis after an edit, by component."""
         self._changes = 0
         """The number of changes of files on disk."""
         self._pins = (0, PinReader([self.root]))
         self._made_of: tuple[Mapping[str, Source], int] | None = None
-        """The texts of `_newest`."""
+        """The texts from which `_newest` was computed."""
         self._newest: Mapping[str, Snapshot] = {}
         self._firsts: Mapping[str, Snapshot] = {}
-        """The first answers about these texts."""
+        """The first answers for these texts."""
         self._working = threading.Lock()
         self._records: tuple[object, tuple[tuple[str, Record], ...]] = (None, ())
-        """The records of runs, as they were read last, with the times of their files."""
+        """The records of runs as last read, with the modification times of their files."""
         self.problems: tuple[str, ...] = ()
         """Errors in the records, as sentences."""
 
     # --- texts ---------------------------------------------------------------------------------------------------------------------
 
     def owns(self, file: str) -> bool:
-        """Whether an absolute path is in the project, and relevant to it."""
+        """Whether an absolute path belongs to the project and is relevant to it."""
         is_inside = file == self.root or file.startswith(self.root.rstrip(os.sep) + os.sep)
         return is_inside and (not may_be_data(file) or self._data.is_named(file))
 
     def set_buffer(self, path: str, source: Source) -> None:
-        """An open text takes the place of the file of that path (as in reports)."""
+        """Replaces the file of that path (as in reports) by an open text."""
         self._buffers = {**self._buffers, path: source}
 
     def drop_buffer(self, path: str) -> None:
-        """The text was closed: the version on disk counts again."""
+        """Removes an open text: the version on disk applies again."""
         self._buffers = {other: source for other, source in self._buffers.items() if other != path}
         self._parsed.pop(path, None)
         self._disk.pop(path, None)
@@ -164,7 +166,7 @@ class Session:
         return self._buffers.get(path)
 
     def files_changed(self, paths: Iterable[str], *, listing: bool) -> None:
-        """Files changed on disk; with `listing`, some were made or deleted."""
+        """Files changed on disk; with `listing`, some were created or deleted."""
         self._changes += 1
         for path in paths:
             self._disk.pop(path, None)
@@ -185,11 +187,11 @@ class Session:
         return bool(files) and self._records[0] != tuple(stamp_of(file) for file in files)
 
     def files(self) -> tuple[str, ...]:
-        """The files of the project, sorted, open ones included."""
+        """The files of the project, sorted, including open ones."""
         return tuple(sorted({*map(display_path, self._discovered().files), *self._buffers}))
 
     def clear(self) -> None:
-        """Forget everything that could be computed again."""
+        """Drops everything that can be recomputed."""
         with self._working:
             self._found = None
             self._disk.clear()
@@ -213,7 +215,7 @@ class Session:
     # --- analysis ------------------------------------------------------------------------------------------------------------------
 
     def fresh(self, path: str) -> Snapshot | None:
-        """The snapshot of a file if it is of all texts as they are now; computes nothing. Files on disk count as they were read last."""
+        """The snapshot of a file if it is up to date; computes nothing. Files on disk count as last read."""
         return self._newest.get(path) if self._is_fresh() else None
 
     def fresh_first(self, path: str) -> Snapshot | None:
@@ -221,12 +223,12 @@ class Session:
         return self._firsts.get(path) if self._is_fresh() else None
 
     def _is_fresh(self) -> bool:
-        """Whether the last snapshot is of the present texts."""
+        """Whether the last snapshot is up to date."""
         made_of = self._made_of
         return made_of is not None and made_of[0] is self._buffers and made_of[1] == self._changes
 
     def _made(self, buffers: Mapping[str, Source], changes: int) -> None:
-        """Records that a snapshot was made of these texts: results of others are out of date."""
+        """Records the texts of a snapshot: results for other texts are stale."""
         if self._made_of is None or self._made_of[0] is not buffers or self._made_of[1] != changes:
             self._newest = {}
             self._firsts = {}
@@ -235,11 +237,9 @@ class Session:
     def snapshot(
         self, path: str, cancelled: Cancelled = lambda: False, progress: ProgressCallback | None = None
     ) -> Snapshot:
-        """Snapshot of a file and everything that imports connect with it.
+        """Snapshot of a file and of all files connected with it by imports.
 
-        Raises:
-            StaleError: `cancelled` said so.
-            SourceError: the file cannot be read and is not open.
+        Raises: StaleError: `cancelled` returned True. SourceError: the file cannot be read and is not open.
         """
         with self._working:
             _check(cancelled)
@@ -253,8 +253,9 @@ class Session:
             return snapshot
 
     def first(self, path: str, cancelled: Cancelled = lambda: False) -> Snapshot | None:
-        """An analysis of a file and the nearest of the files that it imports, if `snapshot` would take long, because many connected
-        files are not analysed yet, or an edit of one of them took long to analyse; else None.
+        """An analysis of a file and its nearest imports; None unless `snapshot` would take long.
+
+        It would if many connected files are not analysed yet, or an edit of one of them took long to analyse.
 
         Raises:
             StaleError, SourceError: as `snapshot`.
@@ -279,11 +280,11 @@ class Session:
             return snapshot
 
     def components(self) -> tuple[tuple[str, ...], ...]:
-        """The project's files in the groups that imports make of them; each sorted, the largest first."""
+        """The project's files grouped into components; each sorted, the largest first."""
         return tuple(self.identities())
 
     def identities(self) -> Mapping[tuple[str, ...], str]:
-        """The identities that the snapshots of all components have or would have, the largest component first; analyses nothing."""
+        """The identities of the snapshots of all components, the largest component first; analyses nothing."""
         with self._working:
             sources, _ = self._sources(self._buffers)
             index = self._indexed(sources)
@@ -303,10 +304,10 @@ class Session:
             }
 
     def keep(self, cancelled: Cancelled = lambda: False) -> None:
-        """Keeps the results of analyses on disk, for the next start of an editor or a command.
+        """Stores the results of analyses on disk, for the next start of an editor or a command.
 
         Raises:
-            StaleError: `cancelled` returned True; the remaining results can be kept later.
+            StaleError: `cancelled` returned True; the remaining results can be stored later.
         """
         with self._working:
             while self._unkept_modules and self._cache is not None:
@@ -317,7 +318,7 @@ class Session:
                 if judge is not None and self._results is not None and self._cache is not None:
                     for module in program.modules.values():
                         if module.path in self._buffers:
-                            self._cache.keep(module)  # a text that is open was never looked for there
+                            self._cache.keep(module)  # open texts are never looked up there
                     keep_analysis(self._results, place, judge, program, lambda: _check(cancelled))
                 del self._unkept[component]
 
@@ -355,7 +356,7 @@ class Session:
         return sources, errors
 
     def _readable(self, path: str, buffers: Mapping[str, Source]) -> dict[str, Source]:
-        """The texts of the project, of which one must be readable."""
+        """The texts of the project; at least one must be readable."""
         sources, errors = self._sources(buffers)
         if path not in sources:
             error = errors.get(path)
@@ -406,7 +407,7 @@ class Session:
         progress: ProgressCallback | None,
         left_out: int = 0,
     ) -> Snapshot:
-        """The snapshot of some files. With `left_out`, a component without that many of its files, of which nothing is kept on disk."""
+        """The snapshot of some files. With `left_out`, a component without that many of its files, of which nothing is stored on disk."""
         own = {path: sources[path] for path in component}
         evidence = self._evidence(own)
         names = {path: name for path, _, name in name_sources(sources, index) if path in own}
@@ -420,7 +421,7 @@ class Session:
                 return known
         jobs = (
             1 if left_out else self.config.jobs or available_jobs()
-        )  # a process takes longer to start than few files to read
+        )  # starting a process takes longer than reading few files
         lowered = self._lower(own, names, index, jobs, cancelled, progress, later=left_out > 0)
         _check(cancelled)
         modules = {result.name: result for result in lowered.values() if isinstance(result, ModuleIR)}
@@ -443,7 +444,7 @@ class Session:
         try:
             facts, decisions, findings = watched(lambda: judge.judge(program, config, advance), ProcessLimits.of(lines))
         except OverLimitError as error:
-            self._forget(tuple(component))  # it may have been ended anywhere
+            self._forget(tuple(component))  # it may have been interrupted anywhere
             message = f"could not be analysed: the analysis was ended: {error}"
             lowered = {path: FileError(path, 0, message, by_chance=True) for path in own}
             program = Program({}, imports)
@@ -480,7 +481,7 @@ class Session:
         for path in self._buffers.keys() & parsed:
             earlier = self._parsed.get(path)
             if earlier is None or earlier.left_out or not left_out:
-                self._parsed[path] = replace(snapshot, parsed={})  # no chain of older and older ones
+                self._parsed[path] = replace(snapshot, parsed={})  # prevents a chain of ever older snapshots
         self._snapshots = (*self._snapshots, snapshot)[-_KEPT_SNAPSHOTS:]
         if not left_out:
             self._wholes[tuple(component)] = snapshot
@@ -493,7 +494,7 @@ class Session:
         return self._pins[1].pins_of(sources, self.config)
 
     def _evidence(self, sources: Mapping[str, Source]) -> RunEvidence:
-        """Evidence about some files from the records of the configuration; a record that cannot be read is reported, and ignored."""
+        """Evidence about some files from the configured records; an unreadable record is reported and ignored."""
         files = evidence_files(self.config)
         if not files:
             return NO_EVIDENCE
@@ -507,7 +508,7 @@ class Session:
                 except UsageError as error:
                     problems.append(str(error))
             self._records = (stamps, tuple(records))
-            self._judges.clear()  # their kept state has other input
+            self._judges.clear()  # their stored state has other input
             self._whole.clear()
             self._edit_seconds.clear()
             self._wholes.clear()
@@ -543,7 +544,7 @@ class Session:
         *,
         later: bool,
     ) -> dict[str, ModuleIR | FileError]:
-        """The lowered files, or why they could not be lowered. `later`: what is new is kept on disk in a quiet moment."""
+        """The lowered files, or the errors that prevented it. `later`: new results are stored on disk when the editor is idle."""
         results: dict[str, ModuleIR | FileError] = {}
         tasks: list[LoweringTask] = []
         for path, source in own.items():
@@ -570,7 +571,7 @@ class Session:
             if progress is not None:
                 progress("reading", done, len(tasks))
 
-        # a file that is being edited has a new content with each key: no use in keeping those on disk
+        # a file that is being edited changes with each keystroke, so its versions are not worth storing
         cache = self._cache if len(tasks) > len(self._buffers) else None
         found = lower_files(tasks, jobs=jobs, cache=cache, advance=advance, keep=not later)
         for task, result in zip(tasks, found, strict=True):
@@ -581,7 +582,7 @@ class Session:
                 self._lowered[path] = _Lowered(task.source, task.name, result.module, result.module, task.source.text)
                 results[path] = result.module
             else:
-                # while a statement is incomplete, the file does not parse; the last valid version is close to the next one
+                # while a statement is incomplete, the file does not parse; the next version will be close to the last valid one
                 old = self._lowered.get(path)
                 good = (old.good, old.good_text) if old is not None and old.name == task.name else (None, "")
                 self._lowered[path] = _Lowered(task.source, task.name, result, *good)

@@ -1,12 +1,12 @@
-"""Cures of operations that certainly fail (TR401 to TR403): another axis, an open size, a cast, a transposition, an axis more or less,
-where exactly one is right.
+"""Cures of operations that certainly fail (TR401 to TR403): another axis, an open size, a cast, a transposition, an
+added or removed axis, if exactly one of them works.
 
 Computes: the edit of one argument. Needs: a snapshot and a finding. Gives: `shape_cure`, `ShapeCure`.
 
-Each candidate is tried by the operation's own rule, with the changed argument, in every context in which the operation fails. A cure is
-offered if exactly one candidate is left; otherwise the author decides. The cure changes the call's own arguments (`axis=`, the sizes of
-`tf.reshape`) if it has such, else an operand. Of operands, candidates whose result has the shape of one of them, or at least no more axes
-than they have, come before those that broadcast both.
+Each candidate is tried with the operation's own rule, in every context in which the operation fails. A cure is
+offered if exactly one candidate works; otherwise the user decides. The cure changes the call's own arguments
+(`axis=`, the sizes of `tf.reshape`) if it has any, otherwise an operand. For operands, candidates whose result has
+the shape of one of them, or at least no more axes, are preferred to those that broadcast both.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class ShapeCure:
 
 @dataclass(frozen=True, slots=True)
 class _Candidate:
-    """A possible form of an operand: the wrapper of its text, and its value then."""
+    """A possible form of an operand: the text that wraps it, and its resulting value."""
 
     operand: OpId
     before: str
@@ -68,7 +68,7 @@ class _Candidate:
 
 
 def shape_cure(snapshot: Snapshot, finding: Finding) -> ShapeCure | None:
-    """The one cure of a finding; None where none, or more than one, is right."""
+    """The single cure of a finding; None if there is none, or more than one."""
     tf = tensorflow_name(snapshot, finding.path) if finding.rule in _SHAPE_RULES else None
     if tf is None:
         return None
@@ -110,7 +110,9 @@ def _cure(
     given = [
         value.type.shape for operand in _operands(op) if isinstance(value := failing[0].values[operand], TensorValue)
     ]
-    axes = max((len(shape or ()) for shape in given), default=0)  # of a list, say, that becomes a tensor only here
+    axes = max(
+        (len(shape or ()) for shape in given), default=0
+    )  # for example a list that is converted to a tensor only here
     for preferred in (
         [each for each in working if each[1].type.shape in given],
         [each for each in working if len(each[1].type.shape or ()) <= axes],
@@ -133,7 +135,7 @@ def _cure(
 
 
 def _replaced(text: str, function: Function, candidate: _Candidate, result: Value | None) -> ShapeCure | None:
-    """The cure that writes something else for an argument or a part of it."""
+    """The cure that replaces an argument or a part of it."""
     assert candidate.written is not None
     place = function.spans[candidate.written]
     start, end = _offsets(text, place)
@@ -142,7 +144,7 @@ def _replaced(text: str, function: Function, candidate: _Candidate, result: Valu
 
 
 def _settings(function: Function, op: ops.Binary | ops.Call, context: ContextFacts) -> Iterator[_Candidate]:
-    """A call with one of its literal numbers changed: its axis to another, one size of a shape to an open one."""
+    """A call with one of its literal numbers changed: its axis to another one, or one size of a shape to an open one."""
     name = _called(op, context)
     entity = None if name is None else lookup(name)
     if not isinstance(op, ops.Call) or entity is None or entity.parameters is None:
@@ -165,7 +167,7 @@ _SIZES = ("shape", "newshape")
 
 
 def _other_axes(argument: OpId, written: int, rank: int) -> Iterator[_Candidate]:
-    """Every axis but the one that is written; counted from the end where that is."""
+    """Every axis except the present one; counted from the end if that is."""
     for axis in range(rank):
         other = axis - rank if written < 0 else axis
         if other != written:
@@ -187,7 +189,7 @@ def _display(made: ops.BuildContainer, elements: tuple[Value, ...]) -> Value:
 
 
 def _most_axes(function: Function, op: ops.Call, context: ContextFacts) -> int:
-    """The largest rank among the tensors that a call gets, in displays too."""
+    """The largest rank among the tensors passed to a call, including those in displays."""
     ranks = [0]
     for argument in op.arguments:
         value = _given(function, context, argument.value)
@@ -197,7 +199,7 @@ def _most_axes(function: Function, op: ops.Call, context: ContextFacts) -> int:
 
 
 def _given(function: Function, context: ContextFacts, operand: OpId) -> Value:
-    """An argument as a rule takes it: a display by its elements."""
+    """An argument in the form for rules: a display by its elements."""
     for made in walk(function.body):
         if made.id == operand and isinstance(made, ops.BuildContainer) and made.kind in _SEQUENCES:
             if not any(element.starred for element in made.elements):
@@ -209,7 +211,7 @@ _SEQUENCES = (ops.ContainerKind.LIST, ops.ContainerKind.TUPLE)
 
 
 def _set(function: Function, op: ops.Binary | ops.Call, context: ContextFacts, candidate: _Candidate) -> Value | None:
-    """The result of a call with another setting; None if it fails, or if that is not known for certain."""
+    """The result of a call with another setting; None if it fails, or if that is not certain."""
     assert isinstance(op, ops.Call)
     values = [
         candidate.value if argument.value == candidate.operand else _given(function, context, argument.value)
@@ -263,7 +265,7 @@ _CHANGEABLE = (TensorKind.TENSOR, TensorKind.VARIABLE)
 
 
 def _casts(operand: OpId, value: TensorValue, tensors: Mapping[OpId, TensorValue], tf: str) -> Iterator[_Candidate]:
-    """To the element type of another operand, where every value of this one has its like there."""
+    """Casts to the dtype of another operand, if that can represent every value of this one."""
     wanted = {other.type.dtype for number, other in tensors.items() if number != operand}
     for dtype in sorted(str(each) for each in wanted if each is not None and _widens(value.type.dtype, each)):
         cast = TensorValue(replace(value.type, dtype=DType(dtype)))
@@ -285,7 +287,7 @@ def _shaped(value: TensorValue, shape: Shape) -> TensorValue:
 
 
 def _in_context(candidate: _Candidate, context: ContextFacts, first: ContextFacts) -> _Candidate | None:
-    """The candidate with the operand's value in another context; None where that is another kind of value."""
+    """The candidate with the operand's value in another context; None if that is another kind of value."""
     return (
         candidate if context is first or context.values[candidate.operand] == first.values[candidate.operand] else None
     )

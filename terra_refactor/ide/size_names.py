@@ -57,15 +57,15 @@ _SHAPE_FUNCTIONS = (
     "numpy.shape",
 )
 _SHAPES = ("shape", "dims", "newshape", "target_shape", "batch_shape", "multiples")
-"""Parameters that take sizes: an unknown one there is an int."""
+"""Parameters that take sizes: an unknown one is an int."""
 _WEIGHTS = ("keras.layers.Layer.add_weight", "keras.layers.Layer.add_variable")
 _OF_WEIGHTS = ("shape", "name")
 _NO_SIZES = ("dtype", "name", "seed")
 """Parameters on which no size depends."""
 _WIDTHS = ("units", "filters", "output_dim")
-"""Settings of layers that are a size of their output."""
+"""Settings of layers that give a size of their output."""
 _ARITHMETIC: Mapping[str, Callable[[Dim, Dim], Dim]] = {"+": add, "-": subtract, "*": multiply}
-"""The expression by which a source computes a size."""
+"""The expression by which the source computes a size."""
 
 
 def named_values(snapshot: Snapshot, function: Function) -> tuple[Mapping[str, Value], Mapping[OpId, Value]]:
@@ -87,7 +87,7 @@ class _Naming:
         self._values: dict[OpId, Value] = {}
         self._variables: dict[str, Value] = {}
         self._attributes: dict[str, Value | None] = {}
-        """The attributes of `self` that the function sets once, up to now."""
+        """The attributes of `self` that the function sets once, so far."""
         self._found: dict[OpId, Value] = {}
         self._changed_items: set[str] = set()
         """The variables whose elements the function sets."""
@@ -149,7 +149,7 @@ class _Naming:
         return found
 
     def _element(self, op: OpId) -> ops.Op | None:
-        """The operation of a value; in `a, b = x[0], x[1]` that of the element."""
+        """The operation that computes a value; in `a, b = x[0], x[1]` that of the element."""
         found = self._by_id.get(op)
         if isinstance(found, ops.UnpackElement) and found.star is None:
             display = self._by_id.get(found.source)
@@ -159,7 +159,7 @@ class _Naming:
         return found
 
     def _first_of_slice(self, item: ops.LoadItem) -> int | None:
-        """The first axis of `shape[1:3]`; None if it is not known, or counted from the end."""
+        """The first axis of `shape[1:3]`; None if unknown, or counted from the end."""
         part = self._by_id.get(item.index)
         if not isinstance(part, ops.BuildSlice) or part.step is not None:
             return None
@@ -169,7 +169,7 @@ class _Naming:
         return None
 
     def _tensor_of_shape(self, op: ops.Op | None) -> str | None:
-        """The variable whose shape an operation is: `x.shape`, `tf.shape(x)`, or a variable that holds one of these."""
+        """The variable whose shape an operation reads: `x.shape`, `tf.shape(x)`, or a variable that holds one of these."""
         if isinstance(op, ops.LoadName) and op.name in self._stable:
             stores = [
                 store for store in self._by_id.values() if isinstance(store, ops.StoreName) and store.name == op.name
@@ -278,7 +278,7 @@ class _Naming:
                 return None
 
     def _attribute(self, name: str, owner: OpId, base: Value) -> Value | None:
-        """A size that is an attribute of `self`, unless it changes here, or a variable of that name is something else."""
+        """A size that is an attribute of `self`, unless it changes here, or a variable of that name means something else."""
         if not _is_open_size(base) or not _is_self(self._by_id.get(owner)):
             return None
         if name in self._changed_attributes:
@@ -383,7 +383,7 @@ class _Naming:
         return _refined(base, result)
 
     def _input(self, op: OpId) -> Value:
-        """The value of an operand as a rule takes it: a display of a list by its elements."""
+        """The value of an operand in the form for rules: a list display by its elements."""
         made = self._by_id.get(op)
         if isinstance(made, ops.BuildContainer) and not any(element.starred for element in made.elements):
             elements = tuple(self._size(element.value) for element in made.elements)
@@ -417,7 +417,7 @@ class _Naming:
 
 
 def _one(values: list[Value]) -> Value:
-    """The join of values; of tensors of one rank one tensor, in which a size that differs is not known."""
+    """The join of values; tensors of one rank become one tensor, in which differing sizes are unknown."""
     joined = join_all(values)
     alternatives = members(joined)
     if len(alternatives) > 1 and all(isinstance(member, TensorValue) for member in alternatives):
@@ -462,14 +462,14 @@ def _is_open_size(value: Value) -> bool:
 
 
 def _has_size(value: Value) -> bool:
-    """Whether it is not an integer scalar, or one with a number or a name."""
+    """Whether it is not an integer scalar, or is one with a value or name."""
     if not isinstance(value, TensorValue) or value.type.shape != () or value.type.dtype not in ("int32", "int64"):
         return True
     return value.content is not None and not _has_open_sizes(value.content)
 
 
 def _is_item(content: Value) -> bool:
-    """Whether it is named as an element of a shape, for which a variable is the better name."""
+    """Whether its name is an element of a shape, to which the name of a variable is preferred."""
     return isinstance(content, Scalar) and isinstance(content.dim, SymbolicDim) and "[" in format_dim(content.dim)
 
 
@@ -507,7 +507,7 @@ def _item(base: Value, owner: Value | None, index: Value | None) -> Value | None
 
 
 def _refined(base: Value, better: Value | None) -> Value | None:
-    """A value with the names of sizes from another form of it; known sizes are unchanged."""
+    """A value with the size names from another form of it; known sizes are unchanged."""
     if not isinstance(base, TensorValue) or not isinstance(better, TensorValue):
         return None
     shape = _named_shape(base.type.shape, better.type.shape)

@@ -1,7 +1,8 @@
 """An immutable snapshot of a component.
 
-Computes: look-ups only. Needs: the session, which makes it. Gives: `name_span`, `line_text`, `tensorflow_name`, and `Snapshot`, frozen:
-every answer to the editor is computed from one, so that an answer never mixes two versions of a text.
+Computes: lookups only. Needs: the session, which creates it. Gives: `name_span`, `line_text`, `tensorflow_name`, and
+`Snapshot`, frozen: every answer to the editor is computed from one snapshot, so it never mixes two versions of a
+text.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from terra_refactor.syntax.source import Source
 from terra_refactor.workspace.results import FileError
 
 NAMED = (FunctionKind.FUNCTION, FunctionKind.METHOD, FunctionKind.NESTED)
-"""Functions that are written with `def`."""
+"""The kinds of functions defined by `def`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,16 +32,16 @@ class Snapshot:
     """The facts about one component of a project."""
 
     identity: str
-    """The same for the same texts and configuration, and for no others."""
+    """Identifies the texts and the configuration."""
     config: Config
     judged_with: Config = field(repr=False)
-    """The same with consequences of the project, such as the release of TensorFlow that it requires."""
+    """The configuration, adjusted to the project, for example to the TensorFlow release that it requires."""
     program: Program = field(repr=False)
     facts: ProgramFacts = field(repr=False)
     sources: Mapping[str, Source] = field(repr=False)
-    """By path as in reports; also of files that do not parse."""
+    """By path as in reports; including files that do not parse."""
     module_names: Mapping[str, str] = field(repr=False)
-    """By path; only of files that were lowered."""
+    """By path; only for lowered files."""
     decisions: Mapping[str, tuple[Decision, ...]] = field(repr=False)
     """By path, in source order."""
     findings: Mapping[str, tuple[Finding, ...]] = field(repr=False)
@@ -50,9 +51,9 @@ class Snapshot:
     left_out: int = 0
     """Number of connected files that are not analysed yet: their calls of this code are unknown."""
     parsed: Mapping[str, Snapshot] = field(default_factory=dict, repr=False, compare=False)
-    """By path: of a file that could not be lowered, the last snapshot in which it was."""
+    """By path: for a file that could not be lowered, the last snapshot in which it was."""
     before: Snapshot | None = field(default=None, repr=False, compare=False)
-    """For a first answer after an edit: the facts about all files before it (`ide.unchanged`)."""
+    """For a first answer after an edit: the earlier facts about all files (`ide.unchanged`)."""
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -74,13 +75,13 @@ class Snapshot:
         return self.facts.contexts_of(function.id)
 
     def functions_at(self, path: str, line: int, column: int) -> Iterator[Function]:
-        """The functions whose text holds a place (both counted from 1), innermost first."""
+        """The functions whose text contains a position (both counted from 1), innermost first."""
         for function in reversed(self.functions(path)):
             if function.span.contains(line, column):
                 yield function
 
     def decision_around(self, path: str, line: int) -> Decision | None:
-        """The innermost decided function whose lines hold a line (from 1); of lambdas none."""
+        """The innermost decided function, except lambdas, whose lines contain a line (from 1)."""
         around = [
             decision
             for decision in self.decisions.get(path, ())
@@ -90,7 +91,7 @@ class Snapshot:
 
 
 def tensorflow_name(snapshot: Snapshot, path: str) -> str | None:
-    """The name of TensorFlow at the module's top level; None if it does not import it there as a module."""
+    """The name of TensorFlow at module level; None if it is not imported there as a module."""
     functions = snapshot.functions(path)
     if not functions:
         return None
@@ -101,7 +102,7 @@ def tensorflow_name(snapshot: Snapshot, path: str) -> str | None:
 
 
 def name_span(snapshot: Snapshot, path: str, function: Function) -> Span:
-    """The place of the name of a function in its `def`."""
+    """The position of a function's name in its `def`."""
     text = snapshot.sources[path].text
     line = line_text(text, function.def_line)
     start = line.find(f" {function.name}", function.span.column - 1)

@@ -1,9 +1,8 @@
-"""The part of the full analysis before an edit that a first answer keeps: the answers about unchanged functions.
+"""The part of the full analysis before an edit that a first answer reuses: that of unchanged functions.
 
-Computes: the functions of a file that are the same as in `Snapshot.before`, and the numbers of lines by which they have moved. Needs: a
-snapshot.
-Gives: `unchanged_functions`, `Unchanged`. Evidence from callers in other files is shown until all of them are analysed again, so that
-nothing flickers while the user types elsewhere in the file.
+Computes: the functions of a file that are the same as in `Snapshot.before`, and the number of lines by which each has
+moved. Needs: a snapshot. Gives: `unchanged_functions`, `Unchanged`. Evidence from callers in other files is shown
+until all of them are analysed again, which avoids flicker while the user types elsewhere in the file.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from terra_refactor.syntax.location import Span
 
 @dataclass(frozen=True, slots=True)
 class Unchanged:
-    """The functions of one file that are as they were."""
+    """The unchanged functions of one file."""
 
     before: Snapshot
     path: str
@@ -27,18 +26,20 @@ class Unchanged:
     """The number of lines by which each has moved down."""
 
     def lines(self, snapshot: Snapshot, line: int, column: int) -> int | None:
-        """The number of lines by which the code at a place of this snapshot, or of `before`, has moved down; None if it has changed."""
+        """The number of lines by which the code at a position of this snapshot, or of `before`, has moved down; None if
+        it has changed.
+        """
         function = next(snapshot.functions_at(self.path, line, column), None)
         return None if function is None else self.moved.get(function.id)
 
     def span(self, span: Span) -> Span | None:
-        """The present place of a span of `before`; None if the code there is not as it was."""
+        """The present position of a span of `before`; None if the code there has changed."""
         lines = self.lines(self.before, span.line, span.column)
         return None if lines is None else span.down(lines)
 
 
 def unchanged_functions(snapshot: Snapshot, path: str) -> Unchanged | None:
-    """The kept part of the analysis before a first answer; None for other snapshots."""
+    """The reusable part of the analysis before a first answer; None for other snapshots."""
     before = snapshot.before
     if before is None or path not in before.module_names:
         return None
@@ -52,7 +53,7 @@ def unchanged_functions(snapshot: Snapshot, path: str) -> Unchanged | None:
 
 
 def _is_same(old: Function, now: Function) -> bool:
-    """Whether nothing but the place of a function is another, the whole of it having moved by the same number of lines."""
+    """Whether a function differs only in its position, and moved as a whole by the same number of lines."""
     if now.kind in (FunctionKind.MODULE, FunctionKind.CLASS_BODY) or not old.looks_the_same_as(now):
         return False
     lines = now.def_line - old.def_line

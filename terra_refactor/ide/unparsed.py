@@ -1,7 +1,8 @@
-"""A text that does not parse, as while a statement is half typed: where the lines of the last text that did are in it.
+"""Texts that do not parse, for example while a statement is being typed: maps lines of the last text that did parse to
+the present one.
 
-Computes: how far lines have moved. Needs: a snapshot. Gives: `last_parsed`, `Parsed`. Hints and lenses of the last text stay at their
-lines until the text parses again; those of changed lines are left out.
+Computes: the distance by which lines have moved. Needs: a snapshot. Gives: `last_parsed`, `Parsed`. Hints and lenses
+of the last parsed text stay at their lines until the text parses again; those of changed lines are left out.
 """
 
 from __future__ import annotations
@@ -18,14 +19,14 @@ class Parsed:
 
     snapshot: Snapshot
     first: int
-    """The first line of it that is another one in the present text, from 1."""
+    """Its first line that differs in the present text, from 1."""
     last: int
-    """The last of these; below `first` if only lines were added."""
+    """The last of these; below `first` if lines were only added."""
     lines: int
-    """By how many lines all behind that have moved down."""
+    """The number of lines by which everything after that has moved down."""
 
     def span(self, span: Span) -> Span | None:
-        """The present place of a span; None if its lines have changed."""
+        """The present position of a span; None if its lines have changed."""
         if span.end_line < self.first:
             return span
         return span.down(self.lines) if span.line > self.last else None

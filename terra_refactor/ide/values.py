@@ -1,6 +1,7 @@
 """Abstract values as short texts for an editor.
 
-Computes: text, if a value is informative. Needs: values and their facts. Gives: `tensor_text`, `hint_text`, `full_text`, `types_text`.
+Computes: the text of an informative value. Needs: values and their facts. Gives: `tensor_text`, `hint_text`,
+`full_text`, `types_text`.
 """
 
 from __future__ import annotations
@@ -28,15 +29,15 @@ from terra_refactor.ide.snapshot import Snapshot
 
 LONGEST_HINT = 40
 _MOST_MEMBERS = 3
-"""A union of more alternatives than this is not shown."""
+"""A union with more alternatives is not shown."""
 _MOST_SIZES = 3
-"""A size that has more values than this is shown as an unknown one."""
+"""A size with more alternatives is shown as unknown."""
 _WAYS = ((_MOST_SIZES, True), (_MOST_SIZES, False), (1, True))
-"""Most values of a size, and whether its name is shown instead of several."""
+"""The maximum number of alternatives of a size, and whether its name is shown instead of several."""
 
 
 def full_text(snapshot: Snapshot, value: Value) -> str:
-    """A value in the one notation of messages and reports."""
+    """A value in the notation of messages and reports."""
     return format_value(snapshot.program, snapshot.facts, value)
 
 
@@ -48,7 +49,7 @@ def tensor_text(snapshot: Snapshot, values: Iterable[Value]) -> str | None:
 
 
 def _shown(value: Value) -> Value | None:
-    """The value as far as its type matters: without the contents of small tensors. None if it is not worth a hint."""
+    """The value without the contents of small tensors. None if it is not worth a hint."""
     match value:
         case TensorValue(TensorType(None, None)):
             return None
@@ -85,11 +86,12 @@ def _shown(value: Value) -> Value | None:
 def hint_text(
     snapshot: Snapshot, value: Value, named: Value | None = None, written: str = "", *, unknown_sizes: bool = False
 ) -> str | None:
-    """A type in `LONGEST_HINT` characters at most; None if it is not informative.
+    """16)`.|A type in at most `LONGEST_HINT` characters; None if it is not informative.
 
-    Alternatives of one rank are one shape, in which a size that differs shows its name, or its values: `float32 (2, 8|16)`. `named` is
-    the value with names for unknown sizes, `written` the source text of the hint. A shape with unknown sizes is informative only if at
-    least half of its sizes are known, and one of them is neither written there nor 1 (with `unknown_sizes` always).
+    Alternatives of one rank are shown as one shape, in which a differing size is shown by its name or its values:
+    `float32 (2, 8|16)`.|16)`. `named` is the value with names for unknown sizes, `written` the source text of the
+    hint. A shape with unknown sizes is informative only if at least half of its sizes are known, and one of them is
+    neither in the source text nor 1 (with `unknown_sizes` always).
     """
     if tensor_text(snapshot, [value]) is None:
         return None
@@ -100,7 +102,8 @@ def hint_text(
     if len(alternatives) - len(tensors) > (Constant(None) in alternatives):
         return None
     heads = list(dict.fromkeys((_head(tensors), _head(tensors, kind=False), "")))
-    # what is too long loses first names in the place of values, then values, then the kind, then the element type, then all names
+    # a hint that is too long first shows names instead of values, then omits values, the kind, the dtype, and finally
+    # all names
     ways = [(named, head, most, by_name) for head in heads for most, by_name in _WAYS]
     for names, head, most, by_name in [*ways, (None, heads[0], 1, False)]:
         shapes = _shapes(tensors, names, most, written if by_name else None)
@@ -116,7 +119,7 @@ def hint_text(
 
 
 def _is_new(shapes: list[list[str] | None], written: str) -> bool:
-    """Whether a size is not said by the source text."""
+    """Whether the source text does not contain the size."""
     return not written or any(_is_news(size, written) for sizes in shapes for size in sizes or ())
 
 
@@ -125,7 +128,7 @@ def _other_text(snapshot: Snapshot, value: Value) -> str | None:
     if len(text) > LONGEST_HINT and isinstance(value, TupleValue):
         return f"tuple of {len(value.elements)}" if value.name is None else None
     if len(text) > LONGEST_HINT and isinstance(value, DatasetValue) and isinstance(value.element, TupleValue):
-        # without the number of elements, else element types alone: better than a shape that is cut
+        # without the number of elements, or else only dtypes, which is better than a truncated shape
         bare = text.rpartition(" × ")[0] or text
         if len(bare) <= LONGEST_HINT:
             return bare
@@ -141,7 +144,7 @@ def _cut(text: str) -> str:
 
 
 def _head(tensors: list[TensorValue], *, kind: bool = True) -> str:
-    """The kind and element type, as far as all have the same."""
+    """The kind and dtype, if all have the same."""
     kinds = {tensor.kind for tensor in tensors}
     dtypes = {tensor.type.dtype for tensor in tensors}
     head = [] if kinds <= {TensorKind.TENSOR, TensorKind.KERAS} or len(kinds) > 1 else [tensors[0].kind.value]
@@ -149,7 +152,7 @@ def _head(tensors: list[TensorValue], *, kind: bool = True) -> str:
 
 
 def _shapes(tensors: list[TensorValue], named: Value | None, most: int, written: str | None) -> list[list[str] | None]:
-    """For each rank the sizes in words; if the rank of one tensor is not known, that covers the others."""
+    """For each rank the sizes in words; an unknown rank covers all others."""
     if any(tensor.type.shape is None for tensor in tensors):
         return [None]
     groups: dict[int, list[Shape]] = {}
@@ -171,7 +174,9 @@ def _shapes(tensors: list[TensorValue], named: Value | None, most: int, written:
 
 
 def _size_text(sizes: list[Dim], name: Dim, most: int, written: str | None) -> str:
-    """One size: the name that the source has for several ones, unless it stands in the text beside it or `written` is None; else these."""
+    """One size: its name in the source if there are several values, unless the name is next to it in the text or
+    `written` is None; otherwise the values.
+    """
     called = format_dim(name)
     if None in sizes or len(sizes) > most:
         return called
@@ -181,7 +186,9 @@ def _size_text(sizes: list[Dim], name: Dim, most: int, written: str | None) -> s
 
 
 def _tells(tensors: list[TensorValue], sizes: list[str] | None, written: str) -> bool:
-    """Whether a shape has more information than a number of axes and the written sizes; a first axis that is the batch does not count."""
+    """Whether a shape is more informative than a number of axes and the sizes in the source; a batch axis in front does
+    not count.
+    """
     if sizes is None:
         return False
     unknown = sizes.count("?")
@@ -191,7 +198,9 @@ def _tells(tensors: list[TensorValue], sizes: list[str] | None, written: str) ->
 
 
 def _is_news(size: str, written: str) -> bool:
-    """Whether a size of a shape with unknown sizes is not said by the source text; an element of a shape (`x.shape[0]`) always is."""
+    """Whether the source text does not contain a size of a shape with unknown sizes; an element of a shape
+    (`x.shape[0]`) is always new.
+    """
     return size not in ("?", "N", "1") and "[" not in size and not re.search(rf"\b{re.escape(size)}(?!\w)", written)
 
 
@@ -210,5 +219,5 @@ def is_plain_tensor(values: Iterable[Value]) -> bool:
 
 
 def types_text(types: Iterable[TensorType]) -> str:
-    """Distinct tensor types, one after the other."""
+    """Distinct tensor types, as a list in words."""
     return " | ".join(dict.fromkeys(str(tensor) for tensor in types))

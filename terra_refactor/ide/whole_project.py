@@ -1,4 +1,4 @@
-"""A whole project at once: its report, its totals, and all that may safely be changed.
+"""A whole project: its report, its totals, and all safe changes.
 
 Computes: the snapshots of all components, one after the other. Needs: a session. Gives: `report_of`, `totals`,
 `safe_changes`, `proposals`.
@@ -33,7 +33,7 @@ class Totals:
     functions: int = 0
     findings: int = 0
     changes: int = 0
-    """Functions for which something is proposed."""
+    """Functions with a proposed change."""
     safe_changes: int = 0
     errors: int = 0
     """Files that could not be analysed."""
@@ -52,7 +52,7 @@ class Totals:
         )
 
     def as_dict(self) -> dict[str, int]:
-        """For a client."""
+        """As a dict for the client."""
         return {
             "files": self.files,
             "functions": self.functions,
@@ -91,10 +91,9 @@ def _snapshots(session: Session, cancelled: Callable[[], bool], progress: Progre
 
 
 def report_of(session: Session, cancelled: Callable[[], bool], progress: ProgressCallback) -> WorkspaceReport:
-    """The report of the command line about the project.
+    """The command line's report about the project.
 
-    Raises:
-        StaleError: `cancelled` said so.
+    Raises: StaleError: `cancelled` returned True.
     """
     started = time.perf_counter()
     snapshots = tuple(_snapshots(session, cancelled, progress))
@@ -156,11 +155,10 @@ def safe_changes(
     progress: ProgressCallback,
     only: Set[tuple[str, str, int]] | None = None,
 ) -> tuple[tuple[Snapshot, NewText], ...]:
-    """Every file that safe changes would change, with its new text. `only`: those of these functions, by path, qualified name and line of
-    the `def`.
+    """The files changed by safe changes, each with its new text. `only`: changes of these functions, by path, qualified
+    name and line of the `def`.
 
-    Raises:
-        StaleError: `cancelled` said so.
+    Raises: StaleError: `cancelled` returned True.
     """
     found: list[tuple[Snapshot, NewText]] = []
     for snapshot in _snapshots(session, cancelled, progress):
@@ -173,14 +171,14 @@ def safe_changes(
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """One change of a function, or of code of a module, for a list of all."""
+    """A change of a function or of module code, for the list of all proposals."""
 
     snapshot: Snapshot = field(repr=False)
     path: str
     line: int
     """The line of the `def`, or of the code."""
     qualname: str
-    """Qualified name of the function that changes; `MODULE` for code of a module."""
+    """Qualified name of the changed function; `MODULE` for module code."""
     title: str
     """The change, as it will be written."""
     level: Level
@@ -193,7 +191,8 @@ class Proposal:
 
 
 def proposals(session: Session, cancelled: Callable[[], bool], progress: ProgressCallback) -> tuple[Proposal, ...]:
-    """The proposed change of each function and region: the largest gain first, then safe before speculative ones, then by place.
+    """The proposed change of each function and region: the largest gain first, then safe before speculative ones, then
+    by position.
 
     Raises:
         StaleError: `cancelled` returned True.

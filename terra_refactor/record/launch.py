@@ -1,10 +1,11 @@
-"""Runs a command of the user's with observation, and merges the records of its processes.
+"""Runs the user's command under observation, and merges the records of its processes.
 
 Computes: the record of a run. Needs: the command, and the folder whose functions are recorded. Gives: `run_recorded`, `Recorded`.
 
-The command must start Python: `python SCRIPT`, `python -m MODULE`, or a script that an installer made, such as `pytest`, whose first
-line names its interpreter. That interpreter runs the program through `bootstrap.py`, as `verify` does; this package need not be
-installed in it. The program has this process's environment, folder, and streams.
+The command must start Python: `python SCRIPT`, `python -m MODULE`, or a script created by an installer, such as
+`pytest`, whose first line names its interpreter. That interpreter runs the program through `bootstrap.py`, as
+`verify` does; this package need not be installed in it. The program has this process's environment, folder, and
+streams.
 """
 
 from __future__ import annotations
@@ -54,10 +55,10 @@ class Recorded:
 
 
 def run_recorded(command: Sequence[str], root: str, output: str) -> Recorded:
-    """Run the command to its end. `output` is where the record is going to be, from which its paths count.
+    """Runs the command to its end. `output` is the file for the record, to which its paths are relative.
 
     Raises:
-        UsageError: it starts no Python, or cannot be started.
+        UsageError: it does not start Python, or cannot be started.
     """
     program = program_of(command)
     with tempfile.TemporaryDirectory(prefix="terra-refactor-record-") as folder:
@@ -92,7 +93,7 @@ def program_of(command: Sequence[str]) -> RecordedCommand:
     """The program that a command runs.
 
     Raises:
-        UsageError: no Python.
+        UsageError: it does not start Python.
     """
     if not command:
         raise UsageError("record: give a command after `--`, such as `record -- python train.py`")
@@ -128,7 +129,7 @@ def _of_python(python: str, words: list[str], command: Sequence[str]) -> Recorde
 
 
 def _interpreter_of(script: str) -> list[str] | None:
-    """The Python that the first line of a script names, with its options; None if it names none."""
+    """The Python interpreter in the first line of a script, with its options; None if there is none."""
     try:
         with open(script, "rb") as stream:
             first, second = stream.readline(4096), stream.readline(4096)
@@ -138,7 +139,8 @@ def _interpreter_of(script: str) -> list[str] | None:
         return None
     words = first[2:].decode("utf-8", "replace").split()
     if words and words[0].endswith("/sh"):
-        # the form that pip writes if the interpreter's path is too long or has spaces: '''exec' "/long path/python" "$0" "$@"
+        # the form that pip writes if the interpreter's path is too long or has spaces: '''exec' "/long path/python"
+        # "$0" "$@"
         found = re.match(r"'''exec' \"?([^\"]+?)\"? \"\$0\"", second.decode("utf-8", "replace"))
         words = [] if found is None else [found[1]]
     elif words and os.path.basename(words[0]) == "env":
@@ -149,7 +151,7 @@ def _interpreter_of(script: str) -> list[str] | None:
 
 @contextlib.contextmanager
 def _signals_for(child: subprocess.Popen[bytes]) -> Iterator[None]:
-    """A keyboard interrupt reaches the program itself; a request to end is forwarded. The record is written anyway."""
+    """A keyboard interrupt reaches the program itself; a termination signal is forwarded. The record is written in any case."""
 
     def hand_on(number: int, _frame: object) -> None:
         with contextlib.suppress(ProcessLookupError):
@@ -165,7 +167,7 @@ def _signals_for(child: subprocess.Popen[bytes]) -> Iterator[None]:
 
 
 def _gathered(folder: Path, first: int) -> Record:
-    """One record of the parts that the processes left, that of the program itself first."""
+    """Merges the parts written by the processes into one record, that of the program itself first."""
     parts: list[tuple[bool, str, Record]] = []
     for file in sorted(folder.glob("part.*")):
         number = file.name.removeprefix("part.")

@@ -1,6 +1,7 @@
-"""How Python is started on a command line: `python [options] SCRIPT ...` and `python [options] -m MODULE ...`.
+"""Command lines that start Python: `python [options] SCRIPT ...` and `python [options] -m MODULE ...`.
 
-Computes: the parts of such a command. Needs: its words. Gives: `is_python`, `invocation_of`. Ignores: whether there is such a file.
+Computes: the parts of such a command. Needs: its words. Gives: `is_python`, `invocation_of`. Ignores: whether the
+file exists.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ def is_python(name: str) -> bool:
 
 
 def invocation_of(words: Sequence[str]) -> Invocation | None:
-    """The program that the words after the interpreter's name select; None if that is neither a script nor a module."""
+    """The program selected by the arguments after the interpreter's name; None if it is neither a script nor a module."""
     left = list(words)
     options: list[str] = []
     while left and left[0].startswith("-") and left[0] not in ("-m", "-c", "-"):

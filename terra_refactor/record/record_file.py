@@ -3,7 +3,8 @@
 Computes: one record from those of several processes; a checked record from JSON, and JSON from a record. Needs: nothing.
 Gives: `Record` and its parts, `read_record`, `parse_record`, `merged_records`, `record_to_json`.
 
-A record is untrusted, like all files of a repository: one of another form is a UsageError, and its strings are used only as names.
+A record is untrusted, like all files of a repository: a malformed one is a UsageError, and its strings are used only
+as names.
 """
 
 from __future__ import annotations
@@ -19,11 +20,11 @@ from terra_refactor.errors import UsageError
 
 RECORD_SCHEMA: Final = "terra-refactor/record/1"
 MAX_RECORD_BYTES: Final = 64 << 20
-"""Bytes of a record beyond which it is not read."""
+"""Maximum size of a record that is read, in bytes."""
 _DEEPEST: Final = 12
 
 Described: TypeAlias = tuple[Any, ...]
-"""A type as `child/describe.py` writes it: `(kind, ...)`."""
+"""A type in the form of `child/describe.py`: `(kind, ...)`."""
 _T = TypeVar("_T")
 
 
@@ -42,9 +43,9 @@ class ParameterSeen:
     name: str
     types: tuple[TypeSeen, ...] = ()
     values: tuple[Any, ...] = ()
-    """Small Python values, in the order in which they first came; not all if there are more than 24, and never a text."""
+    """Small Python values, in order of first occurrence, at most 24, and never strings."""
     distinct: int = 0
-    """The number of observed Python values, those that are not written included."""
+    """The number of distinct observed Python values, including those not written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,12 +85,12 @@ class FunctionSeen:
     digest: str
     """Digest of the text from its `def` to its end."""
     calls: int
-    """From Python, one by one; those of a `tf.function` are in `graph`."""
+    """From Python, counted individually; those of a `tf.function` are in `graph`."""
     estimated: bool
     """Not all of them were counted (before Python 3.12)."""
     seconds: float
     own_seconds: float | None
-    """Without the other functions of the program."""
+    """Without the time of other functions of the program."""
     detailed_calls: int
     """Number of calls that were recorded in full."""
     traced_calls: int
@@ -116,13 +117,13 @@ class Record:
     """One run of a program, in all its processes."""
 
     root: str
-    """From the folder of the file to the one that paths count from."""
+    """From the folder of the record file to the root of its paths."""
     python: str
     tensorflow: str | None
     seconds: float
     exit_code: int | None
     complete: bool
-    """Each process came to its end."""
+    """Each process ended normally."""
     processes: int
     notices: tuple[str, ...]
     files: Mapping[str, str]
@@ -148,7 +149,7 @@ def read_record(file: str) -> Record:
     """The record in a file.
 
     Raises:
-        UsageError: it cannot be read, or is no record.
+        UsageError: it cannot be read, or is not a record.
     """
     try:
         if os.path.getsize(file) > MAX_RECORD_BYTES:
@@ -162,10 +163,9 @@ def read_record(file: str) -> Record:
 
 
 def parse_record(text: str, file: str) -> Record:
-    """The record that a text holds; its root becomes an absolute path, counted from the folder of `file`.
+    """The record in a text; its root becomes an absolute path, relative to the folder of `file`.
 
-    Raises:
-        UsageError: it is none.
+    Raises: UsageError: it is not a record.
     """
     try:
         data = json.loads(text)
@@ -270,7 +270,7 @@ def _both(one: FunctionSeen, other: FunctionSeen) -> FunctionSeen:
 def _parameters(one: ParameterSeen, other: ParameterSeen) -> ParameterSeen:
     values = list(one.values)
     values += [each for each in other.values if not any(each is known or _same(each, known) for known in values)]
-    # the number of texts in both is unknown: they may be the same
+    # the number of strings common to both is unknown
     unwritten = max(one.distinct - len(one.values), other.distinct - len(other.values))
     return ParameterSeen(
         one.name, _types(one.types, other.types), tuple(values[:24]), max(len(values) + unwritten, one.distinct)

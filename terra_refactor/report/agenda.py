@@ -1,6 +1,6 @@
 """The first part of a report: the proposed changes by expected gain, then hot code that a hazard keeps from being a graph.
 
-Needs: the results of a run. Gives: `Agenda`, `agenda_of`. The reports for people (text, HTML, Markdown) share it.
+Needs: the results of a run. Gives: `Agenda`, `agenda_of`, for the text, HTML and Markdown reports.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from terra_refactor.workspace.found_region import FoundRegion
 from terra_refactor.workspace.results import WorkspaceReport
 
 HELD_BACK_SHOWN = 10
-"""Text and Markdown list at most this many functions that a hazard keeps eager."""
+"""Maximum number of functions kept eager by a hazard that text and Markdown list."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class AgendaItem:
     path: str
     line: int
     name: str
-    """Qualified name; of statements that of the code around them."""
+    """Qualified name; for statements that of the enclosing function."""
     action: Action
     classification: Classification
     level: Level
@@ -33,17 +33,20 @@ class AgendaItem:
     """Id of the rule in the reason; empty if there is none."""
     gain: ExpectedGain | None
     operations: int
-    """Tensor operations of one call, as estimated; 0 for statements."""
+    """Estimated tensor operations of one call; 0 for statements."""
 
 
 @dataclass(frozen=True, slots=True)
 class Agenda:
-    """The first parts of a report, and the number of functions in none of them."""
+    """The first parts of a report, and the number of functions in neither."""
 
     changes: tuple[AgendaItem, ...]
     """The largest known gain first, then by the level that the change needs."""
     held_back: tuple[AgendaItem, ...]
-    """Functions with enough tensor operations for a graph, and training steps inline, that have a hazard. The most operations first."""
+    """Functions with enough tensor operations for a graph, and inline training steps, that have a hazard.
+
+    Most operations first.
+    """
     in_graphs: int
     """Functions that are graphs, or part of one."""
     without_tensors: int
@@ -52,7 +55,7 @@ class Agenda:
 
 
 def agenda_of(report: WorkspaceReport) -> Agenda:
-    """The entries that lead a report."""
+    """The leading entries of a report."""
     changes = [_of_function(each) for each in report.decisions if each.action is not Action.NONE]
     changes += [_of_region(each.decision) for each in report.regions if each.decision.changes]
     rest = [each for each in report.decisions if each.action is Action.NONE]
@@ -70,12 +73,12 @@ def agenda_of(report: WorkspaceReport) -> Agenda:
 
 
 def saved(gain: ExpectedGain | None) -> float:
-    """Seconds that a change saves; 0 where that is unknown."""
+    """Seconds that a change saves; 0 if unknown."""
     return 0.0 if gain is None else max(gain.seconds_saved, 0.0)
 
 
 def gain_words(item: AgendaItem) -> str:
-    """The expected gain of a change, for people; empty where that is unknown."""
+    """The expected gain of a change in words; empty if unknown."""
     if item.gain is None or saved(item.gain) <= 0:
         return ""
     where = "the recorded runs" if item.gain.source == "record" else "a run"

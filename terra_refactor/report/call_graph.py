@@ -1,9 +1,9 @@
-"""The call graph as a drawing: functions, calls, the parts that run in graphs, and their layout.
+"""A drawing of the call graph: functions, calls, the parts that run in graphs, and their layout.
 
-Computes: for each function its region (eager, graph, both, or graph after the proposed changes), and a layered layout, callers to the
-left of callees (longest path over the condensation, then barycentres within the layers; Sugiyama, Tagawa and Toda 1981). Needs:
-decisions. Gives: `draw_call_graph`. Ignores: calls that could not be resolved, functions that neither call nor are called, and module
-code.
+Computes: for each function its region (eager, graph, both, or graph after the proposed changes), and a layered
+layout, callers to the left of callees (longest path over the condensation, then barycentres within the layers;
+Sugiyama, Tagawa and Toda 1981). Needs: decisions. Gives: `draw_call_graph`. Ignores: unresolved calls, functions
+without calls and callers, and module code.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from terra_refactor.classify.decision import Action, Decision
 from terra_refactor.ir.ids import FunctionId
 
 MAX_NODES: Final = 1_500
-"""As many nodes as a browser renders smoothly; more than a person would read."""
+"""Maximum number of nodes that a browser renders smoothly."""
 _ROW: Final = 26
 _LETTER: Final = 6.6
 _BETWEEN: Final = 70
@@ -31,7 +31,7 @@ class GraphRegion(Enum):
 
     EAGER = "eager"
     GRAPH = "graph"
-    """Only inside graphs, or it is one itself."""
+    """Only in graphs, or it is one itself."""
     BOTH = "both"
     PROPOSED = "proposed"
     """Eager now; inside a graph after the proposed changes."""
@@ -39,7 +39,7 @@ class GraphRegion(Enum):
 
 @dataclass(frozen=True, slots=True)
 class GraphNode:
-    """A function on the page; `x` and `y` are the middle of its left edge, in pixels."""
+    """A function in the drawing; `x` and `y` are the middle of its left edge, in pixels."""
 
     function: FunctionId
     region: GraphRegion
@@ -54,9 +54,9 @@ class CallGraph:
 
     nodes: tuple[GraphNode, ...]
     edges: tuple[tuple[FunctionId, FunctionId], ...]
-    """From caller to callee; those of functions that are not drawn, too."""
+    """From caller to callee, including those of functions that are not drawn."""
     left_out: int
-    """Functions with calls that are not drawn, since there are too many."""
+    """Functions with calls that are not drawn, because there are too many."""
     width: float
     height: float
 
@@ -83,7 +83,7 @@ def _region(decision: Decision, proposed: bool) -> GraphRegion:
 
 
 def draw_call_graph(decisions: Sequence[Decision], max_nodes: int = MAX_NODES) -> CallGraph:
-    """The call graph with a place for each function. The same decisions give the same drawing."""
+    """The call graph with a position for each function. Deterministic."""
     where = regions(decisions)
     functions = [decision.function for decision in decisions]
     names = [decision.qualname for decision in decisions]

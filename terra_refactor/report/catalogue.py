@@ -1,4 +1,4 @@
-"""The rules themselves, for people and programs: one in full, all as a table, as JSON, as Markdown.
+"""The documentation of rules: one in full; all as a table, as JSON, as Markdown.
 
 Needs: rules. Gives: `print_rule`, `print_rules`, `rules_text`, `rules_json`, `rules_markdown`.
 """
@@ -54,7 +54,7 @@ def rules_text(rules: Iterable[Rule]) -> str:
 
 
 def rules_json(rules: Iterable[Rule]) -> str:
-    """Everything that a rule says of itself."""
+    """All properties of all rules."""
     entries = [
         {
             "id": rule.id,

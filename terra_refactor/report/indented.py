@@ -1,8 +1,8 @@
-"""JSON for readers: indented by two spaces.
+"""JSON, indented by two spaces.
 
-Computes: the text of `json.dumps(..., indent=2, ensure_ascii=False)`. Needs: JSON values, and records of the report. Gives:
-`indented_json`. Python's own encoder is compiled only without indentation, and takes several times as long here, a large part of a
-run that finds everything in the cache.
+Computes: the text of `json.dumps(..., indent=2, ensure_ascii=False)`. Needs: JSON values, and records of the report.
+Gives: `indented_json`. Python's own encoder uses its C implementation only without indentation; with it, it takes
+several times as long, which is a large part of a run with only cache hits.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ _STEP = "  "
 
 
 def indented_json(value: Any) -> str:
-    """The text, without a newline at the end. A record is the object of its fields; None is left out where a field says `optional`.
+    """The text, without a trailing newline. A record becomes an object of its fields; None is omitted for `optional`
+    fields.
 
-    Raises:
-        TypeError: JSON does not know the value.
+    Raises: TypeError: the value has no JSON form.
     """
     parts: list[str] = []
     _Writer(parts).write(value, "\n")

@@ -1,9 +1,9 @@
-"""Where something is, as the reader of a report sees it.
+"""Positions as the reader of a report sees them.
 
-Computes: from a span of a module's text, the place in the file: for a notebook, whose module text is made of its cells, the place in the
-JSON document and the cell; the path from the repository's root; columns in bytes. Needs: the sources of a run.
-Gives: `Places`, `ReportPlace`.
-Ignores: files that were not analysed; their places stay as they are.
+Computes: from a span of a module's text, the position in the file: for a notebook, whose module text consists of its
+cells, the position in the JSON document and the cell; the path from the repository's root; columns in bytes. Needs:
+the sources of a run. Gives: `Places`, `ReportPlace`. Ignores: files that were not analysed, whose positions are
+unchanged.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from terra_refactor.syntax.source import Source
 
 @dataclass(frozen=True, slots=True)
 class CellPlace:
-    """A place in a notebook as a person sees it."""
+    """A position in a notebook as the user sees it."""
 
     index: int
     """The position of the cell among all cells of the document, from 0."""
@@ -33,7 +33,7 @@ class CellPlace:
 
 @dataclass(frozen=True, slots=True)
 class ReportPlace:
-    """A stretch of a file as it lies on disk. Lines and columns count from 1, columns in characters."""
+    """A range of a file on disk. Lines and columns count from 1, columns in characters."""
 
     path: str
     line: int
@@ -49,21 +49,21 @@ class ReportPlace:
 
     @property
     def spoken(self) -> str:
-        """The path and line in a sentence."""
+        """The path and line, for a sentence."""
         if self.cell is not None:
             return f"{self.path}, cell {self.cell.index}, line {self.cell.line}"
         return f"{self.path}, line {self.line}"
 
 
 class Places:
-    """The places of one run."""
+    """The positions of one run."""
 
     def __init__(self, sources: Mapping[str, Source]) -> None:
         self._sources = sources
         self._lines: dict[str, list[str]] = {}
 
     def place(self, path: str, span: Span) -> ReportPlace:
-        """Where a span of a module's text is in its file."""
+        """The position in the file of a span of a module's text."""
         source = self._sources.get(path)
         if source is None or source.notebook is None:
             return ReportPlace(path, span.line, span.column, span.end_line, span.end_column)
@@ -75,11 +75,11 @@ class Places:
         return ReportPlace(path, line, column, end_line, end_column, cell)
 
     def at_line(self, path: str, line: int) -> ReportPlace:
-        """Where a line of a module's text is in its file."""
+        """The position in the file of a line of a module's text."""
         return self.place(path, Span(line, 1, line, 1))
 
     def line_text(self, path: str, line: int) -> str:
-        """A line of the file as it lies on disk, without its end; empty if there is none."""
+        """A line of the file on disk, without its line ending; empty if there is none."""
         if path not in self._lines:
             source = self._sources.get(path)
             text = "" if source is None else source.text if source.notebook is None else source.notebook.document
@@ -94,13 +94,13 @@ class Places:
 
 @cache
 def repository_root(folder: str) -> str:
-    """The nearest folder at or above this one that git keeps; the folder itself if there is none."""
+    """The nearest git repository at or above this folder; the folder itself if there is none."""
     place = Path(folder)
     return next((str(at) for at in (place, *place.parents) if (at / ".git").exists()), folder)
 
 
 def path_in_repository(path: str) -> str:
-    """The path from the repository's root, which forges count from; the path itself where it lies outside."""
+    """The path from the repository's root, which forges expect; the path itself if it lies outside."""
     here = os.getcwd()
     relative = os.path.relpath(os.path.join(here, path), repository_root(here)).replace(os.sep, "/")
     return path if relative == ".." or relative.startswith("../") else relative

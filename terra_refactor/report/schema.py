@@ -1,8 +1,8 @@
 """The report `report/1`: one dataclass for each object of its JSON.
 
-Computes: nothing but the translation. Needs: a `WorkspaceReport`. Gives: `Report`, whose fields are the JSON's keys,
-in their order. The meaning of every field is fixed; the form only ever grows. Lines and columns are those of the file as it lies on disk;
-in a notebook, `cell` says the same as a person sees it (the key is there for notebooks only).
+Computes: only the translation. Needs: a `WorkspaceReport`. Gives: `Report`, whose fields are the JSON's keys, in
+their order. The meaning of every field is fixed; fields are only ever added. Lines and columns are those of the file
+on disk; for a notebook, `cell` has the position as the user sees it (the key exists only for notebooks).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from terra_refactor.workspace.results import FileError, WorkspaceReport
 
 REPORT_SCHEMA: Final = "terra-refactor/report/1"
 OPTIONAL: Final = {"optional": True}
-"""Metadata of a field whose key is left out where there is nothing to say."""
+"""Metadata of a field whose key is omitted if it has no value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Tool:
 
 @dataclass(frozen=True, slots=True)
 class TensorTypeEntry:
-    """A member of `shape` is an int, null (unknown), or a string: the same symbol is the same size."""
+    """A member of `shape` is an int, null (unknown), or a string: equal symbols are equal sizes."""
 
     dtype: str | None
     shape: tuple[int | str | None, ...] | None
@@ -110,7 +110,7 @@ class OutputEntry:
 
 @dataclass(frozen=True, slots=True)
 class RegionEntry:
-    """Statements that are no function. The `types` of an output are those of all outputs, not assigned to single outputs."""
+    """Statements that are not a function. The `types` of an output are those of all outputs, not assigned to single ones."""
 
     path: str
     module: str
@@ -144,7 +144,7 @@ class DiagnosticEntry:
 
     @property
     def place(self) -> ReportPlace:
-        """Where it is."""
+        """The position."""
         return ReportPlace(self.path, self.line, self.column, self.end_line, self.end_column, self.cell)
 
 

@@ -1,10 +1,10 @@
 """Findings as annotations of a GitHub workflow.
 
-Needs: a `Report`. Gives: one workflow command a line (see "Workflow commands for GitHub Actions" in GitHub's documentation), with paths
-from the repository's root. Ignores: functions.
+Needs: a `Report`. Gives: one workflow command per line (see "Workflow commands for GitHub Actions" in GitHub's
+documentation), with paths from the repository's root. Ignores: functions.
 
-GitHub shows ten annotations of each level of a step and drops the rest in silence. So the first ten of each level are commands, worst
-first, and the others are lines of the log in the same order, with a notice of how many there are.
+GitHub shows ten annotations of each level of a step and silently drops the rest. So the first ten of each level are
+commands, worst first, and the others are lines of the log in the same order, with a notice of their number.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _COMMANDS: Final = {"error": "error", "warning": "warning", "information": "noti
 
 
 def to_github(report: Report) -> str:
-    """Files that could not be analysed, then diagnostics by severity and place."""
+    """Files that could not be analysed, then diagnostics by severity and position."""
     order = list(_COMMANDS)
     entries = [("error", _error(error), _plain_error(error)) for error in report.errors]
     entries += [
@@ -33,7 +33,7 @@ def to_github(report: Report) -> str:
     lines: list[str] = []
     for level, command, plain in entries:
         shown[level] += 1
-        # the notice of the remaining number is an annotation itself
+        # the notice about the remaining ones is an annotation itself
         limit = MAX_ANNOTATIONS - (1 if level == "notice" else 0)
         lines.append(command if shown[level] <= limit else _no_command(plain))
     hidden = sum(line[:2] != "::" for line in lines)

@@ -1,8 +1,8 @@
 """Findings as a GitLab code quality report.
 
-Needs: the results of a run with their sources. Gives: a JSON array of the fields that GitLab reads ("Code Quality" in its
-documentation): each finding with a fingerprint by which GitLab tells new ones from old ones when lines move. Files that could not be
-analysed are issues of severity `blocker`. Paths are relative to the repository's root.
+Needs: the results of a run with their sources. Gives: a JSON array of the fields that GitLab reads ("Code Quality" in
+its documentation): each finding with a fingerprint by which GitLab distinguishes new ones from old ones when lines
+move. Files that could not be analysed are issues of severity `blocker`. Paths are relative to the repository's root.
 """
 
 from __future__ import annotations
@@ -60,5 +60,5 @@ def to_gitlab(report: WorkspaceReport) -> str:
 
 
 def _digest(path: str, what: str) -> str:
-    """GitLab wants fingerprints that are unique over all files."""
+    """GitLab requires fingerprints that are unique over all files."""
     return blake2b(f"{path}\0{what}".encode("utf-8", "replace"), digest_size=16).hexdigest()

@@ -32,11 +32,12 @@ from terra_refactor.workspace.results import WorkspaceReport
 def to_html(report: WorkspaceReport) -> str:
     """The page; ends in a newline."""
     data = json.dumps(_data(report), ensure_ascii=False, separators=(",", ":"))
-    # inside of a script element only these could end it or begin a comment
+    # in a script element, only these can end it or begin a comment
     data = data.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
     page = _part("page.html")
     script = _part("page.js")
-    # if a text of the repository were ever interpreted as markup, no other script would run, and nothing would be loaded
+    # even if a text of the repository were interpreted as markup, no other script would run, and nothing would be
+    # loaded
     policy = "sha256-" + b64encode(sha256(script.encode()).digest()).decode()
     parts = (("/*hash*/", policy), ("/*style*/", _part("style.css")), ("/*data*/", data), ("/*script*/", script))
     for mark, text in parts:
@@ -85,7 +86,7 @@ def _data(report: WorkspaceReport) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class _Texts:
-    """Texts by number: the functions of a repository repeat each other's hazards and assumptions many times."""
+    """Texts by number: the functions of a repository repeat the same hazards and assumptions many times."""
 
     numbers: dict[str, int] = field(default_factory=dict)
 
@@ -107,7 +108,9 @@ def _comparison(report: WorkspaceReport) -> dict[str, Any] | None:
 
 
 def _agenda(report: WorkspaceReport, places: Places) -> dict[str, Any]:
-    """The leading entries; `f` is the place of a function among the functions, null for statements that are none yet."""
+    """The leading entries; `f` is the index of a function among the functions, null for statements that are not a
+    function yet.
+    """
     agenda = agenda_of(report)
     numbers = {
         (decision.path, decision.line, decision.qualname): number for number, decision in enumerate(report.decisions)
@@ -145,7 +148,9 @@ def _functions(report: WorkspaceReport, places: Places, texts: _Texts) -> list[d
 
 
 def _function(decision: Decision, places: Places, texts: _Texts) -> dict[str, Any]:
-    """A function's entry. Assumptions, effects and hazards are made of numbers of texts, the page's script knows their order."""
+    """A function's entry. Assumptions, effects and hazards are lists of text numbers, in an order that the page's
+    script knows.
+    """
     number = texts.number
     return {
         "path": number(decision.path),

@@ -1,7 +1,7 @@
 """The report as JSON, for programs: as one document, or line by line.
 
-Needs: a `Report`. Gives: `to_json`, `to_json_lines`: text that follows `report-1.schema.json` (packaged beside this file), the same from
-run to run but for `seconds`.
+Needs: a `Report`. Gives: `to_json`, `to_json_lines`: text that conforms to `report-1.schema.json` (packaged next to
+this file), equal from run to run except for `seconds`.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ def to_json(report: Report) -> str:
 
 
 def to_json_lines(report: Report) -> str:
-    """One object a line, each with a `type`: `run` first, then every
-    `function`, `region`, `diagnostic`, `error` and `release`, then `summary`.
+    """One object per line, each with a `type`: `run` first, then every `function`, `region`, `diagnostic`, `error` and
+    `release`, then `summary`.
 
-    But for `type`, the objects are those of the whole report.
+    Except for `type`, the objects are those of the whole report.
     """
     lines: list[tuple[str, Any]] = [("run", {"schema": report.schema, "tool": plain(report.tool)})]
     lines.extend(("function", plain(entry)) for entry in report.functions)
@@ -38,14 +38,14 @@ def to_json_lines(report: Report) -> str:
 
 
 def json_schema() -> dict[str, Any]:
-    """The JSON Schema that every report follows."""
+    """The JSON Schema to which every report conforms."""
     text = resources.files("terra_refactor.report").joinpath("report-1.schema.json").read_text(encoding="utf-8")
     schema: dict[str, Any] = json.loads(text)
     return schema
 
 
 def plain(value: Any) -> Any:
-    """A record of the report as JSON values: objects, arrays, texts, numbers."""
+    """A record of the report as JSON values: objects, arrays, strings, numbers."""
     if dataclasses.is_dataclass(value):
         return {
             field.name: plain(member)

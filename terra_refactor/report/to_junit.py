@@ -23,7 +23,7 @@ from terra_refactor.workspace.results import WorkspaceReport
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters that XML 1.0 forbids, even escaped."""
 _LONGEST: Final = 80
-"""Characters of a line's text in a name; a longer one is cut, and a digest of all of it added."""
+"""Maximum length of a line's text in a name; a longer one is truncated, and a digest of the whole is appended."""
 
 
 def to_junit(report: WorkspaceReport) -> str:
@@ -71,7 +71,7 @@ def to_junit(report: WorkspaceReport) -> str:
 
 
 def _names(findings: list[Finding], source: Source | None) -> list[str]:
-    """The name of each finding of one file, in their order; no two are the same."""
+    """The names of the findings of one file, in their order, without duplicates."""
     lines = [] if source is None else split_lines(source.text)
     seen: Counter[str] = Counter()
     names = []

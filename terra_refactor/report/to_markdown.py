@@ -1,8 +1,8 @@
 """The report as Markdown: the summary of a GitHub step, or a comment on a merge request.
 
-Needs: the results of a run. Gives: totals, files that could not be analysed, the changes to make, hot functions that a hazard keeps eager
-(both chosen and ordered by `agenda`), findings by severity. GitHub drops a step summary of more than 1 MiB: this one ends before, and says
-how much it leaves out.
+Needs: the results of a run. Gives: totals, files that could not be analysed, the changes to make, hot functions that
+a hazard keeps eager (both chosen and ordered by `agenda`), findings by severity. GitHub drops a step summary of more
+than 1 MiB: this one ends before, and states how much it omits.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from terra_refactor.workspace.printable import as_code, in_markdown
 from terra_refactor.workspace.results import WorkspaceReport
 
 MAX_MARKDOWN_BYTES: Final = 1_000_000
-"""A little less than the MiB, since other steps' lines may follow."""
+"""Slightly less than 1 MiB, since other steps may add lines."""
 _ACTIONS: Final = {
     Action.ADD_TF_FUNCTION: "add `tf.function`",
     Action.REMOVE_TF_FUNCTION: "remove `tf.function`",
@@ -77,7 +77,7 @@ def to_markdown(results: WorkspaceReport, max_bytes: int = MAX_MARKDOWN_BYTES) -
 
 
 def _table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """A heading and a table; nothing without rows."""
+    """A heading and a table; empty without rows."""
     if not rows:
         return []
     return ["", f"### {title}", "", _row(*columns), "|" + "---|" * len(columns), *(_row(*row) for row in rows)]

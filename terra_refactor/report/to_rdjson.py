@@ -1,7 +1,7 @@
 """Findings in the Reviewdog Diagnostic Format, which reviewdog turns into comments of a review with suggested changes.
 
-Needs: the results of a run with their sources. Gives: `rdjson`, one document. Columns count bytes of UTF-8 from 1, as the format says
-(`proto/rdf` in reviewdog's repository). Paths are those of the run.
+Needs: the results of a run with their sources. Gives: `rdjson`, one document. Columns count bytes of UTF-8 from 1, as
+specified (`proto/rdf` in reviewdog's repository). Paths are those of the run.
 """
 
 from __future__ import annotations

@@ -7,9 +7,9 @@ analysed are notifications. Ignores: the decisions about functions (the finding 
 
 Paths are relative to the repository's root (`SRCROOT`), which code scanning services require. Columns are code points.
 
-GitHub accepts 25,000 results a run (and shows the 5,000 most severe), 25,000 rules, 20 tags a rule, 1,000 locations of a result and
-10,000 of a thread flow ("SARIF results exceed one or more limits" in its documentation). Further results are left out, the least
-severe first, and a notification says so.
+GitHub accepts 25,000 results per run (and shows the 5,000 most severe), 25,000 rules, 20 tags per rule, 1,000
+locations per result and 10,000 per thread flow ("SARIF results exceed one or more limits" in its documentation).
+Further results are omitted, the least severe first, with a notification.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ MAX_RESULTS: Final = 25_000
 MAX_LOCATIONS: Final = 1_000
 _BASE: Final = "SRCROOT"
 DOCUMENTATION_VARIABLE: Final = "TERRA_REFACTOR_DOCUMENTATION"
-"""The environment variable for the address of the documentation's site: a repository may not choose where its reports link to."""
+"""The environment variable for the address of the documentation site: a repository may not choose where its reports link to."""
 _LEVELS: Final[Mapping[Severity, str]] = {
     Severity.ERROR: "error",
     Severity.WARNING: "warning",
@@ -110,7 +110,7 @@ class _Run:
     # --- results --------------------------------------------------------------------------------------------------------------------------
 
     def _results(self) -> tuple[list[dict[str, Any]], int]:
-        """All results by place, and the number of omitted ones."""
+        """All results by position, and the number of omitted ones."""
         report = self._report
         known = report.comparison.known if report.comparison is not None else ()
         suppressed = [entry.finding for entry in report.suppressed]
@@ -247,7 +247,9 @@ class _Run:
 
 
 def documentation_address() -> str:
-    """The documentation's site: of the user's environment, else of the package's metadata (`project.urls`), else empty."""
+    """The documentation site: from the user's environment, otherwise from the package's metadata (`project.urls`),
+    otherwise empty.
+    """
     chosen = os.environ.get(DOCUMENTATION_VARIABLE, "")
     if chosen.startswith(("https://", "http://")):
         return chosen.rstrip("/")
@@ -289,6 +291,6 @@ def _help(rule: Rule) -> str:
 
 
 def _sentence(text: str) -> str:
-    """A message as SARIF wants it: it ends in a full stop, and brackets are no links (3.11.6)."""
+    """A message in SARIF's form: it ends in a full stop, and brackets are escaped so that they are no links (3.11.6)."""
     escaped = text.replace("\\", "\\\\").replace("[", "\\[").replace("]", "\\]") if "](" in text else text
     return escaped if escaped.endswith((".", "!", "?")) else f"{escaped}."

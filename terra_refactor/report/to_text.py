@@ -1,4 +1,5 @@
-"""The report for a person: the proposed changes, a summary, a table per file with `--all`, and findings as a linter prints them.
+"""The text report: the proposed changes, a summary, a table per file with `--all`, and findings in the usual form of
+linters.
 
 Needs: results of a run and a rich console, which determines width and colour (none on a pipe or with NO_COLOR).
 Gives: printed text.
@@ -26,11 +27,11 @@ from terra_refactor.workspace.printable import printable
 from terra_refactor.workspace.results import FileError, FixReport, WorkspaceReport
 
 _NARROW = 76
-"""Below this width there is no table: the text about a function is below its name."""
+"""Minimum width for tables; below it, the text about a function is under its name."""
 _FEW = 5
-"""The summary of `lint` names at most this many rules."""
+"""Maximum number of rules that the summary of `lint` names."""
 _RELATED_SHOWN = 3
-"""Calls and other places printed below a finding without `--verbose`."""
+"""Number of calls and other positions printed below a finding without `--verbose`."""
 
 
 def print_analysis(
@@ -38,8 +39,8 @@ def print_analysis(
 ) -> None:
     """The changes to make first, then hot code that a hazard keeps from being a graph, files that could not be read, and the summary.
 
-    `every_function` prints a table of all functions of each file instead; `verbose` does, too, with types, assumptions, effects and
-    hazards.
+    `every_function` prints a table of all functions of each file instead; `verbose` also prints types, assumptions,
+    effects and hazards.
     """
     places = Places(report.sources)
     agenda = agenda_of(report)
@@ -65,7 +66,7 @@ def _print_files(console: Console, decisions: Sequence[Decision], places: Places
 
 
 def _print_items(console: Console, title: str, items: Sequence[AgendaItem], places: Places) -> None:
-    """Changes or hazards, a place each; nothing where there are none."""
+    """Changes or hazards with their positions; prints nothing if there are none."""
     if not items:
         return
     console.print(Text(title, style="bold underline"))
@@ -109,7 +110,7 @@ def _item_text(item: AgendaItem) -> Text:
 
 
 def by_gain(report: WorkspaceReport) -> tuple[Finding, ...]:
-    """The findings, those first that cost most in the recorded runs; without a record in the order of the places."""
+    """The findings, first those that cost most time in the recorded runs; without a record by position."""
     gains = {
         (decision.path, decision.qualname): gain.seconds_saved
         for decision in report.decisions
@@ -125,10 +126,10 @@ def by_gain(report: WorkspaceReport) -> tuple[Finding, ...]:
 def print_findings(
     console: Console, findings: Iterable[Finding], sources: Mapping[str, Source], *, verbose: bool = False
 ) -> None:
-    """`path:line:col: TR302 [numpy-on-tensor] message`, one finding a line, in the order of the places; in a notebook
-    `path:cell 3:line:col: ...`.
+    """`path:line:col: TR302 [numpy-on-tensor] message`, one finding per line, by position; in a notebook `path:cell
+    3:line:col: ...`.
 
-    The calls that lead to a finding, and other places that its message names, follow on lines of their own: the first
+    The calls that lead to a finding, and other positions in its message, follow on separate lines: the first
     `_RELATED_SHOWN`, or all of them with `verbose`.
     """
     places = Places(sources)
@@ -152,7 +153,7 @@ def print_findings(
 
 
 def print_findings_summary(console: Console, findings: Sequence[Finding]) -> None:
-    """The last line of `lint`: the number of findings, and those of each severity."""
+    """The last line of `lint`: the number of findings, in all and by severity."""
     if not findings:
         console.print(Text("No findings.", style="green"))
         return
@@ -171,7 +172,7 @@ def print_findings_summary(console: Console, findings: Sequence[Finding]) -> Non
 
 
 def _rules_of(findings: Iterable[Finding]) -> str:
-    """The argument of `--select` for the findings: their rules, as long as these are few."""
+    """The argument of `--select` for the findings: their rules, if there are few."""
     rules = sorted({finding.rule for finding in findings})
     return ",".join(rules) if len(rules) <= _FEW else "ALL"
 
@@ -212,7 +213,7 @@ def print_statistics(console: Console, findings: Iterable[Finding]) -> None:
 
 
 def print_errors(console: Console, errors: Iterable[FileError]) -> None:
-    """Files that could not be analysed, one a line."""
+    """Files that could not be analysed, one per line."""
     for error in errors:
         place = f"{error.path}:{error.line}" if error.line else error.path
         line = Text()
@@ -223,7 +224,7 @@ def print_errors(console: Console, errors: Iterable[FileError]) -> None:
 
 
 def print_diff(console: Console, diff: str) -> None:
-    """A unified diff: coloured on a terminal, elsewhere byte for byte, since it may be applied as a patch."""
+    """A unified diff: coloured on a terminal, otherwise unchanged, since it may be applied as a patch."""
     if not console.is_terminal:
         console.file.write(diff)
         return
@@ -259,7 +260,7 @@ def print_changes(console: Console, fixed: FixReport, *, written: frozenset[str]
 
 
 def _outcomes(fixed: FixReport) -> str:
-    """The outcome of the changes, in one line, without empty parts."""
+    """The outcome of the changes in one line; empty parts are omitted."""
     changes = [change for file in fixed.files for change in file.changes]
     done = sum(change.outcome is Outcome.DONE for change in changes)
     changed = sum(file.changed for file in fixed.files)
@@ -297,7 +298,7 @@ def _change_line(change: Change, places: Places) -> Text:
 
 
 def _widths(console: Console, decisions: Sequence[Decision]) -> tuple[int, int]:
-    """Widths of the columns of names and actions, the same in all tables, so that the eye can run down the page."""
+    """Widths of the columns of names and actions, equal in all tables."""
     longest = max((len(decision.qualname) for decision in decisions), default=0)
     actions = max((len(_action_words(decision.action)) for decision in decisions), default=0)
     return max(len("function"), min(longest, console.width // 3)), max(len("action"), actions)
@@ -332,7 +333,7 @@ def _table(
 
 
 def _block(decision: Decision, places: Places, *, verbose: bool) -> RenderableType:
-    """A function on lines of its own, where a table has no room."""
+    """A function on separate lines, if there is no room for a table."""
     head = Text.assemble((f"{_line(places.at_line(decision.path, decision.line))}: ", "dim"), _name(decision))
     verdict = Text(decision.classification.value, style=_class_style(decision.classification))
     if decision.action is not Action.NONE:
@@ -375,7 +376,7 @@ def _details(decision: Decision, places: Places) -> list[RenderableType]:
 
 
 def _summary(report: WorkspaceReport, agenda: Agenda | None) -> RenderableType:
-    """The totals; with the omissions of `agenda`, if only that was printed."""
+    """The totals; with the number of functions not in `agenda`, if only that was printed."""
     stats = report.stats
     text = Text()
     text.append(
@@ -459,7 +460,7 @@ def _severity_style(severity: Severity) -> str:
 
 
 def _shown(text: str) -> str:
-    """A path or a message of one line, whatever is in it."""
+    """A path or message on one line, with special characters escaped."""
     return printable(text, one_line=True)
 
 

@@ -1,7 +1,7 @@
 """Results of `verify` as text and as JSON.
 
-Needs: a `VerifyReport`. Gives: `print_verification`, and `verification_json`, whose form is `verification/1` and only ever
-grows. Times are in seconds; a field is null where nothing was measured.
+Needs: a `VerifyReport`. Gives: `print_verification`, and `verification_json`, whose form is `verification/1`; fields
+are only ever added. Times are in seconds; a field is null if nothing was measured.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def print_verification(console: Console, report: VerifyReport, *, verbose: bool 
 
 
 def verification_json(report: VerifyReport) -> str:
-    """The whole of it; ends in a newline."""
+    """The complete JSON; ends in a newline."""
     verification = report.verification
     program = verification.program
     counts = Counter(verdict.status for verdict in verification.functions)

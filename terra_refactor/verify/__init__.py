@@ -1,5 +1,5 @@
-"""Proof by running: the original and the refactored program, side by side in processes of their own.
+"""Verification by running the original and the refactored program, each in a process of its own.
 
-Computes: for each function that is to change, whether both versions give the same. Needs: the refactored files, and an
+Computes: for each function to change, whether both versions behave the same. Needs: the refactored files, and an
 interpreter with TensorFlow. Gives: `session.verify_changes`. Ignores: how results are shown.
 """

@@ -1,6 +1,7 @@
 """The program to run, parsed from a command line.
 
-Computes: a script or a run of tests. Needs: text. Gives: `script_of`, `tests_of`, `source_of`. Ignores: whether there is such a file.
+Computes: a script or a run of tests. Needs: text. Gives: `script_of`, `tests_of`, `source_of`. Ignores: whether the
+file exists.
 """
 
 from __future__ import annotations
@@ -12,11 +13,11 @@ from terra_refactor.record.python_command import invocation_of, is_python
 from terra_refactor.verify.verdict import Script, Tests
 
 _HARMLESS = frozenset({"-u", "-B", "-O"})
-"""Options of the interpreter that change nothing that is compared."""
+"""Interpreter options that do not affect the comparison."""
 
 
 def script_of(command: str) -> Script:
-    """`python SCRIPT ...`, `SCRIPT ...` or `python -m MODULE ...`. Raises UsageError for anything else."""
+    """`python SCRIPT ...`, `SCRIPT ...` or `python -m MODULE ...`. Raises UsageError for other commands."""
     found = invocation_of(_after_interpreter(command))
     if found is None or not _HARMLESS.issuperset(found.options):
         raise UsageError(f"`{command}` is neither `python SCRIPT ...` nor `python -m MODULE ...`")
@@ -25,12 +26,12 @@ def script_of(command: str) -> Script:
 
 
 def tests_of(arguments: str) -> Tests:
-    """A run of pytest with these arguments. Raises UsageError for quotes without an end."""
+    """A run of pytest with these arguments. Raises UsageError for an unterminated quote."""
     return Tests(f"pytest {arguments}", tuple(_split(arguments)))
 
 
 def source_of(command: str) -> Script | Tests | None:
-    """The program of a whole command: pytest, or a script; None for no command. Raises UsageError for anything else."""
+    """The program of a whole command: pytest, or a script; None for no command. Raises UsageError for other commands."""
     words = _after_interpreter(command)
     found = invocation_of(words)
     if found is not None and found.target == "pytest":

@@ -1,8 +1,8 @@
-"""Copies of a project, so that nothing a run does reaches the user's files.
+"""Copies of a project, so that a run cannot affect the user's files.
 
-Computes: the project's folder, and a copy of it with some texts replaced. Needs: the files that were analysed. Gives: `project_folder`,
-`copy_project`. Ignores: version control, environments and caches, which are left out; files above `LARGE` bytes, which are linked to
-(data sets; a run that writes into one in place would reach the original).
+Computes: the project's folder, and a copy of it with some texts replaced. Needs: the files that were analysed. Gives:
+`project_folder`, `copy_project`. Ignores: version control, environments and caches, which are left out. Files above
+`LARGE` bytes (data sets) are linked; a run that writes into one in place would change the original.
 """
 
 from __future__ import annotations
@@ -34,7 +34,9 @@ _LEFT_OUT: Final = frozenset(
 
 
 def project_folder(files: Iterable[str]) -> Path:
-    """The folder that holds the files and is marked as a project's; where none is, the innermost that holds them and is no package."""
+    """The project folder (with a project marker) that contains the files; if there is none, the innermost folder that
+    contains them and is not a package.
+    """
     folders = [os.path.dirname(os.path.realpath(file)) for file in files]
     common = Path(os.path.commonpath(folders))
     outside = (Path.home(), Path(common.anchor))
@@ -44,12 +46,12 @@ def project_folder(files: Iterable[str]) -> Path:
         if any((folder / mark).exists() for mark in _MARKS):
             return folder
     while (common / "__init__.py").exists() and common.parent not in outside:
-        common = common.parent  # absolute imports of a package are found in the folder that holds it
+        common = common.parent  # absolute imports of a package are resolved from its parent folder
     return common
 
 
 def copy_project(folder: Path, target: Path, replaced: Mapping[str, bytes]) -> None:
-    """Copy a folder. `replaced` has other contents for some of its files, by real path.
+    """Copies a folder. `replaced` has other contents for some of its files, by real path.
 
     Raises:
         OSError: something cannot be read, or the disk is full.

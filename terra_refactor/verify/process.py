@@ -1,10 +1,11 @@
-"""One child process, watched: it may print, exit, fork, hang or allocate, and costs nothing but itself.
+"""One supervised child process: whether it prints, exits, forks, hangs or allocates, it affects only itself.
 
-Computes: how the process ended. Needs: the interpreter, the request and the limits. Gives: `run_child`; `Child`, for one that is to wait
-before it does its job; `Ended`, `CancelledError`.
+Computes: how the process ended. Needs: the interpreter, the request and the limits. Gives: `run_child`; `Child`, for
+one that waits before it runs its job; `Ended`, `CancelledError`.
 
-The child leads a session of its own, and when it ends or is stopped everything of that session is killed. Its output goes to files; its
-results go to other files that only our code writes. Nothing is read from pipes, so nothing can block.
+The child leads its own session, and when it ends or is stopped, all processes of that session are killed. Its output
+goes to files; its results go to other files that only our code writes. Nothing is read from pipes, so nothing can
+block.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ _POLL: Final = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """The outcome of a process: by itself with a code, by a signal, or stopped by us, with the reason."""
+    """How a process ended: by itself with an exit code, by a signal, or stopped by us, with the reason."""
 
     code: int | None
     stopped: str | None
@@ -47,7 +48,7 @@ class Ended:
 
 
 class CancelledError(TerraError):
-    """Somebody gave up waiting; the process is gone."""
+    """The caller cancelled; the process has ended."""
 
 
 def never() -> bool:
@@ -66,19 +67,20 @@ def run_child(
     output: int,
     cancelled: Callable[[], bool] = never,
 ) -> Ended:
-    """Run a job (see `child.main`) and wait for its end.
+    """Runs a job (see `child.main`) and waits for its end.
 
-    `idle` is the time that may pass between two events; `cancelled` is asked while it runs. Raises OSError if the interpreter cannot be
-    started, CancelledError if it was cancelled.
+    `idle` is the maximum time between two events; `cancelled` is called while it runs. Raises OSError if the
+    interpreter cannot be started, CancelledError if it was cancelled.
     """
     with Child(python, job, request, folder, output, cancelled) as child:
         return child.end(seconds, idle)
 
 
 class Child:
-    """A child process; used as a context, at whose end it is killed if it still runs.
+    """A child process; a context manager that kills it at the end if it still runs.
 
-    Raises OSError if the interpreter cannot be started; its methods raise CancelledError when `cancelled` says so.
+    Raises OSError if the interpreter cannot be started; its methods raise CancelledError when `cancelled` returns
+    True.
     """
 
     def __init__(
@@ -102,13 +104,13 @@ class Child:
         _end(self._process)
 
     def end(self, seconds: float, idle: float | None = None) -> Ended:
-        """Wait for its end, so long at most; `idle` is the time that may pass between two events."""
+        """Waits for its end, at most this long; `idle` is the maximum time between two events."""
         ended = _wait(self._process, self._folder, seconds, idle, self._output, None, self._cancelled)
         assert ended is not None
         return ended
 
     def first_event(self, seconds: float) -> Ended | None:
-        """Wait until it says something, or ends; gives how it ended if it has."""
+        """Waits until it writes an event or ends; returns how it ended if it did."""
         events = self._folder / "events.jsonl"
         return _wait(self._process, self._folder, seconds, None, self._output, events, self._cancelled)
 
@@ -147,7 +149,7 @@ def _wait(
     until_written: Path | None,
     cancelled: Callable[[], bool],
 ) -> Ended | None:
-    """The outcome of the child; None if it has not, but a file is no longer empty that was waited for."""
+    """The outcome of the child; None if it still runs, and the awaited file is no longer empty."""
     started = time.monotonic()
     changed, size = started, -1
     while True:
@@ -172,7 +174,7 @@ def _wait(
 
 
 def _end(child: subprocess.Popen[bytes]) -> None:
-    """Kill whatever is left of the session; the child's number is its group's, and is not reused while the group lives."""
+    """Kills what is left of the session; the child's id is that of its group, and is not reused while the group exists."""
     for kill in _kills(child):
         with contextlib.suppress(ProcessLookupError, PermissionError):
             kill()

@@ -1,10 +1,11 @@
-"""Recipes of arguments, from what is known about parameters.
+"""Recipes of arguments, from the known types of parameters.
 
-Computes: for a function some variants of its arguments, and for classes the arguments of their constructors, as JSON that a child process
-builds values from (`child.building`). Needs: decisions with samples. Gives: `job_of`, `constructor_recipes`. Ignores: parameters with
-a default of which nothing is known, `*args` and `**kwargs`.
+Computes: for a function some variants of its arguments, and for classes the arguments of their constructors, as JSON
+from which a child process builds values (`child.building`). Needs: decisions with samples. Gives: `job_of`,
+`constructor_recipes`. Ignores: parameters with a default and unknown type, `*args` and `**kwargs`.
 
-A symbol is one size throughout a variant; unknown sizes are `SIZES` in turn, so that variants differ in them.
+A symbol is one size throughout a variant; unknown sizes are taken from `SIZES` in turn, so that variants differ in
+them.
 """
 
 from __future__ import annotations
@@ -32,11 +33,11 @@ from terra_refactor.ir.function import FunctionKind, ParameterKind
 
 Recipe = dict[str, Any]
 FileOf = Callable[[str], str]
-"""From a path of the report to the file that is to be imported."""
+"""From a path in the report to the file to import."""
 
 SIZES: Final = (4, 6, 5)
 RANK_UNKNOWN: Final = 2
-"""A tensor of unknown rank is made a matrix."""
+"""A tensor of unknown rank is built as a matrix."""
 _RECEIVERS: Final = ("self", "cls")
 _FORMS: Final = {
     TensorKind.TENSOR: "tensor",
@@ -48,7 +49,7 @@ _FORMS: Final = {
 
 
 def job_of(decision: Decision, key: str, file: str, file_of: FileOf) -> dict[str, Any] | None:
-    """How to call a function; None if too little is known of what it takes."""
+    """How to call a function; None if too little is known about its arguments."""
     if "<" in decision.qualname or decision.kind is FunctionKind.LAMBDA:
         return None
     is_method = decision.kind is FunctionKind.METHOD
@@ -92,7 +93,7 @@ def job_of(decision: Decision, key: str, file: str, file_of: FileOf) -> dict[str
 
 
 def constructor_recipes(decisions: Iterable[Decision], file_of: FileOf) -> dict[str, dict[str, Recipe]]:
-    """For each class with an `__init__`, by `module:qualname`, what it is known to get."""
+    """For each class with an `__init__`, by `module:qualname`, its known constructor arguments."""
     found: dict[str, dict[str, Recipe]] = {}
     for decision in decisions:
         owner, _, name = decision.qualname.rpartition(".")
@@ -110,7 +111,7 @@ def constructor_recipes(decisions: Iterable[Decision], file_of: FileOf) -> dict[
 
 
 def _variant_count(parameters: Iterable[ParameterDecision]) -> int:
-    """One for each alternative, and one more where sizes are open."""
+    """One for each alternative, and one more if sizes are open."""
     counts = [1]
     for parameter in parameters:
         counts.append(len(parameter.samples))
@@ -165,7 +166,7 @@ def _place(place: SampledPlace, file_of: FileOf) -> list[str]:
 
 
 def size_of(dim: Dim, variant: int, sizes: Mapping[str, int] | None = None) -> int:
-    """A concrete size: a symbol is 4 (then 6, 5) plus its place in the alphabet of what it is called, small and the same everywhere."""
+    """A concrete size: for a symbol 4 (then 6, 5) plus the alphabetical index of its name, small and consistent."""
     if isinstance(dim, int):
         return dim
     base = SIZES[variant % len(SIZES)]

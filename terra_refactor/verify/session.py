@@ -1,13 +1,13 @@
-"""Running both versions of a program, and judging what they show.
+"""Runs both versions of a program, and judges the results.
 
-Computes: the verdict about every function that is to change, and about the run as a whole. Needs: the refactored files, the decisions, an
-interpreter with TensorFlow, and what to run: functions on made arguments, a script, or tests. Gives: `verify_changes`. Ignores: which
-changes are worth making.
+Computes: the verdict about every function to change, and about the run as a whole. Needs: the refactored files, the
+decisions, an interpreter with TensorFlow, and what to run: functions on generated arguments, a script, or tests.
+Gives: `verify_changes`. Ignores: which changes are worth making.
 
-Original and refactored program run one after the other, each in a process and a copy of the project of its own, under the same
-seeds; of a script or tests both processes load TensorFlow side by side before the first has its turn. Where only numbers differ, the
-original runs once more with other kernels, one thread, and the arguments of the functions moved in their last bit: how far it is then from
-itself is rounding.
+Original and refactored program run one after the other, each in a process and a copy of the project of its own, with
+the same seeds; for a script or tests both processes load TensorFlow in parallel before the first one runs. If only
+numbers differ, the original runs once more with other kernels, one thread, and the arguments of functions changed in
+their last bit: its difference from itself is rounding.
 """
 
 from __future__ import annotations
@@ -47,11 +47,11 @@ from terra_refactor.verify.verdict import (
 )
 
 SLOWER: Final = 1.05
-"""Factor by which the calls of a refactored function take longer than the original's before it counts as slower."""
+"""A refactored function whose calls take longer than the original's by this factor counts as slower."""
 MIN_TIMED: Final = 10
-"""Fewer calls than this say nothing about time."""
+"""Minimum number of calls from which times are compared."""
 CONTROL: Final = {"TF_ENABLE_ONEDNN_OPTS": "0", "OMP_NUM_THREADS": "1", "TF_NUM_INTRAOP_THREADS": "1"}
-"""Under these the kernels add up in another order."""
+"""With these settings the kernels sum in another order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +60,10 @@ class Setting:
 
     Attributes:
         python: the interpreter that has TensorFlow.
-        source: what to run; None to call the functions on arguments made from what is known of them.
-        limits: what each process may use.
-        record: whether calls are recorded in full; without it only times are taken, and nothing is seeded.
-        cancelled: asked while something runs; once it is true, `verify_changes` raises CancelledError.
+        source: what to run; None to call the functions with arguments built from their known types. limits: the
+            limits of each process. record: whether calls are recorded in full; otherwise only times are measured,
+            without seeds. cancelled: called while something runs; once it returns True, `verify_changes` raises
+            CancelledError.
     """
 
     python: str
@@ -75,7 +75,7 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class _Chosen:
-    """One function to look at: the decision, its key in the recordings, and which definition of its name it is."""
+    """One function to compare: the decision, its key in the recordings, and its index among definitions of its name."""
 
     decision: Decision
     change: Change
@@ -90,11 +90,11 @@ def verify_changes(
     sources: Mapping[str, Source],
     setting: Setting,
 ) -> Verification:
-    """Run both versions and compare.
+    """Runs both versions and compares them.
 
     Raises:
-        UsageError: the interpreter cannot be started, or has no TensorFlow; a script is not below the project's folder; a copy fails.
-        CancelledError: the setting's `cancelled` said so.
+        UsageError: the interpreter cannot be started, or has no TensorFlow; a script is not below the project's
+            folder; copying fails. CancelledError: the setting's `cancelled` returned True.
     """
     chosen = _chosen(files, decisions)
     if not chosen:
@@ -128,7 +128,7 @@ def _chosen(files: Sequence[FileRefactoring], decisions: Sequence[Decision]) -> 
 
 
 def _ordinals(text: str) -> dict[tuple[str, int], int]:
-    """Which definition of its name each is, by name and line."""
+    """The index of each definition among those of its name, by name and line."""
     seen: dict[str, int] = {}
     found = {}
     for qualname, node, _ in definitions(ast.parse(text)):
@@ -161,7 +161,7 @@ class _Session:
         self.project = project_folder(places)
         self.texts = {file.source.path: file.new_text for file in files}
         self.extracted = {file.source.path: text for file in files if (text := file.extracted_text) is not None}
-        """Texts in which statements are functions, undecorated: what a function that was none is compared with."""
+        """Texts in which statements are extracted as undecorated functions, with which an extracted function is compared."""
         self.ends: dict[str, dict[str, Ended]] = {"before": {}, "after": {}, "control": {}}
 
     def run(self) -> Verification:
@@ -186,7 +186,7 @@ class _Session:
     # --- running ---------------------------------------------------------------------------------------------------------------
 
     def _versions(self, versions: Sequence[str]) -> None:
-        """Run versions to their end one after the other, function by function where one breaks the process."""
+        """Runs versions to their end, one after the other; function by function if one breaks the process."""
         requests = {version: self._request(version) for version in versions}
         if self.setting.source is None:
             for version, request in requests.items():
@@ -217,7 +217,7 @@ class _Session:
         return self.work / f"{version}.run"
 
     def _request(self, version: str) -> dict[str, Any]:
-        """The request to the process of one version, in a copy that this creates."""
+        """The request to the process of one version, in a copy created here."""
         copy, folder = self.work / version, self._folder(version)
         folder.mkdir()
         copy_project(self.project, copy, self._replaced(self._texts(version)))
@@ -288,18 +288,18 @@ class _Session:
         return place.with_suffix(".py") if place.suffix == ".ipynb" else place
 
     def _cwd(self, copy: Path) -> Path:
-        """The place in the copy of the current folder, where that is in the project."""
+        """The folder in the copy that corresponds to the current folder, if that is in the project."""
         relative = os.path.relpath(os.getcwd(), os.path.realpath(self.project))
         return copy if relative.startswith(os.pardir) else copy / relative
 
     def _texts(self, version: str) -> Mapping[str, str]:
-        """The texts of a version that are not those on disk. A run of the whole program starts from what is on disk."""
+        """The texts of a version that differ from disk. A run of the whole program starts from the files on disk."""
         if version == "after":
             return self.texts
         return self.extracted if self.setting.source is None else {}
 
     def _replaced(self, texts: Mapping[str, str]) -> dict[str, bytes]:
-        """Other contents of files. A notebook is run as the module that its code cells make."""
+        """Replaced contents of files. A notebook runs as the module of its code cells."""
         replaced = {}
         for path, source in self.sources.items():
             assert source.file is not None
@@ -422,7 +422,7 @@ class _Session:
         return Status.NOT_REACHED, reason or "the run does not call it"
 
     def _status_by_program(self, program: dict[str, Any] | None, after: Timing, detail: str) -> tuple[Status, str]:
-        """Of statements that the program on disk has in no function: what the run as a whole shows."""
+        """The status, from the run as a whole, of statements that are not in a function on disk."""
         judged = self._program(program)
         if judged is None or not after.calls:
             return Status.NOT_REACHED, detail
@@ -467,7 +467,7 @@ def _timing(found: Mapping[str, Any]) -> Timing:
 
 
 def _speed(found: Mapping[str, Any], before: Timing, after: Timing) -> tuple[Status, str]:
-    """Whether the refactored function is as fast; only where there are calls enough to tell, and clearly."""
+    """Whether the refactored function is as fast; only if there are enough calls, and the difference is clear."""
     old, new = found["before"]["seconds"], found["after"]["seconds"]
     if (
         after.traces is not None

@@ -1,6 +1,7 @@
-"""Results of verification: the vocabulary.
+"""Results of verification.
 
-Computes: nothing. Gives: frozen records that the reports serialise, and the error of an environment in which nothing can be run.
+Computes: nothing. Gives: frozen records that the reports serialise, and the error for an environment in which nothing
+can be run.
 """
 
 from __future__ import annotations
@@ -20,9 +21,9 @@ class Status(Enum):
     DIFFERENT = "different"
     """A result, variable, attribute, printed line or exception differs."""
     FAILS = "fails"
-    """The refactored function raises, hangs or dies where the original does not."""
+    """The refactored function raises, hangs or dies, and the original does not."""
     SLOWER = "slower"
-    """The same, but later."""
+    """Equal results, but slower."""
     NOT_REACHED = "not reached"
     """No call of it could be compared."""
 
@@ -32,10 +33,8 @@ class Timing:
     """The times of the calls of one version.
 
     Attributes:
-        calls: how many there were.
-        median: seconds of a call that traced nothing; None if there was none.
-        tracing: seconds of all calls that traced.
-        traces: how often it was traced; None for what is no `tf.function`.
+        calls: their number. median: seconds of a call without a trace; None if there was none. tracing: seconds of
+            all calls with a trace. traces: number of traces; None if it is not a `tf.function`.
     """
 
     calls: int
@@ -46,7 +45,7 @@ class Timing:
 
 @dataclass(frozen=True, slots=True)
 class FunctionVerdict:
-    """One function. `detail` is the first difference, or why nothing was compared."""
+    """One function. `detail` is the first difference, or the reason why nothing was compared."""
 
     path: str
     qualname: str
@@ -60,7 +59,7 @@ class FunctionVerdict:
 
     @property
     def speedup(self) -> float | None:
-        """The original's time by the refactored one's; None if one is not known."""
+        """The original's time divided by the refactored one's; None if one is unknown."""
         if not self.before.median or not self.after.median:
             return None
         return self.before.median / self.after.median
@@ -68,20 +67,22 @@ class FunctionVerdict:
 
 @dataclass(frozen=True, slots=True)
 class ProgramVerdict:
-    """The run of a script or of tests as a whole. `difference` is None if there is none; exit codes are None for a run that was stopped."""
+    """The run of a script or of tests as a whole. `difference` is None if there is none; exit codes are None for a
+    stopped run.
+    """
 
     command: str
     difference: str | None
     exit_codes: tuple[int | None, int | None]
     seconds: tuple[float | None, float | None]
-    """Of the run, without the import of TensorFlow."""
+    """Of the run, without importing TensorFlow."""
     cpu: tuple[float | None, float | None]
-    """Processor time of the same, of all threads; of scripts only."""
+    """Processor time of the same, over all threads; only for scripts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """Everything. `tensorflow` is the version that was used."""
+    """The complete result. `tensorflow` is the TensorFlow version used."""
 
     functions: tuple[FunctionVerdict, ...]
     program: ProgramVerdict | None
@@ -89,7 +90,7 @@ class Verification:
 
     @property
     def differs(self) -> bool:
-        """Whether something is not what it was."""
+        """Whether some behaviour changed."""
         wrong = any(verdict.status in (Status.DIFFERENT, Status.FAILS) for verdict in self.functions)
         return wrong or (self.program is not None and self.program.difference is not None)
 
@@ -99,7 +100,7 @@ class NoTensorFlowError(UsageError):
 
     Attributes:
         python: the interpreter.
-        said: what Python said of the import.
+        said: Python's error message for the import.
     """
 
     def __init__(self, python: str, said: str) -> None:
@@ -115,7 +116,7 @@ class Limits:
     """Limits of a process.
 
     Attributes:
-        function_seconds: without any sign of life, in a run that calls functions one by one.
+        function_seconds: maximum time without an event, in a run that calls functions one by one.
         run_seconds: for a script or tests.
         memory: bytes of data; 0 for no limit.
         output: bytes that may be printed.

@@ -1,11 +1,11 @@
-"""Values as types: the parts of a value that may be written.
+"""Types of values: the parts of a value that may be recorded.
 
-Computes: a description for JSON, as nested tuples, so that equal ones are shared; whether a Python value is small enough to be
-written.
-Needs: a value. Gives: `describe`, `small`, `NOT_WRITTEN`.
+Computes: a description for JSON, as nested tuples, so that equal ones are shared; whether a Python value is small
+enough to be recorded. Needs: a value. Gives: `describe`, `small`, `NOT_WRITTEN`.
 
-Ignores: contents of arrays, and every text, keys included: a string may be a password, so only its type is written. Elements of
-containers beyond MAX_ITEMS are not inspected. Only `dtype` and `shape` of values are read, and only if their class is an array's.
+Ignores: contents of arrays, and all strings, including keys: a string may be a password, so only its type is
+recorded. Elements of containers beyond MAX_ITEMS are not inspected. Only `dtype` and `shape` of values are read, and
+only if their class is an array's.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _kinds: dict[type, str] = {}
 
 
 def small(value: object) -> Any:
-    """The value if it may be written (a bool, None, a float, an int of no more than nine digits), else `NOT_WRITTEN`."""
+    """The value if it may be recorded (a bool, None, a float, an int of at most nine digits), otherwise `NOT_WRITTEN`."""
     if value is None or isinstance(value, bool):
         return value
     if type(value) is int:
@@ -38,7 +38,7 @@ def small(value: object) -> Any:
 
 
 def is_plain(value: object) -> bool:
-    """Whether it is a Python value that a graph would be traced for: a number, a text, None."""
+    """Whether it is a Python value that is part of a trace key: a number, a string, None."""
     return value is None or isinstance(value, (bool, int, float, complex, str, bytes))
 
 
@@ -46,7 +46,7 @@ def describe(value: object, depth: int = 0) -> Described:
     """`(kind, dtype, shape)` of a tensor, variable or array, `(kind, type name)` of an object, `(kind, type name, elements)` of
     a container.
 
-    Elements of a tuple are in their order, of other containers each type once.
+    Elements of a tuple are in order; for other containers, each type is listed once.
     """
     kind = _kinds.get(type(value))
     if kind is None:
@@ -58,7 +58,7 @@ def describe(value: object, depth: int = 0) -> Described:
             return (kind, type(value).__name__)
         if kind == "container":
             return _container(value, depth)
-    except Exception:  # access to a value of the program may have any effect
+    except Exception:  # access to a program's value may have side effects
         return ("object", _name(type(value)))
     return (kind, _name(type(value)))
 
@@ -69,7 +69,7 @@ def _container(value: Any, depth: int) -> Described:
     if depth >= MAX_DEPTH:
         return ("container", name, None)
     if name == "dict":
-        # a key is a text of the program's data, which must not be written
+        # a key is a string of the program's data, which must not be recorded
         return ("container", name, None, _each_once(list(value.values())[:MAX_ITEMS], depth))
     if name == "tuple" and len(value) <= MAX_ITEMS:
         return ("container", name, tuple(describe(member, depth + 1) for member in value))

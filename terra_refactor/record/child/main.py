@@ -1,11 +1,11 @@
-"""Runs the user's program in this process, observes it, and writes a record.
+"""Runs the user's program in this process under observation, and writes a record.
 
 Run as `bootstrap.py terra_refactor.record.child.main REQUEST` with REQUEST a JSON file: `root`, `part` (the file to write, to which
 the number of the process is added), `mode` (`script` or `module`), `target` and `arguments`.
 
-The program runs as `python SCRIPT ARGUMENTS` or `python -m MODULE ARGUMENTS` would run it. The record is written when it ends, also
-by an exception, `sys.exit` or `os._exit`, in each process that it forks; and every ten seconds, in case it is killed. Each time the
-file is replaced as a whole.
+The program runs as with `python SCRIPT ARGUMENTS` or `python -m MODULE ARGUMENTS`. The record is written when it
+ends, also by an exception, `sys.exit` or `os._exit`, in each process that it forks; and every ten seconds, in case it
+is killed. Each time the file is replaced atomically.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ class Session:
         self._places: dict[str, dict[tuple[int, str], Place]] = {}
 
     def start(self) -> None:
-        """Watch."""
+        """Starts the observation."""
         os.register_at_fork(after_in_child=self._forked) if hasattr(os, "register_at_fork") else None
         leave = os._exit
 
         def _exit(status: int) -> NoReturn:
-            # also how a forked worker of `multiprocessing` ends
+            # a forked worker of `multiprocessing` also ends like this
             with contextlib.suppress(Exception):
                 self.finish()
             leave(status)
@@ -54,7 +54,7 @@ class Session:
         self.observer.start()
 
     def finish(self) -> None:
-        """The program has ended."""
+        """Ends the observation when the program has ended."""
         self.observer.stop()
         self.traces.check()
         self.write(complete=True)
@@ -66,7 +66,7 @@ class Session:
         self.observer.restart_after_fork()
 
     def write(self, *, complete: bool = False) -> None:
-        """The record so far."""
+        """Writes the record so far."""
         if not self.lock.acquire(blocking=complete, timeout=5.0 if complete else -1):
             return
         self.observer.local.busy = True
@@ -115,7 +115,7 @@ class Session:
             places = self._places[seen.path] = definitions(self.observer.texts[seen.path][1])
         place = places.get((seen.code.co_firstlineno, seen.code.co_name))
         if place is None:
-            return None  # several lambdas in one line, or code that a program made from its text
+            return None  # several lambdas on one line, or code that a program generated from its own source
         seconds = seen.seconds + seen.estimated_seconds + running
         own = seen.clean_own / seen.clean_total * seconds if seen.clean_total else None
         return {
@@ -162,7 +162,7 @@ def _graph(graph: GraphSeen) -> dict[str, Any]:
 
 
 def main(request_file: str) -> int:
-    """Run the program; its exit code, if it ends by its own."""
+    """Runs the program; returns its exit code if it ends normally."""
     with open(request_file, encoding="utf-8") as stream:
         request = json.load(stream)
     session = Session(request["root"], request["part"])

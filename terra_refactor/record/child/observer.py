@@ -1,15 +1,16 @@
-"""Watches the calls of a program's own functions: how often, how long, with which types.
+"""Observes the calls of a program's own functions: number, time, and types of arguments.
 
 Computes: for each function below the root its calls, its time, and the types and small values of its arguments and results. Needs: the
 root. Gives: `Observer`, `Seen`.
 
-How: from Python 3.12 on by `sys.monitoring`, which costs nothing in code of libraries, and counts every call. Before that by
-`sys.setprofile`, which is asked at every call of every library: so when it learns nothing new it is taken away, and comes back for a
-quarter of a second every few seconds, and when a function runs of which little is known. The calls between are estimated from those in
-the quarter of a second before; as watching slows them down, that is a lower estimate. It is brought back where the garbage collector
-calls back, and at calls of a `tf.function`.
+How: since Python 3.12 by `sys.monitoring`, which has no cost in library code, and counts every call. Before that by
+`sys.setprofile`, which is invoked at every call of every library: so it is disabled when it learns nothing new, and
+enabled again for a quarter of a second every few seconds, and when a function with few observations runs. The calls
+in between are estimated from those in the preceding quarter of a second, which is a lower bound, since observation
+slows the program down. It is enabled again in callbacks of the garbage collector, and at calls of a `tf.function`.
 
-The first calls of a function are looked at in detail, later ones now and then. Ignores: comprehensions and class bodies.
+The first calls of a function are recorded in detail, later ones occasionally. Ignores: comprehensions and class
+bodies.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ EVERY: Final = 64
 MAX_TYPES: Final = 40
 MAX_VALUES: Final = 24
 QUIET_SECONDS: Final = 0.25
-"""After so long without a function that is new enough, nothing is watched for a while."""
+"""After this time without a function with few observations, observation pauses for a while."""
 RESTING_SECONDS: Final = 4.0
 LEAST_CALLS: Final = 3
 """Minimum number of calls in a window from which the number of unobserved calls is estimated."""
@@ -53,7 +54,7 @@ class ObservedParameter:
     def __init__(self) -> None:
         self.types: dict[Described, int] = {}
         self.values: dict[Any, Any] = {}
-        """Small values, by type and value; texts and large numbers by their hash, which is never written."""
+        """Small values, by type and value; strings and large numbers by their hash, which is never written."""
         self.distinct = 0
 
     def add(self, value: object) -> None:
@@ -100,14 +101,14 @@ class Seen:
         """The number of detailed calls that were made while a graph was traced."""
         self.seconds = 0.0
         self.clean_total = self.clean_own = 0.0
-        """Seconds of the calls that were watched from their beginning to their end."""
+        """Seconds of the calls that were observed from beginning to end."""
         self.estimated = 0.0
-        """Unobserved calls, and their time."""
+        """Estimated unobserved calls, and their time."""
         self.estimated_seconds = 0.0
         self.before = (0, 0.0)
         """Calls and time when the present window began."""
         self.window = (0, 0.0)
-        """Calls and time of the last whole window."""
+        """Calls and time of the last complete window."""
         self.active = 0
         self.names = _parameter_names(code)
         self.parameters: dict[str, ObservedParameter] = {name: ObservedParameter() for name in self.names}
@@ -161,11 +162,11 @@ class _Interest(dict[str, "str | None"]):
 
 
 class Observer:
-    """Everything that is seen of one process."""
+    """All observations of one process."""
 
     def __init__(self, root: str, flush: Callable[[], None]) -> None:
         self.texts: dict[str, tuple[str, bytes]] = {}
-        """By path: the file's own name, and its bytes when its code was first seen."""
+        """By path: the file's own name, and its bytes when its code was first observed."""
         self.interest = _Interest(root, self._note_file)
         self.functions: dict[int, Seen | None] = {}
         """By the code's identity: hashing a code object is slow. `codes` keeps them alive."""
@@ -177,7 +178,7 @@ class Observer:
         self.in_graph: Callable[[], bool] = lambda: False
         """Whether a graph is being traced here."""
         self.lost = False
-        """The program put a profile function of its own in our place."""
+        """The program replaced our profile function by its own."""
         self._windows = sys.version_info < (3, 12)
         self._resting = False
         self._window_began = 0.0
@@ -191,7 +192,7 @@ class Observer:
     # --- called from outside --------------------------------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """From now on."""
+        """Starts observing."""
         if sys.version_info >= (3, 12):
             self._monitor()
             return
@@ -201,7 +202,7 @@ class Observer:
         sys.setprofile(self._profile)
 
     def stop(self) -> None:
-        """Running calls count until now."""
+        """Stops observing; running calls are counted up to now."""
         if sys.version_info >= (3, 12):
             if self._tool is not None:
                 sys.monitoring.set_events(self._tool, 0)
@@ -228,7 +229,7 @@ class Observer:
         return [seen for seen in found if seen.calls or seen.graph is not None]
 
     def open_seconds(self) -> dict[int, float]:
-        """By the code's identity: for how long the calls have run that have not returned."""
+        """By the code's identity: the time so far of the calls that have not returned."""
         now = Clock()
         return {id(each.seen.code): now - each.started for each in (*self._stack(), *self._saved) if each.outermost}
 
@@ -290,7 +291,7 @@ class Observer:
             self._quiet(entry.started)
 
     def note_arguments(self, seen: Seen, given: Mapping[str, Any]) -> None:
-        """The arguments of a call that does not run the function's own code."""
+        """Records the arguments of a call that does not run the function's own code."""
         self.local.busy = True
         try:
             seen.detailed += 1
@@ -365,12 +366,15 @@ class Observer:
         return profile
 
     def _collecting(self, phase: str, details: object) -> None:
-        """The garbage collector runs: the moment to watch again. While libraries are loaded nothing is called, and there is no rest."""
+        """Callback of the garbage collector, in which observation may resume.
+
+        While libraries are imported, no program function runs, and observation continues.
+        """
         if phase == "start" and self._resting:
             self.reconsider()
 
     def reconsider(self, *, new: bool = False) -> None:
-        """Observes or pauses, if it is time; `new` means that something happens about which little is recorded."""
+        """Starts or pauses observation if it is time; `new`: a function with few observations runs."""
         if not self._windows or threading.get_ident() != self._main or getattr(self.local, "busy", False):
             return
         now = Clock()
@@ -381,7 +385,7 @@ class Observer:
             self._watch(now)
 
     def _meets_new_function(self, now: float) -> bool:
-        """Whether a function runs about which little is recorded: it may be called again. Each may cause this a few times only."""
+        """Whether a function with few observations runs, which may be called again. Each function counts only a few times."""
         self._next_look = now + LOOK_SECONDS
         frame: FrameType | None = sys._getframe(1)
         for _ in range(MAX_FRAMES):
@@ -398,7 +402,7 @@ class Observer:
         return False
 
     def _quiet(self, now: float) -> None:
-        """A call without new information: after many of these, observation may pause."""
+        """Counts a call without new information; after many of these, observation may pause."""
         if self._window_began <= max(self.news, self._changed):
             self._window_began = now
             for seen in tuple(self.functions.values()):
@@ -423,7 +427,7 @@ class Observer:
         self._resting, self._changed = True, now
 
     def _estimate(self, now: float) -> None:
-        """Estimate for calls that were not observed: as many as before."""
+        """Estimates the unobserved calls: as many as in the window before."""
         times = (now - self._changed) / self._window_seconds
         for seen in self.functions.values():
             if seen is not None and seen.window[0] >= LEAST_CALLS:
@@ -444,7 +448,7 @@ class Observer:
                 stack.append(entry)
                 entry.seen.active += 1
             elif entry.outermost:
-                entry.seen.seconds += now - entry.started  # it returned unseen, a few seconds ago at most
+                entry.seen.seconds += now - entry.started  # it returned unobserved, at most a few seconds ago
         self._saved = []
         if now > self.next_flush:
             self.next_flush = now + 10.0

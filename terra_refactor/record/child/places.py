@@ -1,7 +1,8 @@
 """The positions and texts of the functions in a file, by which a record is matched with a source.
 
-Computes: from the bytes of a file its functions, each with its qualified name, its line, and a digest of its text. Needs: the bytes.
-Gives: `definitions`, `text_of`, `digest_of`. The same code reads the file when the program runs and when it is analysed.
+Computes: from the bytes of a file its functions, each with its qualified name, its line, and a digest of its text.
+Needs: the bytes. Gives: `definitions`, `text_of`, `digest_of`. The same code is used when the program runs and when
+it is analysed.
 """
 
 from __future__ import annotations
@@ -11,14 +12,14 @@ import hashlib
 from typing import Final
 
 _LONGEST: Final = 20_000_000
-"""Bytes of a file beyond which its functions are not searched."""
+"""Maximum size of a file, in bytes, whose functions are searched."""
 
 Place = tuple[str, int, str]
-"""Qualified name, line of the `def`, and digest of the text from there to the end: a decorator may be added or removed."""
+"""Qualified name, line of the `def`, and digest of the text from there to the end, so that decorators may change."""
 
 
 def text_of(data: bytes) -> str:
-    """A file as lines that end in one newline: sources that differ in nothing else are equal."""
+    """The lines of a file with uniform line endings: sources that differ only in these are equal."""
     text = data.decode("utf-8-sig", "replace")
     return text.replace("\r\n", "\n").replace("\r", "\n")
 

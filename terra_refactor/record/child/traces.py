@@ -29,7 +29,7 @@ MAX_TRACES: Final = 200
 MAX_EXAMPLES: Final = 24
 
 Key = tuple[Any, ...]
-"""Trace key of one argument: its type, and its value where that is a Python value."""
+"""Trace key of one argument: its type, and the value if it is a Python value."""
 
 
 class GraphSeen:
@@ -39,9 +39,9 @@ class GraphSeen:
 
     def __init__(self) -> None:
         self.calls = 0
-        """From outside of graphs."""
+        """Calls from outside of graphs."""
         self.inner_calls = 0
-        """While a graph was traced."""
+        """Calls while a graph was traced."""
         self.seconds = 0.0
         """Time of the calls from outside that did not trace."""
         self.traces = 0
@@ -88,11 +88,11 @@ class Traces:
         self._signatures: dict[int, tuple[CodeType | None, bool, list[tuple[str, int]]]] = {}
 
     def install(self) -> None:
-        """Wrap as soon as TensorFlow is imported."""
+        """Installs the wrapper as soon as TensorFlow is imported."""
         sys.meta_path.insert(0, _AfterImport(MODULE, self._wrap))
 
     def check(self) -> None:
-        """Say at the end if TensorFlow was there and its `tf.function` was not found."""
+        """Reports at the end if TensorFlow was imported but its `tf.function` was not found."""
         if not self.installed and not self.notices and "tensorflow" in sys.modules:
             self.notices.append(f"TensorFlow has no module {MODULE}: traces were not recorded")
 
@@ -161,7 +161,7 @@ class Traces:
             if traced > 0:
                 graph.traces += traced
                 self._explain(graph, function, _bind(names, bound, arguments, keywords), traced)
-        except Exception as error:  # the watched program continues
+        except Exception as error:  # the observed program continues
             if len(self.notices) < 5:
                 self.notices.append(f"a trace could not be looked at: {type(error).__name__}")
 
@@ -220,7 +220,7 @@ class Traces:
                 cause.add(*(earlier_examples if not cause.examples else ()), now[name][1])
             traced -= 1
         if traced > 0:
-            # the trace that finds new variables is made again, now that there are some
+            # the trace that creates variables is repeated, now that they exist
             kind = "variables" if first else "context"
             for _ in range(traced):
                 graph.causes.setdefault((kind, ""), _Cause()).add()
@@ -231,7 +231,7 @@ class Traces:
 def _bind(
     names: list[tuple[str, int]], bound: bool, arguments: tuple[Any, ...], keywords: dict[str, Any]
 ) -> dict[str, Any]:
-    """The arguments by the names of the parameters."""
+    """The arguments by parameter name."""
     places = [name for name, kind in names if kind in (0, 1)][int(bound) :]
     given = dict(zip(places, arguments, strict=False))
     rest = next((name for name, kind in names if kind == 2), None)
@@ -242,7 +242,7 @@ def _bind(
 
 
 def _key(value: Any) -> Key:
-    """`(kind, ...)`: equal for arguments for which one graph does."""
+    """`(kind, ...)`: equal for arguments that share a graph."""
     if is_plain(value):
         return ("value", type(value).__name__, value if small(value) is not NOT_WRITTEN else hash(value))
     described = describe(value)
@@ -256,7 +256,7 @@ def _key(value: Any) -> Key:
 
 
 def _leaves(value: Any, depth: int) -> tuple[Key, ...]:
-    """The Python values in a container, each of which has a graph of its own."""
+    """The Python values in a container, each of which is part of the trace key."""
     members = list(value.values()) if hasattr(value, "values") else list(value)
     found: list[Key] = []
     for member in members[:32]:
@@ -276,7 +276,7 @@ def _example(value: Any) -> Any:
 
 
 class _AfterImport(importlib.abc.MetaPathFinder):
-    """Calls a function with one module after that was imported; finds nothing itself."""
+    """Calls a function with a module after its import; finds no modules itself."""
 
     def __init__(self, name: str, then: Callable[[ModuleType], None]) -> None:
         self.name = name

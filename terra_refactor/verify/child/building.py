@@ -1,9 +1,11 @@
-"""Arguments made from recipes: tensors of given types, constants, containers, functions, and instances of the program's classes.
+"""Builds arguments from recipes: tensors of given types, constants, containers, functions, and instances of the
+program's classes.
 
-Computes: a value for a recipe. Needs: the recipes of the request (see `terra_refactor.verify.recipes`), and a way to import the program's
-modules. Gives: `Builder`. Random numbers depend on the place of the recipe only, so that both versions get the same.
+Computes: a value for a recipe. Needs: the recipes of the request (see `terra_refactor.verify.recipes`), and a way to
+import the program's modules. Gives: `Builder`. Random numbers depend only on the position of the recipe, so that both
+versions get the same.
 
-Raises `CannotBuildError` where a recipe cannot be followed.
+Raises `CannotBuildError` if a recipe cannot be built.
 """
 
 from __future__ import annotations
@@ -19,11 +21,13 @@ Recipe = dict[str, Any]
 
 
 class CannotBuildError(Exception):
-    """An argument cannot be made; the message says why."""
+    """An argument cannot be built; the message has the reason."""
 
 
 class Builder:
-    """Builds values. `find` gives the object of a (file, module, qualified name); `constructors` the recipes of each class's `__init__`."""
+    """Builds values. `find` returns the object of a (file, module, qualified name); `constructors` has the recipes of
+    each class's `__init__`.
+    """
 
     def __init__(self, find: Callable[[str, str, str], Any], constructors: Mapping[str, Mapping[str, Recipe]]) -> None:
         self.find = find
@@ -58,7 +62,7 @@ class Builder:
         raise CannotBuildError(recipe.get("reason", f"no recipe of kind {kind}"))
 
     def instance(self, place: list[str], seed: str) -> Any:
-        """An object of a class of the program, built with what its constructor is known to get."""
+        """An object of a class of the program, built with known constructor arguments."""
         cls = self.find(*place)
         constructor = inspect.getattr_static(cls, "__init__", None)
         recipes = self._constructor(cls, constructor)
@@ -103,8 +107,9 @@ class Builder:
 
 
 def numbers(np: Any, dtype: str, shape: tuple[int, ...], seed: str) -> Any:
-    """Random numbers: floats between 0.05 and 0.95 (probabilities, and fit for logarithms), integers 0 and 1 (fit for labels and
-    indices), and short text. The seed is a text."""
+    """Random numbers: floats between 0.05 and 0.95 (valid as probabilities and for logarithms), integers 0 and 1 (valid
+    as labels and indices), and short strings. The seed is a string.
+    """
     generator = np.random.RandomState(zlib.crc32(seed.encode()))
     if dtype == "string":
         return np.asarray(generator.randint(0, 5, shape)).astype(str).astype(object)

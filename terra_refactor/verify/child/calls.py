@@ -1,7 +1,7 @@
-"""Calls of functions on arguments made from what is known about their parameters.
+"""Calls functions with arguments built from the known types of their parameters.
 
-Computes: for each function some recorded calls on fresh arguments, then timed calls. Needs: the jobs of the request. Gives: `make_calls`.
-A function whose arguments cannot be made is `unreachable`, with the reason.
+Computes: for each function some recorded calls on fresh arguments, then timed calls. Needs: the jobs of the request.
+Gives: `make_calls`. A function whose arguments cannot be built is `unreachable`, with the reason.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from terra_refactor.verify.child.building import Builder, CannotBuildError
 from terra_refactor.verify.child.recorder import Recorder, describe_exception
 
 CALLS: Final = 3
-"""Recorded calls of each variant of the arguments: the second and third show state that was frozen by the first."""
+"""Recorded calls of each variant of the arguments: the second and third reveal state frozen by the first."""
 TIMED_SECONDS: Final = 0.6
 MAX_TIMED: Final = 400
 
 
 def make_calls(recorder: Recorder, request: dict[str, Any]) -> None:
-    """Call every function of the request."""
+    """Calls every function of the request."""
     finder = _Finder()
     builder = Builder(finder.find, request["constructors"])
     for job in request["jobs"]:
@@ -74,7 +74,7 @@ def _call(recorder: Recorder, builder: Builder, finder: _Finder, job: dict[str, 
                 started = time.perf_counter()
                 try:
                     target(*last[0][len(receiver) :], **last[1])
-                except Exception:  # a data set at its end, a counter at its limit
+                except Exception:  # for example an exhausted dataset, or a counter at its limit
                     break
                 times.append(round(time.perf_counter() - started, 7))
         recorder.write("timed", function=job["key"], seconds=times)
@@ -91,7 +91,7 @@ class _Finder:
         """The object.
 
         Raises:
-            CannotBuildError: its module does not import, or there is no such object in it.
+            CannotBuildError: its module cannot be imported, or has no such object.
         """
         found = self._module(file, module)
         for part in qualname.split("."):
@@ -118,7 +118,7 @@ class _Finder:
 
 
 def _import(file: str, name: str) -> Any:
-    """The module by its name, if that leads to this file; else the file on its own."""
+    """The module by its name, if that resolves to this file; otherwise the file by itself."""
     if all(part.isidentifier() for part in name.split(".")):
         known = sys.modules.get(name)
         spec = importlib.util.find_spec(name) if known is None else known.__spec__

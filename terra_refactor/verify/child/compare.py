@@ -1,13 +1,13 @@
 """Compares the recordings of two runs, call by call.
 
-Computes: for each function the number of calls that were compared and the first difference; the same for the program as a whole. Needs: the
-folders of the two runs, and perhaps of a third, the *control*: the original once more, with other rounding. Gives:
-`compare_runs`, which writes JSON.
+Computes: for each function the number of calls that were compared and the first difference; the same for the program
+as a whole. Needs: the folders of the two runs, and optionally of a third, the *control*: the original once more, with
+different rounding. Gives: `compare_runs`, which writes JSON.
 
 Numbers are equal within a tolerance that depends on their type, on the largest number of their array, and on how many
-calls came before (errors of rounding add up in a training run). Where even that is exceeded, the control says how far the
-original is from itself: a difference of up to ten times that is rounding, too. Texts are equal if what is no number is, and
-the numbers are as far as they are printed.
+calls came before (rounding errors accumulate in a training run). If even that is exceeded, the control shows how much
+the original differs from itself: a difference of up to ten times that counts as rounding. Texts are equal if their
+non-numeric parts are equal, and the numbers to printed precision.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ TOLERANCE: Final = {
 }
 """Relative to the numbers, and to the largest of the array."""
 SMALLEST_SCALE: Final = 1e-3
-"""Arrays of smaller numbers are compared as if this were the largest: a gradient of nothing leaves rounding alone in an optimizer."""
+"""Lower bound for the scale of an array: for a zero gradient, an optimizer sees only rounding errors."""
 PYTHON_TOLERANCE: Final = 1e-4
-"""Python floats are mostly float32 results."""
+"""Python floats are usually float32 results."""
 MAX_DRIFT: Final = 100
 CONTROL_FACTOR: Final = 10.0
 _NUMBER: Final = re.compile(r"[-+]?(?:\d+\.\d*|\.\d+|\d+)(?:[eE][-+]?\d+)?|\bnan\b|\binf\b")
@@ -44,17 +44,19 @@ _LOG_LINE: Final = re.compile(
     r"^(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d|[IWEF]\d{4} \d\d:\d\d:\d\d|(WARNING|INFO|ERROR):(tensorflow|absl)"
     r"|WARNING: All log messages|To enable the following)"
 )
-"""Lines that TensorFlow itself logs."""
+"""Lines logged by TensorFlow itself."""
 _DURATION: Final = re.compile(
     r"\b\d+(\.\d+)?\s?(ms|us|µs|ns|s|sec|secs|seconds|minutes|m|h)\b(/(step|epoch|sample))?|\b\d+:\d\d(:\d\d)?\b"
 )
-"""Times, which no two runs share."""
+"""Times, which differ between runs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Where two values differ, and how. `size` is the distance of two numbers relative to their scale; None where rounding
-    does not explain it."""
+    """Where and how two values differ.
+
+    `size` is the distance of two numbers relative to their scale; None if rounding does not explain it.
+    """
 
     path: str
     text: str
@@ -62,7 +64,7 @@ class Difference:
 
 
 class Run:
-    """A recording that was read back."""
+    """A recording read back from disk."""
 
     def __init__(self, folder: str) -> None:
         self.calls: dict[str, dict[int, Node]] = {}
@@ -77,7 +79,7 @@ class Run:
             for line in stream:
                 try:
                     self._take(json.loads(line))
-                except ValueError:  # the last line of a process that died
+                except ValueError:  # the incomplete last line of a process that died
                     break
 
     def _take(self, event: Node) -> None:
@@ -101,7 +103,7 @@ class Run:
         return np.frombuffer(self._numbers[start : start + length].tobytes(), dtype=dtype)
 
     def printed(self) -> tuple[str, str]:
-        """Everything that was printed."""
+        """The printed output."""
         texts = []
         for name in ("stdout", "stderr"):
             with open(os.path.join(self.folder, name), encoding="utf-8", errors="replace") as stream:
@@ -110,7 +112,7 @@ class Run:
 
 
 def _nonempty(path: str) -> str:
-    """The path of a file that has at least a byte: an empty one cannot be mapped."""
+    """The path if the file is not empty, since an empty one cannot be mapped."""
     if os.path.getsize(path) == 0:
         with open(path, "wb") as stream:
             stream.write(b"\0")
@@ -118,7 +120,7 @@ def _nonempty(path: str) -> str:
 
 
 def compare_runs(request: Node) -> None:
-    """Compare `before` and `after`, and write the findings to `result`."""
+    """Compares `before` and `after`, and writes the result to `result`."""
     control = Run(request["control"]) if request.get("control") else None
     comparison = Comparison(Run(request["before"]), Run(request["after"]), control, recorded=request["program"])
     result = {
@@ -131,7 +133,7 @@ def compare_runs(request: Node) -> None:
 
 
 class Comparison:
-    """Two runs side by side. `rounding` is set when some difference was one of numbers alone, which a control run may explain."""
+    """Comparison of two runs. `rounding`: some difference was purely numeric, which a control run may explain."""
 
     def __init__(self, before: Run, after: Run, control: Run | None, *, recorded: bool) -> None:
         self.recorded = recorded
@@ -157,7 +159,7 @@ class Comparison:
                 found["stopped"] = f"call {number} gets other arguments: {inputs}"
                 break
             if old["raised"] is not None and new["raised"] is not None and not self.recorded:
-                # arguments that were made up may be wrong ones: the error that they lead to does not matter
+                # generated arguments may be invalid: the error that they cause does not matter
                 found["stopped"] = f"made arguments are refused by the original: {_error(old['raised'])}"
                 continue
             found["compared"] += 1
@@ -311,7 +313,7 @@ def _number_difference(
             yield Difference(path, "the texts differ")
         return
     one, other = before.array(left), after.array(right)
-    if one.shape != other.shape:  # a recording was cut short
+    if one.shape != other.shape:  # a truncated recording
         yield Difference(path, "the numbers are incomplete")
         return
     tolerance = TOLERANCE.get(left["dtype"])
@@ -355,7 +357,7 @@ def _error(raised: Node) -> str:
 
 
 def _said(node: Node) -> str:
-    """A value in a few words."""
+    """A short text for a value."""
     kind = node["k"]
     if kind == "python":
         return f"{node['value'][:60]} ({node['type']})"
@@ -367,7 +369,10 @@ def _said(node: Node) -> str:
 
 
 def _printed_difference(old: Any, new: Any, number: int) -> str | None:
-    """The first line that differs. TensorFlow prints to the error stream what Python prints to the output, so both are read together."""
+    """The first line that differs.
+
+    TensorFlow prints to standard error what Python prints to standard output, so both are compared together.
+    """
     left, right = _lines(old), _lines(new)
     for one, other in zip(left, right, strict=False):
         if not _same_text(one, other, min(1 + number, MAX_DRIFT)):

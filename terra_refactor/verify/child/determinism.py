@@ -1,9 +1,10 @@
 """Equal conditions for both versions: seeds, and random operations that draw the same numbers eagerly and in a graph.
 
-TensorFlow's stateful random operations (`tf.random.normal`, dropout of `tf.nn`, ...) draw different numbers eagerly and in
-a graph under the same seed (see `tf.random.set_seed`), so that no function that uses one could be compared. Here each of
-them takes its numbers from a stateless operation whose seed is a counter in a variable: the n-th draw is the same in both.
-Functions of `tf.data` pipelines keep the original operations: they are graphs in both versions, and run ahead of the program.
+TensorFlow's stateful random operations (`tf.random.normal`, dropout of `tf.nn`, ...) draw different numbers eagerly
+and in a graph with the same seed (see `tf.random.set_seed`), so that functions that use them could not be compared.
+Here each of them is replaced by a stateless operation whose seed is a counter in a variable: the n-th draw is the
+same in both. Functions of `tf.data` pipelines keep the original operations: they are graphs in both versions, and run
+ahead of the program.
 
 Gives: `seed_python`, `seed_tensorflow`.
 """
@@ -21,7 +22,7 @@ _COUNTER: list[Any] = []
 
 
 def seed_python() -> None:
-    """Seed Python's and NumPy's generators, those included that are made without a seed later."""
+    """Seeds Python's and NumPy's generators, including those created later without a seed."""
     random.seed(SEED)
     try:
         import numpy as np  # noqa: PLC0415 - the interpreter may have none
@@ -38,7 +39,7 @@ def seed_python() -> None:
 
 
 def seed_tensorflow(tf: Any) -> None:
-    """Seed TensorFlow, and make its stateful random operations repeatable."""
+    """Seeds TensorFlow, and makes its stateful random operations repeatable."""
     tf.random.set_seed(SEED)
     tf.random.set_global_generator(tf.random.Generator.from_seed(SEED))
     tf.random.Generator.from_non_deterministic_state = classmethod(lambda cls, alg=None: cls.from_seed(SEED))
@@ -94,7 +95,7 @@ def _seed(tf: Any) -> Any:
 
 
 def _draws_here(tf: Any) -> bool:
-    """Whether the numbers are drawn by the program itself: eagerly, or in a graph that is not part of a data pipeline."""
+    """Whether the program itself draws the numbers: eagerly, or in a graph that is not part of a data pipeline."""
     if tf.executing_eagerly():
         return True
     graph = tf.compat.v1.get_default_graph()

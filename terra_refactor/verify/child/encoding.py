@@ -1,10 +1,12 @@
-"""From Python values to plain records that another process can compare.
+"""Encodes Python values as plain records that another process can compare.
 
-Computes: a JSON-like node for a value; the numbers of arrays go to a file of their own. Needs: a `Store`. Gives: `Encoder`.
+Computes: a JSON-like node for a value; the numbers of arrays go to a separate file. Needs: a `Store`. Gives:
+`Encoder`.
 
-A node is a dict with `k`, its kind: `tensor`, `variable`, `array`, `number` (a NumPy scalar) with `dtype`, `shape` and `at` (where the
-numbers are); `python` with `type` and `value`; `sequence` and `mapping` with `type` and `items`; `composite` (ragged, sparse, ...) with
-`type` and `items`; `symbolic` (a tensor of a graph outside of it); `object` with `type`. Ignores: what plain objects hold; see `state.py`.
+A node is a dict with `k`, its kind: `tensor`, `variable`, `array`, `number` (a NumPy scalar) with `dtype`, `shape`
+and `at` (the position of the numbers); `python` with `type` and `value`; `sequence` and `mapping` with `type` and
+`items`; `composite` (ragged, sparse, ...) with `type` and `items`; `symbolic` (a tensor of a graph, outside of it);
+`object` with `type`. Ignores: the contents of plain objects; see `state.py`.
 """
 
 from __future__ import annotations
@@ -16,23 +18,23 @@ import sys
 from typing import Any, BinaryIO, Final
 
 MAX_NUMBERS: Final = 1_000_000
-"""Of a larger array every n-th element is kept."""
+"""Of a larger array, only every n-th element is stored."""
 MAX_ITEMS: Final = 1000
-"""Elements of a container that are kept."""
+"""Maximum number of stored elements of a container."""
 MAX_DEPTH: Final = 8
 
 Node = dict[str, Any]
 
 
 class Store:
-    """A file of raw numbers, written as they come, so that a process that dies leaves what it had."""
+    """A file of raw numbers, written immediately, so that they survive if the process dies."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self.stream = stream
         self.owner = os.getpid()
 
     def put(self, data: bytes) -> tuple[int, int]:
-        """Append the bytes. Gives where they begin and how many they are."""
+        """Appends the bytes; returns their offset and number."""
         if os.getpid() != self.owner:  # a fork of user code must not write between our lines
             return (0, 0)
         start = self.stream.tell()
@@ -42,7 +44,7 @@ class Store:
 
 
 class Encoder:
-    """Encodes values; `store` takes their numbers."""
+    """Encodes values; `store` receives their numbers."""
 
     def __init__(self, store: Store) -> None:
         self.store = store
@@ -129,7 +131,7 @@ class Encoder:
             node["text"] = [repr(item) for item in flat[:MAX_ITEMS].tolist()]
             return node
         if array.dtype.kind == "V" or (array.dtype.itemsize < 2 and array.dtype.kind == "f"):
-            flat = flat.astype(np.float32)  # bfloat16 and float8 are no types of plain NumPy
+            flat = flat.astype(np.float32)  # bfloat16 and float8 are not plain NumPy types
         elif array.dtype.kind not in "?biufc":
             node["text"] = [repr(item) for item in flat[:MAX_ITEMS].tolist()]
             return node
@@ -148,7 +150,7 @@ def _type_name(value: object) -> str:
 
 
 def _container_name(value: object) -> str:
-    """`list`, `tuple`, `set`, or a named tuple's name; TensorFlow's own wrappers of lists count as lists."""
+    """`list`, `tuple`, `set`, or a named tuple's name; TensorFlow's own list wrappers count as lists."""
     if isinstance(value, list):
         return "list"
     if isinstance(value, tuple):

@@ -1,10 +1,11 @@
-"""Recording wrappers around functions, put in place while their modules are compiled.
+"""Recording wrappers around functions, inserted while their modules are compiled.
 
-Computes: the code of a module whose chosen functions have one more decorator. Needs: which functions of which files. Gives: `install`,
-`compiled`.
+Computes: the code of a module whose chosen functions have an additional decorator. Needs: which functions of which
+files. Gives: `install`, `compiled`.
 
-The decorator is added to the syntax tree, below `staticmethod` and the like and above all others, so that every call sees
-it, calls from the module's own body included; lines stay where they are, and AutoGraph reads the file as it is.
+The decorator is added to the syntax tree, below `staticmethod` and similar ones and above all others, so that every
+call passes through it, including calls from the module's own body; lines are unchanged, and AutoGraph reads the
+unchanged file.
 """
 
 from __future__ import annotations
@@ -27,11 +28,13 @@ NAME: Final = "__terra_refactor_record__"
 _OUTERMOST: Final = frozenset({"staticmethod", "classmethod", "property", "cached_property", "setter", "overload"})
 
 Targets = Mapping[str, Mapping[tuple[str, int], str]]
-"""By real path of the file: the key of each function by its qualified name and which definition of that name it is, from 0."""
+"""By real path of the file: the key of each function by its qualified name and the index, from 0, among definitions of
+that name.
+"""
 
 
 def install(targets: Targets, recorder: Recorder) -> None:
-    """Have every module that is imported from now on compiled with recorders."""
+    """Compiles every module imported from now on with recorders."""
     setattr(builtins, NAME, functools.partial(_decorator, recorder))
     original = importlib.machinery.SourceFileLoader.source_to_code
 
@@ -110,7 +113,7 @@ def _decorator(recorder: Recorder, key: str, bound: bool) -> Callable[[Any], Any
         with contextlib.suppress(TypeError, ValueError):
             recorded.__signature__ = inspect.signature(inner)  # type: ignore[attr-defined]
         for name in ("get_concrete_function", "python_function", "experimental_get_tracing_count", "input_signature"):
-            if hasattr(function, name):  # callers may use the `tf.function` as what it is
+            if hasattr(function, name):  # callers may use the attributes of the `tf.function`
                 setattr(recorded, name, getattr(function, name))
         return recorded
 

@@ -4,8 +4,7 @@ Run as `bootstrap.py terra_refactor.verify.child.main run REQUEST` (a JSON file)
 made from recipes), `script` (run the user's script, as `python script.py ARGUMENTS` or `python -m module ARGUMENTS`), `tests`
 (run pytest). With `compare` instead of `run` it compares two recordings.
 
-Events are written to the run's folder, one by one; nothing is read from what user code prints, and nothing
-printed can be taken for a result.
+Events are written to the run's folder, one by one; results are never read from the output of user code.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from terra_refactor.verify.child.state import state_of
 
 
 def main(job: str, request_file: str) -> int:
-    """Do the job."""
+    """Runs the job."""
     with open(request_file, encoding="utf-8") as stream:
         request = json.load(stream)
     if job == "compare":
@@ -70,13 +69,16 @@ def main(job: str, request_file: str) -> int:
 
 
 def _wait_for(gate: str) -> None:
-    """Wait until a file is there: another process has its turn."""
+    """Waits until a file exists: another process runs first."""
     while not os.path.exists(gate):
         time.sleep(0.02)
 
 
 def _limit(request: dict[str, Any]) -> None:
-    """Bound what this process may allocate. TensorFlow reserves much more address space than it uses, so data is what is limited."""
+    """Limits the memory of this process.
+
+    TensorFlow reserves much more address space than it uses, so the data size is limited.
+    """
     try:
         import resource  # noqa: PLC0415 - only some systems have it
     except ImportError:
@@ -87,7 +89,7 @@ def _limit(request: dict[str, Any]) -> None:
 
 
 def _script(recorder: Recorder, request: dict[str, Any], targets: Any, started: float) -> int:
-    """Run a script to its end as `__main__`, and say how it ended and what its global variables are then."""
+    """Runs a script to its end as `__main__`, and records how it ended and its global variables."""
     module = types.ModuleType("__main__")
     module.__dict__["__builtins__"] = __builtins__
     sys.modules["__main__"] = module
@@ -95,7 +97,7 @@ def _script(recorder: Recorder, request: dict[str, Any], targets: Any, started: 
     cpu_before = time.process_time()
     try:
         if request["module"]:
-            sys.path.insert(0, os.getcwd())  # as `python -m` does
+            sys.path.insert(0, os.getcwd())  # like `python -m`
             _, spec, code = runpy._get_module_details(request["module"])  # type: ignore[attr-defined]
             module.__spec__ = spec
             module.__package__ = spec.parent
@@ -145,7 +147,7 @@ def _exit_status(raised: BaseException | None) -> int:
 
 
 class _Outcomes:
-    """A pytest plugin that keeps how each test ended."""
+    """A pytest plugin that records the outcome of each test."""
 
     def __init__(self) -> None:
         self.outcomes: dict[str, str] = {}

@@ -1,10 +1,10 @@
-"""Observations of calls of the chosen functions: one line of JSON for each event, written at once.
+"""Records calls of the chosen functions: one line of JSON for each event, written immediately.
 
-Computes: for a call its arguments, result or exception, reachable state, captured output, seconds, and number of traces so
-far. Needs: the folder of the run. Gives: `Recorder`. Ignores: calls inside of a recorded call, and calls inside
-of a graph that is being traced: they are part of what is recorded already.
+Computes: for a call its arguments, result or exception, reachable state, captured output, seconds, and number of
+traces so far. Needs: the folder of the run. Gives: `Recorder`. Ignores: calls inside a recorded call, and calls while
+a graph is traced, which are part of a recorded call.
 
-The first calls of a function, then the 16th, 32nd, ... are kept in full; of all the others only the seconds.
+The first calls of a function, then the 16th, 32nd, ... are recorded in full; for all others only the time.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from terra_refactor.verify.child.encoding import Encoder, Node, Store
 from terra_refactor.verify.child.state import roots_of_function, state_of
 
 FULL_CALLS: Final = 6
-"""Number of first calls that are kept in full."""
+"""Number of first calls that are recorded in full."""
 MAX_TIMES: Final = 100_000
 FLUSH_SECONDS: Final = 2.0
 
 
 class Recorder:
-    """Writes `events.jsonl` and `numbers.bin` into a folder; reads back what the process printed from `stdout` and `stderr` there."""
+    """Writes `events.jsonl` and `numbers.bin` into a folder; reads the printed output from `stdout` and `stderr` there."""
 
     def __init__(self, folder: str, *, full: bool = True, shaken: bool = False) -> None:
         self.folder = folder
@@ -46,7 +46,7 @@ class Recorder:
         self._lock = threading.Lock()
 
     def write(self, event: str, **fields: object) -> None:
-        """One event."""
+        """Writes one event."""
         if os.getpid() != self._owner:  # a fork of user code
             return
         with self._lock:
@@ -54,7 +54,7 @@ class Recorder:
             self._events.flush()
 
     def passes(self) -> bool:
-        """Whether a call is not to be recorded."""
+        """Whether a call is not recorded."""
         if getattr(self._inside, "active", False) or os.getpid() != self._owner:
             return True
         tf = sys.modules.get("tensorflow")
@@ -69,7 +69,7 @@ class Recorder:
         *,
         bound: bool = False,
     ) -> Any:
-        """Call the function, and record the call. `bound`: its first argument is the object whose method it is."""
+        """Calls the function and records the call. `bound`: its first argument is the method's object."""
         number = self._calls[key] = self._calls.get(key, 0) + 1
         kept = self.full and (number <= FULL_CALLS or (number >= 16 and number & (number - 1) == 0))
         given: Node | None = None
@@ -116,7 +116,7 @@ class Recorder:
 
     @contextlib.contextmanager
     def quiet(self) -> Iterator[None]:
-        """Nothing inside is recorded."""
+        """Disables recording inside."""
         self._inside.active = True
         try:
             yield
@@ -124,7 +124,7 @@ class Recorder:
             self._inside.active = False
 
     def _count(self, key: str, function: Callable[..., Any], traces: int | None, seconds: float | None) -> None:
-        """Add up a call. One that raised has no time."""
+        """Adds a call to the totals. One that raised has no time."""
         now = count_traces(function)
         if now is not None and now > (traces or 0):
             self._tracing[key] = self._tracing.get(key, 0.0) + (seconds or 0.0)
@@ -136,7 +136,7 @@ class Recorder:
             self._traces[key] = max(now, self._traces.get(key, 0))
 
     def flush(self) -> None:
-        """Write the totals so far; later ones take their place."""
+        """Writes the totals so far; later totals replace them."""
         self._flushed = time.monotonic()
         for key, calls in self._calls.items():
             self.write(
@@ -162,19 +162,19 @@ class Recorder:
         return texts
 
 
-for _method in (Recorder.passes, Recorder.call):  # AutoGraph calls what has this attribute as it is
+for _method in (Recorder.passes, Recorder.call):  # AutoGraph does not convert functions with this attribute
     setattr(_method, "autograph_info__", {})  # noqa: B010 - functions have no such attribute for a type checker
 
 
 def bind(function: Any, bound: bool, arguments: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
-    """A `tf.function` on a method, reached through its object as an attribute access would have done."""
+    """A `tf.function` on a method, bound to its object as by an attribute access."""
     if bound and arguments and hasattr(function, "__get__"):
         return function.__get__(arguments[0], type(arguments[0])), arguments[1:]
     return function, arguments
 
 
 def shake(arguments: Any, number: int) -> Any:
-    """Float tensors of the arguments with every number moved by at most the last bit: what this changes is rounding."""
+    """Float tensors of the arguments, with every number changed by at most the last bit: resulting differences are rounding."""
     tf = sys.modules["tensorflow"]
     import numpy as np  # noqa: PLC0415 - loaded with TensorFlow
 
@@ -189,12 +189,12 @@ def shake(arguments: Any, number: int) -> Any:
 
     try:
         return tf.nest.map_structure(moved, arguments)
-    except (TypeError, ValueError):  # a structure, or a type of numbers, that is not TensorFlow's or NumPy's
+    except (TypeError, ValueError):  # a structure or number type of neither TensorFlow nor NumPy
         return arguments
 
 
 def count_traces(function: Any) -> int | None:
-    """The number of traces of a `tf.function` so far; None for what is no `tf.function`."""
+    """The number of traces of a `tf.function` so far; None if it is not a `tf.function`."""
     counter = getattr(function, "experimental_get_tracing_count", None)
     if counter is None:
         return None
@@ -205,7 +205,7 @@ def count_traces(function: Any) -> int | None:
 
 
 def python_function(function: Any) -> Any:
-    """The Python function inside of a `tf.function`, a bound method, or decorators that say what they wrap."""
+    """The Python function inside a `tf.function`, a bound method, or decorators that set `__wrapped__`."""
     for _ in range(10):
         if hasattr(function, "python_function"):
             function = function.python_function
@@ -219,8 +219,8 @@ def python_function(function: Any) -> Any:
 
 
 def describe_exception(error: BaseException) -> dict[str, str]:
-    """The type of an exception and the line of its message that says most."""
+    """The type of an exception and the most informative line of its message."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    if lines and lines[0] == "in user code:":  # AutoGraph's frame around the message proper
+    if lines and lines[0] == "in user code:":  # the text that AutoGraph adds around the message
         lines = lines[-1:]
     return {"type": type(error).__name__, "message": (lines[0] if lines else "")[:500]}

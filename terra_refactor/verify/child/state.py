@@ -1,8 +1,9 @@
 """The state that a function can reach: variables, and the Python objects around them.
 
-Computes: a flat list of (path, value) of what hangs on some roots: variables of models and optimizers, attributes and container
-elements that are numbers, text, arrays or tensors. Needs: the roots. Gives: `state_of`, `roots_of_function`. Ignores: private
-attributes of objects of TensorFlow and Keras, what lies deeper than `MAX_DEPTH`, and more than `MAX_LEAVES`.
+Computes: a flat list of (path, value) for everything reachable from some roots: variables of models and optimizers,
+attributes and container elements that are numbers, strings, arrays or tensors. Needs: the roots. Gives: `state_of`,
+`roots_of_function`. Ignores: private attributes of TensorFlow and Keras objects, everything deeper than `MAX_DEPTH`,
+and more than `MAX_LEAVES` values.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ _LIBRARIES: Final = ("tensorflow", "keras", "tf_keras", "numpy", "tensorflow_pro
 
 
 def state_of(roots: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
-    """Everything of the roots that can be compared, in a fixed order, each object once."""
+    """All comparable state of the roots in a fixed order, each object once."""
     found: list[tuple[str, Any]] = []
     seen: set[int] = set()
     for name, root in roots:
@@ -30,7 +31,7 @@ def state_of(roots: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
 
 
 def roots_of_function(function: Any) -> list[tuple[str, Any]]:
-    """The globals that a function's code names, and the variables that it closes over."""
+    """The globals that a function's code names, and its captured variables."""
     code = getattr(function, "__code__", None)
     if code is None:
         return []
@@ -94,7 +95,7 @@ def _walk_object(path: str, value: Any, depth: int, seen: set[int]) -> Iterator[
     if type(value).__module__.partition(".")[0] in _LIBRARIES or _has_variables(value):
         try:
             variables = list(getattr(value, "variables", ()) or ())
-        except Exception:  # a property of user code may raise whatever it likes
+        except Exception:  # a property of user code may raise anything
             variables = ()
     for index, variable in enumerate(variables):
         if id(variable) not in seen:
@@ -112,7 +113,7 @@ def _has_variables(value: Any) -> bool:
 
 
 def _is_kept_by_library(value: Any, name: str) -> bool:
-    """Attributes that Keras and TensorFlow keep on a user's subclass for themselves."""
+    """Whether it is an attribute that Keras or TensorFlow stores on a user's subclass for itself."""
     if not _has_variables(value):
         return name.startswith("__")
     return name.startswith("_") or name in (
