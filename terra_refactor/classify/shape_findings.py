@@ -60,7 +60,7 @@ def failures(
                     *_operands(hazards.view(context), failure, module.path),
                     *_way(program, facts, reached, context),
                 )
-                span = code.span_of(failure.op)
+                span, fact = code.span_of(failure.op), hazards.index(context.function).facts[failure.op]
                 function = "" if code.kind is FunctionKind.MODULE else code.qualname
                 found = Finding(
                     rule.id,
@@ -71,7 +71,8 @@ def failures(
                     failure.message,
                     related=places,
                     function=function,
-                    release=failure.only or behaviour_of(failure.operation),
+                    release=failure.only
+                    or behaviour_of(failure.operation, by_position=isinstance(fact, Call) and bool(fact.positional)),
                 )
                 doubt = proof.doubt_of_failure(context, failure) or _doubt_of_way(
                     facts, reached, proof, expected, context, failure

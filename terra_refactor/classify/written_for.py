@@ -21,7 +21,16 @@ from terra_refactor.ir.ids import FunctionId
 from terra_refactor.rules.registry import all_rules
 from terra_refactor.rules.rule import Finding, Severity
 from terra_refactor.tf_model import registry
-from terra_refactor.tf_model.releases import BEFORE_KERAS_3, BEFORE_TENSORFLOW_2, KERAS, NEWEST, OLDER_METHODS, Releases
+from terra_refactor.tf_model.releases import (
+    BEFORE_KERAS_2,
+    BEFORE_KERAS_3,
+    BEFORE_TENSORFLOW_2,
+    KERAS,
+    KERNELS_BY_POSITION,
+    NEWEST,
+    OLDER_METHODS,
+    Releases,
+)
 
 _ASKED_FOR = (RegionKind.TRY, RegionKind.IF, RegionKind.CHOICE)
 
@@ -39,7 +48,10 @@ def written_for(hazards: HazardMap) -> dict[str, tuple[Releases, str]]:
     }
     bodies = {name: module.body.id for name, module in program.modules.items()}
     contexts = hazards.whole_facts.contexts
-    if any(hazards.ask(_OLDER_KERAS, (context.id, bodies[context.function.module])) for context in contexts):
+    if any(hazards.ask(_KERAS_1, (context.id, bodies[context.function.module])) for context in contexts):
+        for module in program.modules.values():
+            found.setdefault(module.path, (BEFORE_KERAS_2, "the program is for Keras 1, by the names that it uses"))
+    elif any(hazards.ask(_OLDER_KERAS, (context.id, bodies[context.function.module])) for context in contexts):
         for module in program.modules.values():
             found.setdefault(
                 module.path, (BEFORE_KERAS_3, "the program is for an older Keras, by the names that it uses")
@@ -53,6 +65,31 @@ def _has_older_keras(hazards: HazardMap, about: tuple[ContextId, FunctionId]) ->
 
 
 _OLDER_KERAS: Final = Question(_has_older_keras, meanwhile=False)
+
+
+def _has_keras_1(hazards: HazardMap, about: tuple[ContextId, FunctionId]) -> bool:
+    """Whether a call has parameters of Keras 1, or its order of them in a program that imports `keras` by itself."""
+    number, module_body = about
+    view = hazards.view(hazards.facts.contexts[number])
+    for call in view.code.of_kind(Call):
+        keywords = {argument.keyword for argument in call.arguments if argument.keyword}
+        for name in view.library_of(call.op):
+            if any(registry.is_parameter_of_keras_1(name, each) for each in keywords):
+                return True
+            positions = KERNELS_BY_POSITION.get(name)
+            if positions is not None and len(call.positional) >= positions and _imports_keras(hazards, module_body):
+                return True
+    return False
+
+
+def _imports_keras(hazards: HazardMap, module_body: FunctionId) -> bool:
+    """Whether a module imports `keras` by itself, and no other one, as that of TensorFlow."""
+    imported = {each.module for each in hazards.index(module_body).of_kind(Imported) if not each.level}
+    by_itself = any(module.partition(".")[0] == KERAS for module in imported)
+    return by_itself and not any(f".{KERAS}" in module for module in imported)
+
+
+_KERAS_1: Final = Question(_has_keras_1, meanwhile=False)
 
 
 def _names_of_older_keras(hazards: HazardMap, context: ContextFacts, module_body: FunctionId) -> Iterator[str]:
@@ -78,10 +115,7 @@ def _names_of_older_keras(hazards: HazardMap, context: ContextFacts, module_body
             parts += [(".".join(owners), last)] if owners else []
             parts += [(each.module, each.name)] if each.name not in (None, "*") else []
             yield from (f"{owner}.{name}" for owner, name in parts if registry.is_of_older_keras(owner, str(name)))
-    body = hazards.index(module_body)
-    imported = {each.module for each in body.of_kind(Imported) if not each.level}
-    by_itself = any(module.partition(".")[0] == KERAS for module in imported)
-    if not by_itself or any(f".{KERAS}" in module for module in imported):
+    if not _imports_keras(hazards, module_body):
         return
     for read in view.code.of_kind(AttributeRead):
         owner = context.value(read.owner)

@@ -14,7 +14,7 @@ from typing import Final
 from terra_refactor.tf_model import registry
 from terra_refactor.tf_model.catalogue import CatalogueFile, catalogue_files, parse_signature
 from terra_refactor.tf_model.name_table import words
-from terra_refactor.tf_model.releases import KERAS_1
+from terra_refactor.tf_model.releases import OF_KERAS_1
 from terra_refactor.tf_model.spec import ParameterPassing
 
 _WITH_KEYWORDS: Final = (
@@ -33,8 +33,20 @@ _OF_LAYERS: Final = words(
 )
 """Keywords that layers accept as `**kwargs`. Source: `keras.layers.Layer` of Keras 2 and 3, `keras.layers.RNN` of Keras 2."""
 _OF_OPTIMIZERS: Final = words("clipnorm clipvalue decay global_clipnorm jit_compile learning_rate lr name")
-_ACCEPTING: Final = {"keras.layers.": _OF_LAYERS, "keras.optimizers.": _OF_OPTIMIZERS}
-"""The keywords that classes check which have `**kwargs`."""
+_OF_COMPILE: Final = words("cloning distribute experimental_run_tf_function metrics sample_weight_mode target_tensors")
+_ACCEPTING: Final = {
+    "keras.layers.": _OF_LAYERS,
+    "keras.optimizers.": _OF_OPTIMIZERS,
+    "keras.Model.compile": _OF_COMPILE,
+    "keras.Sequential.compile": _OF_COMPILE,
+}
+"""The keywords that classes and methods check which have `**kwargs`."""
+_CLOSED: Final = {
+    "tensorflow.Tensor": "tensorflow.compat.v1.Tensor",
+    "tensorflow.data.Dataset": "tensorflow.compat.v1.data.Dataset",
+    "numpy.ndarray": "numpy.ndarray",
+}
+"""Classes whose instances have no other attributes than those of the class, and what they were in earlier releases."""
 _SHORTEST: Final = 4
 """Shorter names differ by a letter too easily."""
 
@@ -42,7 +54,7 @@ _SHORTEST: Final = 4
 @cache
 def is_misspelt_keyword(name: str, keyword: str) -> bool:
     """Whether a function or class (canonical name) of Keras refuses a keyword that is nearly one of its parameters."""
-    if not name.startswith(_WITH_KEYWORDS) or keyword in KERAS_1:
+    if not name.startswith(_WITH_KEYWORDS) or keyword in OF_KERAS_1:
         return False
     known: set[str] = set()
     for signature in _signatures(name):
@@ -60,10 +72,15 @@ def is_misspelt_keyword(name: str, keyword: str) -> bool:
 
 @cache
 def is_misspelt_attribute(cls: str, name: str) -> bool:
-    """Whether instances of a library class (canonical name) lack an attribute that is nearly one of theirs."""
-    classes = (cls, *registry.class_bases(cls))
+    """Whether instances of a library class (canonical name) lack an attribute that is nearly one of theirs.
+
+    If they have no other attributes than those of their class, it may be any attribute.
+    """
+    classes = (cls, *registry.class_bases(cls), _CLOSED.get(cls, cls))
     known = {leaf for file in catalogue_files() for each in classes for leaf in file.owners.get(each, ())}
-    return not name.startswith("_") and _is_nearly_one_of(name, frozenset(known))
+    if name.startswith("_"):
+        return False
+    return name not in known if cls in _CLOSED else _is_nearly_one_of(name, frozenset(known))
 
 
 def _signatures(name: str) -> Iterator[str | None]:

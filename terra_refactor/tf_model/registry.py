@@ -43,7 +43,7 @@ from terra_refactor.tf_model.costs import DEFAULT_BY_BASE, OPERATIONS
 from terra_refactor.tf_model.effects import EFFECTS
 from terra_refactor.tf_model.packages import PACKAGE_EFFECTS, PACKAGE_TRAITS, PACKAGES
 from terra_refactor.tf_model.python_effects import PYTHON_EFFECTS
-from terra_refactor.tf_model.releases import BACKEND_OF_KERAS_3, KERAS, OLDER_PARAMETERS
+from terra_refactor.tf_model.releases import BACKEND_OF_KERAS_3, KERAS, OF_KERAS_1, OLDER_PARAMETERS
 from terra_refactor.tf_model.spec import Entity, EntityKind, OperationRule, ParameterPassing, ParameterSpec, Trait
 from terra_refactor.tf_model.traits import TRAITS
 
@@ -257,6 +257,13 @@ def is_parameter_of_older_keras(name: str, keyword: str) -> bool:
     """Whether the constructor of that canonical name had the parameter before Keras 3, which rejects it."""
     older = next((names for prefix, names in OLDER_PARAMETERS.items() if name.startswith(prefix)), frozenset[str]())
     found = lookup(name) if keyword in older else None
+    return found is not None and keyword not in {parameter.name for parameter in found.parameters or ()}
+
+
+@cache
+def is_parameter_of_keras_1(name: str, keyword: str) -> bool:
+    """Whether the constructor or method of that canonical name had the parameter in Keras 1, and later releases have no such one."""
+    found = lookup(name) if keyword in OF_KERAS_1 and name.startswith(f"{KERAS}.") else None
     return found is not None and keyword not in {parameter.name for parameter in found.parameters or ()}
 
 

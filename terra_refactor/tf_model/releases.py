@@ -161,7 +161,15 @@ REFUSES_FLOAT_INDEX: Final = Behaviour(
     NUMPY, "1.12", "older releases convert it, and in Python 2 a quotient of integers is an integer"
 )
 """An index or slice bound that is a float is refused."""
+BEFORE_KERAS_2: Final = Releases({KERAS: tuple(release for release in _MINORS[KERAS] if release < (2, 0))})
 _CHOOSES_ELEMENTS: Final = Behaviour(TENSORFLOW, "2.0", "`tf.where` chooses whole rows by a vector", assumed=True)
+_TAKES_POSITIONS: Final = Behaviour(
+    TENSORFLOW, "2.0", "TensorFlow 1 accepts keywords only, and earlier releases the logits first", assumed=True
+)
+_LABELS_AND_LOGITS: Final = words(
+    "tensorflow.nn.sigmoid_cross_entropy_with_logits tensorflow.nn.softmax_cross_entropy_with_logits "
+    "tensorflow.nn.sparse_softmax_cross_entropy_with_logits"
+)
 _OF_LAYERS: Final = Behaviour(KERAS, "2.0")
 """Arguments that layers accept: their input specifications."""
 
@@ -170,6 +178,10 @@ KERAS_1: Final = words(
     "inner_init W_regularizer b_regularizer U_regularizer W_constraint b_constraint consume_less dropout_W dropout_U"
 )
 """Parameters of layers before Keras 2, whose other parameters and their order differ, too."""
+OF_KERAS_1: Final = KERAS_1 | words("nb_val_samples pool_length samples_per_epoch show_accuracy")
+"""Parameters of layers and methods of models that no release since Keras 2 has."""
+KERNELS_BY_POSITION: Final = {"keras.layers.Conv2D": 3, "keras.layers.Conv3D": 4}
+"""The number of positional arguments with which `keras` itself, before 2.4, takes the later ones for the sizes of a kernel."""
 OLDER_PARAMETERS: Final = {"keras.layers.": KERAS_1, "keras.optimizers.": frozenset({"lr"})}
 """Parameters of constructors that Keras 3 rejects, by the prefix of the class name."""
 OLDER_METHODS: Final = words("fit_generator evaluate_generator predict_generator predict_classes")
@@ -195,13 +207,15 @@ _IN_EVERY_RELEASE: Final = words(
 """Functions whose shape and dtype arithmetic has not changed since TensorFlow 1."""
 
 
-def behaviour_of(operation: str) -> Behaviour | None:
+def behaviour_of(operation: str, *, by_position: bool = False) -> Behaviour | None:
     """The release since which an operation rejects its arguments; None if all releases do.
 
     Operators, and functions that exist in every release, compute the same in all of them. Other functions may have
     had different parameters, or may not have existed.
     """
     package, _, name = operation.partition(".")
+    if by_position and f"{TENSORFLOW}.{name}" in _LABELS_AND_LOGITS:
+        return _TAKES_POSITIONS
     if package == KERAS:
         return _OF_LAYERS if name.startswith("layers.") else UNKNOWN_BEFORE
     if package in _PACKAGES:

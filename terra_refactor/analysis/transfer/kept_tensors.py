@@ -79,6 +79,16 @@ def _parts(value: Value) -> tuple[Value, ...]:
     )
 
 
+def is_variable(value: Value) -> bool:
+    """Whether it is a variable whose creation is known."""
+    return isinstance(value, TensorValue) and value.kind is TensorKind.VARIABLE and value.variable is not None
+
+
+def is_same_variable(held: Value | None, value: Value) -> bool:
+    """Whether an attribute or a name has this variable already, as in `self.step = self.step.assign_add(1)`."""
+    return isinstance(held, TensorValue) and isinstance(value, TensorValue) and held.variable == value.variable
+
+
 def _tensors(value: Value) -> list[TensorValue]:
     """The TensorFlow tensors that a value is or contains."""
     found: list[TensorValue] = []

@@ -35,6 +35,8 @@ def _items(value: Value | None) -> tuple[Value, ...] | None:
         return listed
     if isinstance(value, TensorValue) and value.type.shape and isinstance(value.type.shape[0], int):
         count = value.type.shape[0]
+        if value.type.dtype is None and len(value.type.shape) == 1:
+            return None  # objects, which may be arrays
         if count <= 64:
             return (array(value.type.dtype, value.type.shape[1:]),) * count
     return None

@@ -117,11 +117,14 @@ def _constant(call: BoundCall) -> Value:
     if value is None:
         return result(None)
     dtype = None if is_none(wanted) else tensor_dtype(wanted)
-    if isinstance(value, TensorValue) and value.kind not in (TensorKind.NDARRAY, TensorKind.NUMPY_SCALAR):
+    is_tensor = isinstance(value, TensorValue) and value.kind not in (TensorKind.NDARRAY, TensorKind.NUMPY_SCALAR)
+    if isinstance(value, TensorValue) and is_tensor and is_none(call.argument("shape")):
         # symbolic tensors are rejected, concrete ones accepted
         return result(value.type.dtype if is_none(wanted) else dtype, value.type.shape, value.content)
     made = (
-        convert_rule(value, dtype) if is_none(wanted) or dtype is not None else result(None, operand(value).type.shape)
+        convert_rule(value, dtype)
+        if not is_tensor and (is_none(wanted) or dtype is not None)
+        else result(operand(value).type.dtype if is_none(wanted) else dtype, operand(value).type.shape)
     )
     shape_value = call.argument("shape")
     if is_none(shape_value) or not isinstance(made, TensorValue):

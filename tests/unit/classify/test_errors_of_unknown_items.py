@@ -111,7 +111,44 @@ with tf.Graph().as_default():
     (first, second), state = tf1.nn.dynamic_rnn(Parts(), tf1.placeholder(tf.float32, (4, 7, 5)), dtype=tf.float32)
     tf.reduce_mean(tf.reduce_mean(first - second, axis=1), axis=1)
 """
+STEPS = """
+class Trainer:
+    def __init__(self):
+        self.step = tf.Variable(0)
+
+    @tf.function
+    def train(self, x):
+        self.step = self.step.assign_add(1)
+        return x
+
+
+count = tf.Variable(0)
+
+
+@tf.function
+def counted(x):
+    global count
+    count = count.assign_add(1)
+    return x
+
+
+trainer = Trainer()
+for _ in range(3):
+    counted(trainer.train(tf.ones((3,))))
+print(trainer.step.numpy(), count.numpy())
+"""
 NO_ERRORS = {
+    "a variable that is assigned to itself": STEPS,
+    "columns of an array of objects": """
+memory = [[np.ones(4), i % 2, 1.0, np.ones(4)] for i in range(8)]
+rows = np.reshape(np.array(memory, dtype=object), [8, 4])
+tf.matmul(tf.cast(np.vstack(rows[:, 0]), tf.float32), tf.ones((4, 2)))
+print(np.stack(rows[:, 3])[:, 2], np.concatenate(rows[:, 0])[5])
+""",
+    "a constant of a tensor with a shape": """
+tf.matmul(tf.constant(tf.range(1, 10), shape=[3, 3]), tf.constant(tf.range(9), shape=[3, 3]))
+tf.constant(tf.zeros(1), shape=(2, 3)) + tf.ones((2, 3))
+""",
     "the texts of a tensor": """
 words = tf.constant(["first", "second"])
 print(words.numpy()[0][:2], [word[0] for word in words.numpy()], np.array(["a", "b"])[1][0], words[0].numpy()[1:])
@@ -191,6 +228,10 @@ tf.data.Dataset.from_tensor_slices(IMAGES).apply(prepared)
 """,
 }
 ERRORS = {
+    "another variable is assigned": STEPS.replace(
+        "self.step = self.step.assign_add(1)", "self.step = tf.Variable(1) if x is None else x[0]  # error"
+    ),
+    "a constant of a tensor with another shape": "tf.constant(tf.range(9), shape=[3, 4])  # error\n",
     "the numbers of a tensor": """
 numbers = tf.constant([1.0, 2.0])
 print(numbers.numpy()[0][:2])  # error

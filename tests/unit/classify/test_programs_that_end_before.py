@@ -35,6 +35,20 @@ model.compile(loss="mse")
 model.fit(X, X[:, :1], epoch=3)
 tf.matmul(A, B)
 """,
+    "a misspelt keyword of `compile`": """
+model = tf.keras.Sequential([layers.Dense(1)])
+model.compile(loss="mse", matrics=["accuracy"])
+tf.matmul(A, B)
+""",
+    "an attribute that datasets do not have": """
+dataset = tf.data.Dataset.from_tensor_slices(X)
+print(dataset.shape)
+tf.matmul(A, B)
+""",
+    "an attribute that tensors do not have": """
+print(A.size())
+tf.matmul(A, B)
+""",
     "a misspelt keyword in a constructor": """
 class Net(tf.keras.Model):
     def __init__(self):
@@ -157,6 +171,12 @@ def rnn(units, return_sequence=False):
 
 
 rnn(3, return_sequence=True)
+tf.matmul(A, B)  # error
+""",
+    "attributes of earlier releases": """
+dataset = tf.data.Dataset.from_tensor_slices(X)
+if hasattr(dataset, "output_shapes"):
+    print(dataset.output_shapes, A.graph)
 tf.matmul(A, B)  # error
 """,
     "whole numbers as indices": """

@@ -129,6 +129,10 @@ import keras
 model = keras.Sequential()
 model.add(keras.layers.Convolution2D(64, 5, 5, border_mode="same", input_shape=(1, 28, 28)))
 model.add(keras.layers.Activation("tanh"))
+"""
+PRESENT_PARAMETERS = """\
+import keras
+
 now = keras.Sequential()
 now.add(keras.layers.Conv2D(64, 5, input_shape=(1, 28, 28)))  # error
 """
@@ -149,7 +153,32 @@ def main(data):
 
 def test_what_only_keras_3_refuses_or_only_keras_1_takes_is_no_error() -> None:
     assert errors_in(ONE_RELEASE) == marked(ONE_RELEASE)
-    assert errors_in(FORMER_PARAMETERS) == marked(FORMER_PARAMETERS)
+    assert errors_in(FORMER_PARAMETERS) == []
+    assert errors_in(PRESENT_PARAMETERS) == marked(PRESENT_PARAMETERS)
+    # in a program of Keras 1, other layers are of Keras 1 as well
+    assert errors_in(FORMER_PARAMETERS + PRESENT_PARAMETERS) == []
+
+
+def test_a_kernel_by_position_is_of_keras_before_2_4() -> None:
+    text = """\
+from keras.layers import Conv2D
+from keras.models import Sequential
+
+model = Sequential([Conv2D(8, 5, 5, input_shape=(28, 28, 1)), Conv2D(8, 6, 6)])
+"""
+    assert errors_in(text) == []
+    assert errors_in(text.replace("from keras", "from tensorflow.keras")) == [4]
+
+
+def test_the_order_of_labels_and_logits_is_of_tensorflow_2() -> None:
+    text = """\
+import tensorflow as tf
+
+scores, labels = tf.ones((5, 2)), tf.zeros((5,), tf.int32)
+tf.nn.sparse_softmax_cross_entropy_with_logits(scores, labels)
+"""
+    assert errors_in(text) == [4]
+    assert errors_in(text.replace("tf.ones((5, 2))", "tf.placeholder(tf.float32, (5, 2))")) == []
 
 
 def test_a_list_beside_a_value_that_nothing_is_known_of_proves_no_dtype() -> None:
