@@ -29,7 +29,7 @@ from terra_refactor.analysis.transfer.data_files import attribute_of_path, names
 from terra_refactor.analysis.transfer.dispatch import is_dispatcher, register_of
 from terra_refactor.analysis.transfer.enumerations import member_attribute
 from terra_refactor.analysis.transfer.iteration import static_size_value
-from terra_refactor.analysis.transfer.kept_tensors import holds_new_tensor, is_same_variable, is_variable
+from terra_refactor.analysis.transfer.kept_tensors import holds_new_tensor, is_known_variable, is_same_variable
 from terra_refactor.analysis.transfer.layer_weights import (
     layer_setting,
     setting_given_later,
@@ -472,7 +472,7 @@ def set_attribute(site: Site, target: Value, name: str, value: Value) -> None:
                     continue
                 is_hooked = _call_hook(site, member, cls, name, value)
                 key = (member.object, name)
-                if is_variable(value) and is_same_variable(frame.state.get(key), value):
+                if is_known_variable(value) and is_same_variable(frame.state.get(key), value):
                     continue
                 engine.unsettle(key)
                 if len(alternatives) > 1 or is_hooked:

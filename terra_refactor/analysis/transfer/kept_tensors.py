@@ -79,7 +79,7 @@ def _parts(value: Value) -> tuple[Value, ...]:
     )
 
 
-def is_variable(value: Value) -> bool:
+def is_known_variable(value: Value) -> bool:
     """Whether it is a variable whose creation is known."""
     return isinstance(value, TensorValue) and value.kind is TensorKind.VARIABLE and value.variable is not None
 

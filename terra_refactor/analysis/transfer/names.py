@@ -13,7 +13,7 @@ from terra_refactor.analysis.effects import write_effect
 from terra_refactor.analysis.engine import OpHandler, Site
 from terra_refactor.analysis.facts import EntryKind
 from terra_refactor.analysis.transfer.data_files import name_of_module_file
-from terra_refactor.analysis.transfer.kept_tensors import holds_new_tensor, is_same_variable, is_variable
+from terra_refactor.analysis.transfer.kept_tensors import holds_new_tensor, is_known_variable, is_same_variable
 from terra_refactor.domain.effect import Effect, EffectKind, RootKind, Target
 from terra_refactor.domain.lattice import without_unbound
 from terra_refactor.domain.state import CELL
@@ -125,7 +125,9 @@ def bind_name(site: Site, name: str, scope: ops.Scope, value: Value) -> None:
             frame.note_write(site.op, (frame.cells[name], CELL), site.place())
         case ops.Scope.FREE:
             cell = frame.closure.get(name)
-            if cell is not None and not (is_variable(value) and is_same_variable(frame.state.get((cell, CELL)), value)):
+            if cell is not None and not (
+                is_known_variable(value) and is_same_variable(frame.state.get((cell, CELL)), value)
+            ):
                 engine.write(frame, (cell, CELL), value)
                 frame.note_write(site.op, (cell, CELL), site.place())
                 if cell not in frame.allocated:
@@ -144,7 +146,7 @@ def bind_name(site: Site, name: str, scope: ops.Scope, value: Value) -> None:
                 frame.state.set((frame.module_object, name), value)
                 return
             known = frame.state.get((frame.module_object, name))
-            if is_variable(value) and is_same_variable(known, value):
+            if is_known_variable(value) and is_same_variable(known, value):
                 return
             frame.state.set((frame.module_object, name), value)
             if frame.entry is not EntryKind.MODULE or known is None:
