@@ -152,7 +152,7 @@ class SummaryTable:
         self._journal.put(self.summaries, summary.identity, summary)
 
     def add_body_again(self, summary: Summary) -> None:
-        """Adds the result of a class body from an earlier run."""
+        """Adds the result of a module or class body from an earlier run. Can be rolled back."""
         self._renew(summary)
         self._journal.put(self.summaries, summary.identity, summary)
 

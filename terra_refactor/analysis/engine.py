@@ -19,6 +19,7 @@ from terra_refactor.analysis.facts import EntryKind, FailureFact, ObjectKind
 from terra_refactor.analysis.frames import CallArguments, Frame, Summary
 from terra_refactor.analysis.journal import Journal
 from terra_refactor.analysis.log import Closure, Log
+from terra_refactor.analysis.module_bodies import Beginning
 from terra_refactor.analysis.objects import ObjectTable
 from terra_refactor.analysis.sharing import Sharing
 from terra_refactor.analysis.steps import StepBudget
@@ -129,6 +130,8 @@ class Calls(Protocol):
 
     def run_inline(self, frame: Frame) -> Summary: ...
 
+    def run_module(self, frame: Frame, beginning: Beginning) -> Summary: ...
+
     def call_function(
         self, site: Site, function: FunctionValue, arguments: CallArguments, *, graph: bool = False
     ) -> Value: ...
@@ -168,6 +171,8 @@ class Recorder(Protocol):
     problems: dict[FunctionId, str]
 
     def spoil_logs(self) -> None: ...
+
+    def change_world(self) -> None: ...
 
     def note_failure(self, frame: Frame, op: OpId, failure: FailureFact) -> None: ...
 

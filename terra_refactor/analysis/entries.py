@@ -198,6 +198,7 @@ def instance_for_entry(engine: Engine, cls: Reference) -> Value:
             engine.log.ask(True, _exists, number)
         return instance
     engine.spoil_logs()
+    engine.change_world()
     engine.world.set((number, EXISTS), TRUE)
     engine.world.set((number, CLASS), cls)
     engine.open_instances[number] = None

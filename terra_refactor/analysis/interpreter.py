@@ -49,6 +49,7 @@ from terra_refactor.analysis.facts import DOES_NOT_FIT, EntryKind, ObjectKind
 from terra_refactor.analysis.frames import CallArguments, Frame, Summary
 from terra_refactor.analysis.freezing import freeze_in
 from terra_refactor.analysis.log import Called, Closure, ContextKey, Flags, Joined, Log
+from terra_refactor.analysis.module_bodies import Beginning
 from terra_refactor.analysis.notes import Notes
 from terra_refactor.analysis.recursion import Recursions, Running
 from terra_refactor.analysis.returned import returned
@@ -444,9 +445,13 @@ class Interpreter(AbstractHeap, Notes):
         """The finished contexts of that key."""
         return self.contexts.known(key)
 
-    def add_body_again(self, summary: Summary) -> None:
-        """Enters the result of the body of a class from an earlier run."""
+    def add_body_again(self, identity: int) -> bool:
+        """Enters the result of the body of a class from an earlier run; whether it is known."""
+        summary = None if self.adoption is None else self.adoption.body(identity)
+        if summary is None:
+            return False
         self.contexts.add_body_again(summary)
+        return True
 
     def tried(self, step: Callable[[], bool]) -> bool:
         """Runs a step that replays a log; if it fails, all its changes are rolled back."""
@@ -469,6 +474,11 @@ class Interpreter(AbstractHeap, Notes):
             raise NotAloneError
         for log in self._logs:
             log.spoiled = True
+
+    def change_world(self) -> None:
+        """Records that the state of the program is about to be changed by other than the end of a module's body."""
+        if self.adoption is not None:
+            self.adoption.modules.differ()
 
     def is_nested_too_deep(self, log: Log) -> bool:
         """Whether a context and its callees would exceed the call depth below the running contexts."""
@@ -496,7 +506,10 @@ class Interpreter(AbstractHeap, Notes):
         assert log is not None
         summary.reads = unsettled(log.reads, self.world.settled)
         self.steps.left -= log.steps
-        self.contexts.add_again(log.key, summary)
+        if summary.entry is EntryKind.MODULE:
+            self.contexts.add_body_again(summary)
+        else:
+            self.contexts.add_again(log.key, summary)
 
     def _recursion(
         self, key: ContextKey, identity: FunctionId, state: State, naming: Naming | None
@@ -605,9 +618,39 @@ class Interpreter(AbstractHeap, Notes):
         self.finish(frame)
         summary = summary_of(self, frame, NONE, {})
         self.contexts.add_body(summary)
-        if self.log is not None:
+        if self.log is not None and frame.function.kind is FunctionKind.CLASS_BODY:
+            assert self.adoption is not None
+            self.adoption.note_body(summary)
             self.log.bodies.add(frame.function.id)
-            self.log.tell(Interpreter.add_body_again, summary)
+            self.log.ask(True, Interpreter.add_body_again, summary.identity)
+        return summary
+
+    def run_module(self, frame: Frame, beginning: Beginning) -> Summary:
+        """Runs the body of a module, or takes over what it did in an earlier run."""
+        adoption = self.adoption
+        if adoption is None:
+            return self.run_inline(frame)
+        known = adoption.adopt_module(frame.function.id.module, beginning, self.circumstances(general=False))
+        if known is not None:
+            return known
+        identity = frame.function.id
+        log = Log((identity, (), (), False), self.circumstances(general=False), after_settling=self.settled)
+        outer, self.log = self.log, log
+        self.objects.log = log
+        self._logs.append(log)
+        self.running.append(identity)
+        try:
+            summary = self.run_inline(frame)
+        finally:
+            self.running.pop()
+            self._logs.pop()
+            self.log = self.objects.log = outer
+        log.told.clear()
+        is_whole = frame.problem is None and len(frame.returns) == 1
+        if is_whole and not log.spoiled and self.adoption is adoption:
+            summary.log = log
+        # the state in which it ended: it was made part of the program's
+        adoption.ran_module(summary, beginning, frame.returns[0][1].heap if is_whole else None)
         return summary
 
     def _guarded_execute(self, frame: Frame) -> None:

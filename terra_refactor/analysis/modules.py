@@ -16,6 +16,7 @@ from typing import Final
 from terra_refactor.analysis.engine import Code, Engine
 from terra_refactor.analysis.facts import EntryKind, ObjectKind
 from terra_refactor.analysis.frames import Frame, Summary
+from terra_refactor.analysis.module_bodies import Beginning
 from terra_refactor.domain.lattice import join, references
 from terra_refactor.domain.state import EXISTS, ITEMS, HeapKey
 from terra_refactor.domain.value import (
@@ -59,6 +60,8 @@ class ModuleLoader:
         self._made: dict[str, dict[HeapKey, Value]] = {}
         """For each module that will run again: the fields of its objects at its end."""
         self._running: dict[str, Frame] = {}
+        self._finished = 0
+        """The number of bodies that have run."""
         self._packages = {
             ".".join(name.split(".")[:depth]) for name in program.modules for depth in range(1, name.count(".") + 1)
         }
@@ -166,19 +169,22 @@ class ModuleLoader:
     def _run(self, name: str) -> None:
         engine = self.engine
         engine.spoil_logs()
+        is_again = name in self._state
         self._state[name] = "running"
         body = self.program.modules[name].body
         number = self.object_of(name)
         heap = engine.world.heap
         before = len(heap)
         frame = Frame(body, engine.world, {}, {}, number, EntryKind.MODULE, in_graph=False)
+        beginning = Beginning(self._finished, tuple(self._running), before)
         self._running[name] = frame
         try:
             with engine.steps.share(STEPS_OF_A_MODULE * body.op_count):
-                self.bodies[name] = engine.run_inline(frame)
+                self.bodies[name] = engine.run_inline(frame) if is_again else engine.run_module(frame, beginning)
         finally:
             del self._running[name]
         self._state[name] = "done"
+        self._finished += 1
         if frame.problem is not None:
             self._forget_values(name, frame.problem)
         if name in self._again:
@@ -256,6 +262,7 @@ class ModuleLoader:
 
     def import_star(self, frame: Frame, importer: str, module: str, level: int) -> None:
         """Binds everything that `from module import *` binds."""
+        self.engine.spoil_logs()
         resolved = self.program.imports.resolve(importer, module, level)
         if resolved is None:
             if not level:

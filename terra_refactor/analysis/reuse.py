@@ -31,11 +31,12 @@ from terra_refactor.analysis.engine import Engine
 from terra_refactor.analysis.facts import EntryKind
 from terra_refactor.analysis.frames import Summary
 from terra_refactor.analysis.log import Asked, Called, ContextKey, Event, Flags, Joined, Log, Told
+from terra_refactor.analysis.module_bodies import Beginning, ModuleBodies, ModuleBody
 from terra_refactor.analysis.objects import ObjectTable
 from terra_refactor.analysis.renumbering import Moves, Renumbering, moved_operations
 from terra_refactor.config import ProjectModel
 from terra_refactor.domain.state import HeapKey, Naming, SettledHeap, State, forget_since, marks_of, same_reads
-from terra_refactor.domain.value import ObjectId
+from terra_refactor.domain.value import ObjectId, Value
 from terra_refactor.ir.function import Function, FunctionKind
 from terra_refactor.ir.ids import FunctionId
 from terra_refactor.ir.program import Program
@@ -67,6 +68,8 @@ class SummaryStore:
         self.by_key: dict[ContextKey, list[Summary]] = {}
         self.by_identity: dict[int, Summary] = {}
         self.settled: SettledHeap | None = None
+        self.bodies: tuple[ModuleBody, ...] = ()
+        """What the bodies of modules left, in the order in which they finished."""
         self.functions: dict[FunctionId, Function] = {}
         """The functions as of the numbering of operations: those of the last run, finished or not."""
         self.changed: set[FunctionId] = set()
@@ -135,6 +138,7 @@ class SummaryStore:
         contexts = engine.contexts
         self._keep(summary for identity, summary in contexts.summaries.items() if identity not in contexts.dropped)
         self.settled = engine.world.settled
+        self.bodies = () if adoption is None else tuple(adoption.modules.finished)
         self._finished(program)
         self.code = engine.code
         self.next_identity = contexts.next_identity
@@ -155,11 +159,12 @@ class SummaryStore:
             list(self.by_identity.values()),
             None if settled is None else (settled.fields, settled.objects),
             None if self.assembled is None else self.assembled.kept(),
+            self.bodies,
         )
 
     def restore(self, kept: tuple[Any, ...], program: Program) -> None:
         """Restores the state of the store after the last run of this program."""
-        objects, self.next_identity, self.first_size, summaries, settled, assembled = kept
+        objects, self.next_identity, self.first_size, summaries, settled, assembled, self.bodies = kept
         self.objects.restore(objects)
         self._keep(summaries)
         if settled is not None:
@@ -193,6 +198,9 @@ class Adoption:
         """The logs of summaries of this run."""
         self.executed: set[FunctionId] = set()
         """The functions whose contexts were run."""
+        self.modules = ModuleBodies(store.bodies)
+        self._class_bodies: dict[int, Summary] = {}
+        """The results of the bodies of classes that were run, even if that was rolled back."""
         known = store.functions
         is_after_unfinished = store.is_unfinished
         moves: dict[FunctionId, Moves] = {}
@@ -211,6 +219,8 @@ class Adoption:
                     self.unchanged.append(function.id)
                 elif old is not None:
                     moves[function.id] = moved_operations(old, function)
+        # nothing refers to a function that is gone, except for results that do not hold: by them it would be looked up
+        self.changed_outside |= known.keys() - {*self.changed, *self.unchanged}
         self.moves = moves
         """The new numbers of operations of changed functions."""
         store.renumber(Renumbering(moves))
@@ -407,6 +417,33 @@ class Adoption:
             unsettled, fields = self._unsettled_objects, self.engine.world.settled.fields
             return not unsettled or all(key[0] not in unsettled or key in fields for key in log.fixed)
         return True
+
+    def adopt_module(self, module: str, beginning: Beginning, flags: Flags) -> Summary | None:
+        """The result of a module's body in an earlier run, with its writes made again; None if it has to be run."""
+        known = self.modules.at(module, beginning)
+        summary = None if known is None else self.store.by_identity.get(known.identity)
+        if known is None or known.writes is None or summary is None or summary.log is None:
+            return None
+        if summary.log.flags != flags or not self._tried(partial(self.replay, summary)):
+            return None
+        heap = self.engine.world.heap
+        for key, value in known.writes.items():
+            heap[key] = value
+        self.modules.finish(known)
+        return summary
+
+    def ran_module(self, summary: Summary, beginning: Beginning, writes: Mapping[HeapKey, Value] | None) -> None:
+        """Notes that the body of a module was run, and its writes, if they are known."""
+        name = summary.function.id.module
+        self.modules.finish(ModuleBody(name, beginning, summary.identity, writes))
+
+    def note_body(self, summary: Summary) -> None:
+        """Keeps the result of the body of a class."""
+        self._class_bodies[summary.identity] = summary
+
+    def body(self, identity: int) -> Summary | None:
+        """The result of the body of a class, of this run or an earlier one."""
+        return self._class_bodies.get(identity) or self.store.by_identity.get(identity)
 
     def ran(self, function: FunctionId, summary: Summary) -> None:
         """Records that a context was run, before its summary replaces an earlier one."""

@@ -56,11 +56,21 @@ LiteralValue: TypeAlias = "int | float | complex | str | bytes | bool | Ellipsis
 # --- values -----------------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Literal(Op):
-    """A constant: int, float, complex, str, bytes, bool, None or Ellipsis."""
+    """A constant: int, float, complex, str, bytes, bool, None or Ellipsis. 1, 1.0 and True differ; so do 0.0 and -0.0."""
 
     value: LiteralValue
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Literal) or self.id != other.id or type(self.value) is not type(other.value):
+            return False
+        if isinstance(self.value, float | complex):
+            return repr(self.value) == repr(other.value)
+        return self.value == other.value
+
+    def __hash__(self) -> int:
+        return hash((self.id, type(self.value), self.value))
 
 
 @dataclass(frozen=True, slots=True)
