@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,7 +21,6 @@ from terra_refactor.ide.code_actions import (
     NotPossible,
     Offer,
     OfferKind,
-    Request,
     Task,
     code_actions,
     one_for_each_change,
@@ -89,7 +89,8 @@ def register(server: TerraServer) -> None:
                 )
                 continue
             found.append(_encoded(server, snapshot, offer, kind_of(offer), shown, uri))
-            if server.client.asks_reason and asked and offer.request.task is Task.REFACTOR and offer.assumptions:
+            is_change = offer.request.task in (Task.REFACTOR, Task.EXTRACT)
+            if server.client.asks_reason and asked and is_change and offer.assumptions:
                 found.append(_proven(offer, kind_of(offer), uri))
         return found
 
@@ -99,11 +100,13 @@ def register(server: TerraServer) -> None:
         if not isinstance(data, dict) or action.edit is not None or action.disabled is not None:
             return action
         request = decoded(data["request"])
-        is_extraction = request.task is Task.EXTRACT
-        snapshot = await (server.with_regions(request.path) if is_extraction else server.snapshot(request.path))
+        may_extract = request.task in (Task.EXTRACT, Task.REFACTOR_ALL)
+        snapshot = await (server.with_regions(request.path) if may_extract else server.snapshot(request.path))
         if snapshot is None or snapshot.sources[request.path].digest != data["digest"]:
             raise ContentModifiedError
-        reason = _fill(server, action, snapshot, request)
+        # steps that become functions are analysed again
+        result = await server.scheduler.in_thread(functools.partial(perform, snapshot, request))
+        reason = _fill(server, action, snapshot, result)
         if reason is not None:  # it was chosen already: disabling it would be too late
             server.tell(f"{action.title}: {reason}")
         return action
@@ -152,13 +155,14 @@ def _encoded(
     elif server.client.resolves_edits:
         action.data = {"request": encoded(offer.request), "digest": source.digest}
     else:
-        _fill(server, action, snapshot, offer.request)
+        _fill(server, action, snapshot, perform(snapshot, offer.request))
     return action
 
 
-def _fill(server: TerraServer, action: types.CodeAction, snapshot: Snapshot, request: Request) -> str | None:
+def _fill(
+    server: TerraServer, action: types.CodeAction, snapshot: Snapshot, result: NewText | NotPossible
+) -> str | None:
     """Adds the edit to the action, or disables it with a reason."""
-    result = perform(snapshot, request)
     if isinstance(result, NewText):
         try:
             action.edit = workspace_edit(server, [(snapshot, result)])

@@ -22,7 +22,7 @@ from lsp_server.requests import decoded
 from lsp_server.server import TerraServer
 from terra_refactor.errors import SourceError
 from terra_refactor.ide.causes import places_to
-from terra_refactor.ide.code_actions import NewText, NotPossible, Request, Task, best_change, perform
+from terra_refactor.ide.code_actions import NewText, NotPossible, Request, best_change, perform
 from terra_refactor.ide.explanations import function_text
 from terra_refactor.ide.regions import forget_regions
 from terra_refactor.ide.session import Session
@@ -116,11 +116,12 @@ def register(server: TerraServer) -> None:
         from terra_refactor.ide.proving import ProofResult, change_around, prove  # noqa: PLC0415 - what runs programs is not for every start
 
         path = server.documents.path_of(uri)
-        snapshot = await server.snapshot(path)
+        snapshot = await server.with_regions(path)
         if snapshot is None:
             return None
-        request: Request | NotPossible = Request(Task.REFACTOR, path, qualname, line)
-        if not qualname:
+        if qualname:
+            request: Request | NotPossible = best_change(snapshot, path, qualname, line)
+        else:
             path, line, _ = server.documents.place(uri, types.Position(line - 1, 0))
             request = change_around(snapshot, path, line)
         if isinstance(request, NotPossible):

@@ -9,7 +9,7 @@ Levels are those of the decision. Uncertain changes are never among the safe fix
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Callable, Iterable, Iterator, Set
 from dataclasses import dataclass, replace
 from enum import Enum
 
@@ -19,6 +19,7 @@ from terra_refactor.classify.decision import Action, Classification, Decision, H
 from terra_refactor.classify.region import RegionDecision
 from terra_refactor.ide.annotations import AnnotationStyle, KnownTypes, known_types, write_types
 from terra_refactor.ide.explanations import action_title, change_title, extraction_title
+from terra_refactor.ide.extracting import all_but, with_functions
 from terra_refactor.ide.regions import MODULE, beside_regions, find_regions, regions_at, shown_regions
 from terra_refactor.ide.shape_cures import shape_cure
 from terra_refactor.ide.snapshot import Snapshot
@@ -32,6 +33,7 @@ from terra_refactor.syntax.deep_stack import deeply
 from terra_refactor.syntax.edit import apply_edits
 from terra_refactor.syntax.location import Span
 from terra_refactor.syntax.suppress import suppressed_text
+from terra_refactor.workspace.found_region import chosen_regions
 
 NO_SHIM = "terra-refactor is not installed in the environment of the program: install it there first (`pip install terra-refactor`)"
 
@@ -303,7 +305,11 @@ def _extraction(region: RegionDecision) -> Request:
 
 
 def best_change(snapshot: Snapshot, path: str, qualname: str, line: int) -> Request:
-    """The change proposed first for a function, or for module code (`MODULE`) at the line: that of its lens."""
+    """The change that is proposed first for a function, or for code of a module (`MODULE`) at the line: that of its lens. It may also be
+    named by the function that a training step at the line becomes."""
+    for found in regions_at(snapshot, path, line, line):
+        if found.decision.extract and (found.decision.qualname, found.decision.line) == (qualname, line):
+            return _extraction(found.decision)
     around = [
         decision
         for decision in snapshot.decisions.get(path, ())
@@ -335,9 +341,17 @@ def _all_at_once(snapshot: Snapshot, path: str) -> Iterator[Offer]:
         for decision in snapshot.decisions.get(path, ())
         if decision.action is not Action.NONE and decision.level is Level.SAFE
     ]
-    if safe:
-        count = "one safe change" if len(safe) == 1 else f"all {len(safe)} safe changes"
+    regions = shown_regions(snapshot, path)
+    number = len(safe) + sum(map(_is_safe, regions.decisions))
+    if number or not regions.are_final:
+        count = "one safe change" if number == 1 else f"all {number} safe changes"
+        if not regions.are_final:
+            count = "all safe changes"
         yield Offer(f"terra-refactor: make {count}", OfferKind.REFACTOR_ALL, Request(Task.REFACTOR_ALL, path))
+
+
+def _is_safe(region: RegionDecision) -> bool:
+    return region.extract and region.level is Level.SAFE
 
 
 def _fixed_findings(snapshot: Snapshot, path: str) -> list[Finding]:
@@ -416,15 +430,32 @@ def perform(snapshot: Snapshot, request: Request) -> NewText | NotPossible:
             assert_never(request.task)
 
 
-def all_safe(snapshot: Snapshot, path: str, only: Set[tuple[str, str, int]] | None = None) -> NewText:
-    """A file with its safe changes; with `only`, those of the functions of these paths, qualified names and lines."""
-    decisions = [
-        decision
-        for decision in snapshot.decisions.get(path, ())
-        if only is None or (path, decision.qualname, decision.line) in only
+def all_safe(
+    snapshot: Snapshot,
+    path: str,
+    only: Set[tuple[str, str, int]] | None = None,
+    cancelled: Callable[[], bool] = lambda: False,
+) -> NewText:
+    """A file with its safe changes: those of `fix --level safe`. With `only`, those of the functions of these paths, qualified names and
+    lines; a training step that becomes a function has the name and line of the function around it, or `MODULE` and its own line.
+
+    Raises:
+        StaleError: `cancelled` said so.
+    """
+    regions = find_regions(snapshot, cancelled).get(path, ())
+    lines = {decision.qualname: decision.line for decision in snapshot.decisions.get(path, ())}
+    chosen = [
+        found
+        for found in chosen_regions(regions, Level.SAFE, (), {})
+        if only is None or (path, found.decision.inside, lines.get(found.decision.inside, found.decision.line)) in only
     ]
-    done = refactor_file(snapshot.sources[path], decisions, Level.SAFE)
-    return NewText(path, done.new_text, "Make all safe changes", ())
+    others = all_but(
+        snapshot, lambda each: each.path == path and (only is None or (path, each.qualname, each.line) in only)
+    )
+    for done in with_functions(snapshot, chosen, Level.SAFE, others, cancelled):
+        if done.source.path == path:
+            return NewText(path, done.new_text, "Make all safe changes", ())
+    return NewText(path, snapshot.sources[path].text, "Make all safe changes", ())
 
 
 def refactored(snapshot: Snapshot, request: Request) -> tuple[Decision, FileRefactoring] | NotPossible:

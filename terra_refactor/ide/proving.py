@@ -10,12 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from terra_refactor.classify.decision import Action
+from terra_refactor.classify.decision import Action, Decision, Level
 from terra_refactor.errors import SourceError
-from terra_refactor.ide.code_actions import NotPossible, Request, Task, refactored
-from terra_refactor.ide.explanations import change_title
+from terra_refactor.ide.code_actions import NotPossible, Request, Task, best_change, refactored
+from terra_refactor.ide.explanations import change_title, extraction_title
+from terra_refactor.ide.extracting import all_but, with_functions
+from terra_refactor.ide.regions import regions_at
 from terra_refactor.ide.session import StaleError
 from terra_refactor.ide.snapshot import Snapshot
+from terra_refactor.refactor.result import FileRefactoring, Outcome
 from terra_refactor.syntax.source import Source, read_source
 from terra_refactor.verify.commands import source_of
 from terra_refactor.verify.process import CancelledError
@@ -49,10 +52,16 @@ class ProofResult:
 
 
 def change_around(snapshot: Snapshot, path: str, line: int) -> Request | NotPossible:
-    """The change of the innermost function around a line (from 1)."""
+    """The change of the training step at a line (from 1) that could be a function, else that of the innermost function around it."""
+    for found in regions_at(snapshot, path, line, line):
+        if found.decision.extract:
+            return Request(Task.EXTRACT, path, found.decision.qualname, found.decision.line)
     decision = snapshot.decision_around(path, line)
     if decision is None:
         return NotPossible("there is no function here")
+    best = best_change(snapshot, path, decision.qualname, decision.line)
+    if best.task is Task.EXTRACT:
+        return best
     if decision.action is Action.NONE:
         return NotPossible(f"there is no change of {decision.qualname} to prove: {decision.reason}")
     return Request(Task.REFACTOR, path, decision.qualname, decision.line)
@@ -77,10 +86,10 @@ def prove(
     }
     if len(saved) < len(on_disk):
         return NotPossible(f"what is not saved cannot be run: {', '.join(sorted({*on_disk} - {*saved}))}")
-    done = refactored(snapshot, request)
+    done = _changed(snapshot, request, cancelled)
     if isinstance(done, NotPossible):
         return done
-    decision, file = done
+    decision, file, title = done
     decisions = [each for path in snapshot.paths for each in snapshot.decisions.get(path, ())]
     try:
         verification = verify_changes([replace(file, source=saved[request.path])], decisions, saved, setting)
@@ -100,10 +109,31 @@ def prove(
     if status not in (Status.SAME, Status.SLOWER):
         why = verdict.detail or ("" if program is None or program.difference is None else program.difference)
         said += f" ({why})" if why else ""
-    title = f"# {in_markdown(change_title(decision))}: {in_markdown(decision.qualname)}"
     return ProofResult(
-        status, said, "\n\n".join([title, *_page(verdict, program, status, verification.tensorflow)]) + "\n"
+        status,
+        said,
+        "\n\n".join([f"# {in_markdown(title)}", *_page(verdict, program, status, verification.tensorflow)]) + "\n",
     )
+
+
+def _changed(
+    snapshot: Snapshot, request: Request, cancelled: Callable[[], bool]
+) -> tuple[Decision, FileRefactoring, str] | NotPossible:
+    """The decision about the function that changes or is made, the file in which it is, and the change in words."""
+    if request.task is not Task.EXTRACT:
+        done = refactored(snapshot, request)
+        return done if isinstance(done, NotPossible) else (*done, f"{change_title(done[0])}: {done[0].qualname}")
+    for found in regions_at(snapshot, request.path, request.line, request.line):
+        if found.region is not None and (found.decision.qualname, found.decision.line) == (
+            request.qualname,
+            request.line,
+        ):
+            files = with_functions(snapshot, [found], Level.COEXEC, all_but(snapshot, lambda _: False), cancelled)
+            reasons = [each.reason for file in files for each in file.changes if each.outcome is not Outcome.DONE]
+            if reasons or not files or not files[0].extracted:
+                return NotPossible(reasons[0] if reasons else f"{request.qualname} cannot be extracted")
+            return files[0].extracted[0], files[0], extraction_title(found.decision)
+    return NotPossible(f"{request.qualname} cannot be extracted there any more")
 
 
 def _read(path: str) -> Source | None:

@@ -163,8 +163,8 @@ def safe_changes(
     found: list[tuple[Snapshot, NewText]] = []
     for snapshot in _snapshots(session, cancelled, progress):
         for path in snapshot.paths:
-            result = all_safe(snapshot, path, only)
-            if result is not None and result.text != snapshot.sources[path].text:
+            result = all_safe(snapshot, path, only, cancelled)
+            if result.text != snapshot.sources[path].text:
                 found.append((snapshot, result))
     return tuple(sorted(found, key=lambda pair: pair[1].path))
 

@@ -1,7 +1,7 @@
 """Regions as results: the decision about each, its finding, and its extraction.
 
 Gives: `FoundRegion`, `may_have_regions`, `chosen_regions`, `without_shim`, `outside_shim`, `region_findings`,
-`rewritten`. A run with only cache hits needs nothing else about regions.
+`rewritten`, `with_text`. A run with only cache hits needs nothing else about regions.
 """
 
 from __future__ import annotations
@@ -87,7 +87,11 @@ def outside_shim(regions: Iterable[FoundRegion], decisions: Iterable[Decision]) 
 
 def rewritten(source: Source, regions: Iterable[ExtractedFunction]) -> Source:
     """The source with some regions as functions."""
-    text = apply_regions(source.text, regions)
+    return with_text(source, apply_regions(source.text, regions))
+
+
+def with_text(source: Source, text: str) -> Source:
+    """The source with another text of the same module."""
     return replace(source, text=text, digest=blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest())
 
 

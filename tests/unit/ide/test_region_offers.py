@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
 from ide_support import project, shown
 
 from terra_refactor.classify.decision import Action
+from terra_refactor.config import Config
 from terra_refactor.ide.code_actions import (
     NewText,
     NotPossible,
@@ -20,11 +22,13 @@ from terra_refactor.ide.code_actions import (
 )
 from terra_refactor.ide.code_lens import code_lenses
 from terra_refactor.ide.hover import hover
+from terra_refactor.ide.proving import ProofResult, change_around, prove
 from terra_refactor.ide.regions import find_regions, shown_regions
 from terra_refactor.ide.session import StaleError
-from terra_refactor.ide.whole_project import proposals
+from terra_refactor.ide.whole_project import proposals, safe_changes
 from terra_refactor.rules.registry import all_rules
 from terra_refactor.syntax.source import source_from_text
+from terra_refactor.workspace.workspace import Options, fix
 
 
 def test_a_step_is_offered_as_a_function_where_somebody_asks(tmp_path: Path) -> None:
@@ -149,3 +153,64 @@ def test_the_regions_of_a_text_that_changes_are_not_kept(tmp_path: Path) -> None
         find_regions(snapshot, lambda: True)
     assert not shown_regions(snapshot, path).are_final
     assert len(find_regions(snapshot)[path]) == 1
+
+
+BOTH = f"""\
+{TRAINING}
+
+def evaluate(x):
+    for _ in range(20):
+        x = tf.matmul(x, x) + tf.nn.relu(x)
+    return x
+
+for _ in range(100):
+    evaluate(tf.ones([8, 8]))
+"""
+
+
+def test_all_safe_changes_are_those_of_the_command_line(tmp_path: Path) -> None:
+    session = project(tmp_path, {"m.py": BOTH, "n.py": all_rules()["TR507"].samples.bad})
+    made = {new.path: new.text for _, new in safe_changes(session, lambda: False, lambda *_: None)}
+    fixed = fix([str(tmp_path)], Options(config=Config(level="safe", cache=False, jobs=1)))
+    assert made == {file.source.path: file.new_text for file in fixed.files if file.changed}
+    assert made[shown(tmp_path, "m.py")].count("@tf.function") == 2
+    path = shown(tmp_path, "m.py")
+    (offer,) = [
+        offer
+        for offer in code_actions(session.snapshot(path), path, 1, 1, explicit=True)
+        if offer.kind is OfferKind.REFACTOR_ALL
+    ]
+    assert offer.title == "terra-refactor: make all 2 safe changes"
+    result = perform(session.snapshot(path), offer.request)
+    assert isinstance(result, NewText)
+    assert result.text == made[path]
+
+
+def test_of_safe_changes_the_chosen_ones_are_made(tmp_path: Path) -> None:
+    session = project(tmp_path, {"m.py": BOTH})
+    path = shown(tmp_path, "m.py")
+    listed = {each.qualname: each.line for each in proposals(session, lambda: False, lambda *_: None)}
+    for name, other in (("train", "evaluate"), ("evaluate", "train_step")):
+        ((_, new),) = safe_changes(session, lambda: False, lambda *_: None, frozenset({(path, name, listed[name])}))
+        before = new.text.split(f"def {name if name == 'evaluate' else 'train_step'}(")[0]
+        assert before.rstrip().endswith("@tf.function")
+        assert new.text.count("@tf.function") == 1, other
+
+
+@pytest.mark.tensorflow
+@pytest.mark.slow
+def test_a_step_is_proven_before_it_is_a_function(tmp_path: Path) -> None:
+    session = project(tmp_path, {"m.py": TRAINING.replace("train(1000)", "train(20)")})
+    path = shown(tmp_path, "m.py")
+    snapshot = session.snapshot(path)
+    for line in (7, 12):  # the function around it, and a line of it
+        request = change_around(snapshot, path, line)
+        assert isinstance(request, Request)
+        assert (request.task, request.qualname) == (Task.EXTRACT, "train_step")
+    proof = prove(snapshot, request, sys.executable, f"python {tmp_path / 'm.py'}", lambda: False)
+    assert isinstance(proof, ProofResult)
+    assert proof.holds, proof.sentence
+    assert proof.sentence.startswith("train_step: the same with and without the change")
+    assert proof.page.startswith("# Extract as @tf.function: train\\_step")
+    gone = prove(snapshot, Request(Task.EXTRACT, path, "other", 12), sys.executable, "", lambda: False)
+    assert isinstance(gone, NotPossible)

@@ -16,8 +16,6 @@ export interface Proposal {
     readonly canChange: boolean;
     readonly title: string;
     readonly level: string;
-    /** A part of the function becomes one of its own; the list of safe changes leaves that out. */
-    readonly isExtraction: boolean;
     readonly reason: string;
     readonly assumptions: readonly string[];
     readonly secondsSaved: number | null;

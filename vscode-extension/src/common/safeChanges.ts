@@ -11,7 +11,7 @@ interface Item extends vscode.QuickPickItem {
 /** Lets somebody untick what they do not want, and makes the rest. */
 export async function makeSafeChanges(ask: Ask): Promise<void> {
     const found = ((await ask("proposals")) ?? []) as readonly Proposal[];
-    const safe = found.filter((proposal) => proposal.level === "safe" && !proposal.isExtraction);
+    const safe = found.filter((proposal) => proposal.level === "safe");
     if (safe.length === 0) {
         await ask("applyAllSafe"); // which says so
         return;
