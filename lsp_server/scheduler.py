@@ -97,9 +97,9 @@ class Scheduler:
         if self._idle is not None and not self.stopped:
             self._search = asyncio.get_running_loop().call_later(self._idle, self._collect)
 
-    def _collect(self) -> None:
+    def _collect(self, generation: int = 2) -> None:
         if self._running == 0:  # else at its end
-            gc.collect()
+            gc.collect(generation)
             self._unsearched = 0
             self._keep()
 
@@ -119,7 +119,7 @@ class Scheduler:
         self._running -= 1
         self._unsearched += 1
         if self._idle is not None and self._unsearched >= _MOST_UNSEARCHED:
-            self._collect()
+            self._collect(1)  # somebody waits: only objects that are newer than the last search
         self._asked()
 
     def changed(self) -> None:

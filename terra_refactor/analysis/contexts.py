@@ -141,7 +141,10 @@ class SummaryTable:
         self._journal.done(undo)
 
     def add_again(self, key: ContextKey, summary: Summary) -> None:
-        """Adds a summary of an earlier run. Can be rolled back."""
+        """Adds a summary from an earlier run. Can be rolled back."""
+        if summary.entry is EntryKind.MODULE:
+            self.add_body_again(summary)
+            return
         self._renew(summary)
         self.add(key, summary)
 

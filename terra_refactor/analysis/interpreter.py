@@ -50,6 +50,7 @@ from terra_refactor.analysis.frames import CallArguments, Frame, Summary
 from terra_refactor.analysis.freezing import freeze_in
 from terra_refactor.analysis.log import Called, Closure, ContextKey, Flags, Joined, Log
 from terra_refactor.analysis.module_bodies import Beginning
+from terra_refactor.analysis.module_runs import run_body
 from terra_refactor.analysis.notes import Notes
 from terra_refactor.analysis.recursion import Recursions, Running
 from terra_refactor.analysis.returned import returned
@@ -128,7 +129,7 @@ class Interpreter(AbstractHeap, Notes):
         """The modules have run, and their bindings are settled."""
         self.running: list[FunctionId] = []
         """The functions that are being interpreted, outermost first."""
-        self._logs: list[Log] = []
+        self.logs: list[Log] = []
         """The log of each of them, if logs are written."""
         if adoption is not None:
             adoption.engine = self
@@ -448,10 +449,9 @@ class Interpreter(AbstractHeap, Notes):
     def add_body_again(self, identity: int) -> bool:
         """Enters the result of the body of a class from an earlier run; whether it is known."""
         summary = None if self.adoption is None else self.adoption.body(identity)
-        if summary is None:
-            return False
-        self.contexts.add_body_again(summary)
-        return True
+        if summary is not None:
+            self.contexts.add_body_again(summary)
+        return summary is not None
 
     def tried(self, step: Callable[[], bool]) -> bool:
         """Runs a step that replays a log; if it fails, all its changes are rolled back."""
@@ -472,7 +472,7 @@ class Interpreter(AbstractHeap, Notes):
         """Marks the logs of running contexts as incomplete: they depend on something that is not logged and is about to change."""
         if self.alone:
             raise NotAloneError
-        for log in self._logs:
+        for log in self.logs:
             log.spoiled = True
 
     def change_world(self) -> None:
@@ -506,10 +506,7 @@ class Interpreter(AbstractHeap, Notes):
         assert log is not None
         summary.reads = unsettled(log.reads, self.world.settled)
         self.steps.left -= log.steps
-        if summary.entry is EntryKind.MODULE:
-            self.contexts.add_body_again(summary)
-        else:
-            self.contexts.add_again(log.key, summary)
+        self.contexts.add_again(log.key, summary)
 
     def _recursion(
         self, key: ContextKey, identity: FunctionId, state: State, naming: Naming | None
@@ -555,7 +552,7 @@ class Interpreter(AbstractHeap, Notes):
         active.append(parameters)
         outer = self.log
         if log is not None:
-            self._logs.append(log)
+            self.logs.append(log)
         self.log = self.objects.log = log
         self.running.append(identity)
         try:
@@ -570,12 +567,12 @@ class Interpreter(AbstractHeap, Notes):
             self.running.pop()
             self.log = self.objects.log = outer
             if log is not None:
-                self._logs.pop()
+                self.logs.pop()
         if log is not None and self.adoption is not None and not log.spoiled:
             assert running.boundary is not None
             log.reads, log.fixed = summary.reads, log.fixed.union(running.fixed, running.boundary.fixed)
             log.within = next(
-                (outside for each, outside in zip(self.running, self._logs, strict=True) if each in log.functions), None
+                (outside for each, outside in zip(self.running, self.logs, strict=True) if each in log.functions), None
             )
             summary.log = log
             log.told.clear()
@@ -627,31 +624,7 @@ class Interpreter(AbstractHeap, Notes):
 
     def run_module(self, frame: Frame, beginning: Beginning) -> Summary:
         """Runs the body of a module, or takes over what it did in an earlier run."""
-        adoption = self.adoption
-        if adoption is None:
-            return self.run_inline(frame)
-        known = adoption.adopt_module(frame.function.id.module, beginning, self.circumstances(general=False))
-        if known is not None:
-            return known
-        identity = frame.function.id
-        log = Log((identity, (), (), False), self.circumstances(general=False), after_settling=self.settled)
-        outer, self.log = self.log, log
-        self.objects.log = log
-        self._logs.append(log)
-        self.running.append(identity)
-        try:
-            summary = self.run_inline(frame)
-        finally:
-            self.running.pop()
-            self._logs.pop()
-            self.log = self.objects.log = outer
-        log.told.clear()
-        is_whole = frame.problem is None and len(frame.returns) == 1
-        if is_whole and not log.spoiled and self.adoption is adoption:
-            summary.log = log
-        # the state in which it ended: it was made part of the program's
-        adoption.ran_module(summary, beginning, frame.returns[0][1].heap if is_whole else None)
-        return summary
+        return self.run_inline(frame) if self.adoption is None else run_body(self, self.adoption, frame, beginning)
 
     def _guarded_execute(self, frame: Frame) -> None:
         code = frame.function

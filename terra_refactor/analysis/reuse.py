@@ -35,6 +35,7 @@ from terra_refactor.analysis.module_bodies import Beginning, ModuleBodies, Modul
 from terra_refactor.analysis.objects import ObjectTable
 from terra_refactor.analysis.renumbering import Moves, Renumbering, moved_operations
 from terra_refactor.config import ProjectModel
+from terra_refactor.domain.lattice import references
 from terra_refactor.domain.state import HeapKey, Naming, SettledHeap, State, forget_since, marks_of, same_reads
 from terra_refactor.domain.value import ObjectId, Value
 from terra_refactor.ir.function import Function, FunctionKind
@@ -479,9 +480,17 @@ class Adoption:
                 and old.returns == summary.returns
                 and old.writes == summary.writes
                 and old.effects == summary.effects
-                and old.allocated == summary.allocated
                 and old.state_reads == summary.state_reads
                 and old.overwrites == summary.overwrites
+                and _new_outside(old) == _new_outside(summary)
             ):
                 return old
         return None
+
+
+def _new_outside(summary: Summary) -> Set[ObjectId]:
+    """The objects created by a context that its callers look for among those: what it keeps to itself does not matter to them."""
+    if not summary.allocated:
+        return summary.allocated
+    named = references(summary.returns).union(key[0] for key in (*summary.writes, *summary.state_reads))
+    return summary.allocated & named

@@ -62,6 +62,8 @@ def test_the_bodies_of_unchanged_modules_are_not_executed(monkeypatch: pytest.Mo
     assert runs.bodies_after() == []
     # what a function gives its callers is the same
     assert runs.bodies_after("a", "    return x * by", "    unused = 1\n    return x * by") == []
+    # an object of its own that no caller sees
+    assert runs.bodies_after("a", "    unused = 1", "    unused = [by, {}]") == []
     # the same, for the body of a class
     assert runs.bodies_after("b", "        return scale(x) +", "        print(x)\n        return scale(x) +") == [
         "b",

@@ -90,7 +90,7 @@ def test_one_step_has_one_proposal(tmp_path: Path) -> None:
     assert decision.action is Action.CO_EXECUTE
     for line in (7, 12):  # the `def`, and a line of the step
         offers = [offer for offer in code_actions(snapshot, path, line, line, explicit=True) if not offer.disabled]
-        assert [offer.kind for offer in offers] == [OfferKind.EXTRACT]
+        assert [offer.kind for offer in offers] == [OfferKind.EXTRACT, OfferKind.REFACTOR_ALL]
     # the other lines of the loop are no step: nothing is proposed twice there either
     kinds = {offer.kind for offer in code_actions(snapshot, path, 16, 16, explicit=True) if not offer.disabled}
     assert OfferKind.REWRITE_CO_EXECUTE not in kinds
@@ -171,7 +171,7 @@ for _ in range(100):
 def test_all_safe_changes_are_those_of_the_command_line(tmp_path: Path) -> None:
     session = project(tmp_path, {"m.py": BOTH, "n.py": all_rules()["TR507"].samples.bad})
     made = {new.path: new.text for _, new in safe_changes(session, lambda: False, lambda *_: None)}
-    fixed = fix([str(tmp_path)], Options(config=Config(level="safe", cache=False, jobs=1)))
+    fixed = fix([str(tmp_path)], Options(config=Config(level="safe", jobs=1), use_cache=False))
     assert made == {file.source.path: file.new_text for file in fixed.files if file.changed}
     assert made[shown(tmp_path, "m.py")].count("@tf.function") == 2
     path = shown(tmp_path, "m.py")
@@ -206,11 +206,11 @@ def test_a_step_is_proven_before_it_is_a_function(tmp_path: Path) -> None:
     for line in (7, 12):  # the function around it, and a line of it
         request = change_around(snapshot, path, line)
         assert isinstance(request, Request)
-        assert (request.task, request.qualname) == (Task.EXTRACT, "train_step")
+        assert (request.task, request.qualname) == (Task.EXTRACT, "train.<locals>.train_step")
     proof = prove(snapshot, request, sys.executable, f"python {tmp_path / 'm.py'}", lambda: False)
     assert isinstance(proof, ProofResult)
     assert proof.holds, proof.sentence
-    assert proof.sentence.startswith("train_step: the same with and without the change")
-    assert proof.page.startswith("# Extract as @tf.function: train\\_step")
+    assert proof.sentence.startswith("train.<locals>.train_step: the same with and without the change")
+    assert proof.page.startswith("# Extract as @tf.function: train_step\n")
     gone = prove(snapshot, Request(Task.EXTRACT, path, "other", 12), sys.executable, "", lambda: False)
     assert isinstance(gone, NotPossible)
