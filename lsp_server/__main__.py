@@ -4,7 +4,7 @@ from terra_refactor.isolation import leave_current_folder
 
 
 def main() -> None:
-    """Serve until the client says exit, with nothing of the current folder on the path."""
+    """Serves until the client requests the exit, without the current folder on the path."""
     leave_current_folder()
     from lsp_server.command import main as run  # noqa: PLC0415 - what it imports is looked for on the path
 

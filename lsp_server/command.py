@@ -15,7 +15,7 @@ from terra_refactor.generated_methods import keep_generated_methods, reuse_gener
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Serve until the client says exit."""
+    """Serves until the client requests the exit."""
     options = _parse(arguments)
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
     gc.disable()  # imports create a hundred thousand objects that are never freed
@@ -27,7 +27,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except ModuleNotFoundError as error:
         sys.exit(_without_extra(error))
     server = make_server()
-    keep_generated_methods()  # an editor may kill the server in the end
+    keep_generated_methods()  # an editor may finally kill the server
     atexit.register(keep_generated_methods)
     server.scheduler.collect_when_idle()
     if options.tcp is None:

@@ -20,7 +20,7 @@ ENCODINGS = (
     types.PositionEncodingKind.Utf8,
     types.PositionEncodingKind.Utf16,
 )
-"""Those that are understood, the cheapest first."""
+"""The supported encodings, the cheapest first."""
 
 
 class TextPositions:
@@ -35,7 +35,7 @@ class TextPositions:
 
     @property
     def line_count(self) -> int:
-        """Lines of the text; the text after the last line ending is one."""
+        """Number of lines; the text after the last line ending is one."""
         return len(self._lines)
 
     def line(self, number: int) -> str:
@@ -45,7 +45,7 @@ class TextPositions:
         return self.text[start:end].rstrip("\r\n")
 
     def offset(self, position: types.Position) -> int:
-        """The offset of a position, moved into the text."""
+        """The offset of a position, clamped to the text."""
         if position.line < 0:
             return 0
         if position.line >= len(self._lines):
@@ -54,7 +54,7 @@ class TextPositions:
         return self._lines.offset(position.line + 1, 1) + self._characters(line, position.character)
 
     def place(self, position: types.Position) -> tuple[int, int]:
-        """Line and column, from 1, of a position, moved into the text."""
+        """Line and column, from 1, of a position, clamped to the text."""
         return self._lines.place(self.offset(position))
 
     def position(self, line: int, column: int) -> types.Position:
@@ -85,7 +85,7 @@ class TextPositions:
         for number, character in enumerate(line):
             width += self._width(character)
             if width > units:
-                return number  # inside of a character: before it
+                return number  # inside a character: before it
         return len(line)
 
     def _units(self, text: str) -> int:
@@ -105,12 +105,12 @@ class TextPositions:
 
 
 def agreed_encoding(capabilities: types.ClientCapabilities) -> types.PositionEncodingKind:
-    """The unit of columns: the cheapest that the client offers, UTF-16 where it offers none."""
+    """The unit of columns: the cheapest that the client offers, UTF-16 if it offers none."""
     offered = (capabilities.general.position_encodings if capabilities.general is not None else None) or ()
     return next((kind for kind in ENCODINGS if kind in offered), types.PositionEncodingKind.Utf16)
 
 
 def range_as_json(where: types.Range) -> dict[str, Any]:
-    """A range as the protocol writes it, for the results of commands."""
+    """A range in the protocol's JSON form, for the results of commands."""
     start, end = ({"line": at.line, "character": at.character} for at in (where.start, where.end))
     return {"start": start, "end": end}

@@ -1,10 +1,11 @@
-"""The texts that are open in the editor, and the projects that they belong to.
+"""The open texts of the editor, and their projects.
 
-Needs: the client's notifications about folders, texts and notebooks. Gives: `Documents`: URIs to paths of the core and back,
-positions included, and the `Session` of each path.
+Needs: the client's notifications about folders, texts and notebooks. Gives: `Documents`: the conversion between URIs
+and paths of the core, including positions, and the `Session` of each path.
 
-A text belongs to the innermost workspace folder around it; outside of all folders, or where the project's configuration excludes it,
-it is a project of its own. The cells of a notebook are texts of the client and one module of the core.
+A text belongs to the innermost workspace folder around it; outside of all folders, or if the project's configuration
+excludes it, it is a project of its own. The cells of a notebook are separate texts for the client, and one module for
+the core.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from terra_refactor.syntax.source import Source, display_path, source_from_text
 
 @dataclass(slots=True)
 class OpenText:
-    """A text that the client keeps: a file, an unsaved text, or a cell."""
+    """A text that the client has open: a file, an unsaved text, or a cell."""
 
     uri: str
     version: int
@@ -38,7 +39,7 @@ class OpenText:
 
 @dataclass(slots=True)
 class OpenNotebook:
-    """A notebook that the client keeps: the kinds and URIs of its cells, in order."""
+    """A notebook that the client has open: the kinds and URIs of its cells, in order."""
 
     uri: str
     version: int
@@ -64,7 +65,7 @@ class Documents:
     texts: dict[str, OpenText] = field(default_factory=dict)
     notebooks: dict[str, OpenNotebook] = field(default_factory=dict)
     generation: int = 0
-    """Grows with every change of anything."""
+    """Incremented on every change."""
     _lone: dict[str, Session] = field(default_factory=dict)
     _cells: dict[str, str] = field(default_factory=dict)
     """Cell URI to notebook URI."""
@@ -74,7 +75,7 @@ class Documents:
     # --- folders -------------------------------------------------------------------------------------------------------------------
 
     def add_folder(self, uri: str) -> None:
-        """A folder was added to the workspace."""
+        """Adds a folder to the workspace."""
         path = uris.to_fs_path(uri)
         if path is None or any(folder.uri == uri for folder in self.folders):
             return
@@ -82,12 +83,12 @@ class Documents:
         self._reassign()
 
     def remove_folder(self, uri: str) -> None:
-        """A folder was taken out of the workspace."""
+        """Removes a folder from the workspace."""
         self.folders = [folder for folder in self.folders if folder.uri != uri]
         self._reassign()
 
     def remake_sessions(self) -> None:
-        """Settings or configurations changed: every project is loaded again."""
+        """Reloads all projects after a change of settings or configurations."""
         self.folders = [replace(folder, session=self.make_session(folder.path)) for folder in self.folders]
         self._reassign()
 
@@ -129,7 +130,7 @@ class Documents:
         self._put(path)
 
     def change_text(self, uri: str, version: int, changes: Sequence[types.TextDocumentContentChangeEvent]) -> None:
-        """A text was changed. A change of a text that is not open is passed over."""
+        """Applies changes to a text. Changes of texts that are not open are ignored."""
         document = self.texts.get(uri)
         if document is None:
             return
@@ -164,7 +165,7 @@ class Documents:
         self._put(path)
 
     def change_notebook(self, uri: str, version: int, change: types.NotebookDocumentChangeEvent) -> None:
-        """Cells came, went or changed."""
+        """Cells were added, removed or changed."""
         notebook = self.notebooks.get(uri)
         if notebook is None:
             return
@@ -201,7 +202,7 @@ class Documents:
         self._drop(path)
 
     def _put(self, path: str) -> None:
-        """Tells the project of the text as it is now."""
+        """Passes the present text to its project."""
         self.generation += 1
         uri = self._uris[path]
         session = self.session(path)
@@ -218,7 +219,7 @@ class Documents:
         text = self.texts[uri].text if notebook is None else self._notebook_text(notebook)
         try:
             return source_from_text(text, path)
-        except SourceError:  # a null byte: the parser reports it, for a text that Python cannot represent
+        except SourceError:  # a null byte: the parser reports it for a text that Python cannot represent
             return source_from_text(text.replace("\0", "�"), path)
 
     def _notebook_text(self, notebook: OpenNotebook) -> str:
@@ -235,7 +236,7 @@ class Documents:
     # --- names ---------------------------------------------------------------------------------------------------------------------
 
     def path_of(self, uri: str) -> str:
-        """The path of a URI, as in reports; of a cell, that of its notebook."""
+        """The path of a URI, as in reports; for a cell, that of its notebook."""
         uri = self._cells.get(uri, uri)
         file = uris.to_fs_path(uri)
         if file is not None and urlsplit(uri).scheme == "file":
@@ -245,7 +246,7 @@ class Documents:
         return f"{name}{suffix}"
 
     def uri_of(self, path: str) -> str:
-        """The URI of a path: the client's own where it is open."""
+        """The URI of a path: the client's own if it is open."""
         known = self._uris.get(path)
         if known is not None:
             return known
@@ -254,7 +255,7 @@ class Documents:
         return uri
 
     def is_open(self, path: str) -> bool:
-        """Whether the client keeps the text."""
+        """Whether the client has the text open."""
         return path in self._uris
 
     def is_cell(self, uri: str) -> bool:
@@ -270,7 +271,7 @@ class Documents:
         return tuple(sorted(self._uris))
 
     def version_of(self, uri: str) -> int | None:
-        """The version of an open text; None for one that is not open."""
+        """The version of an open text; None if it is not open."""
         document = self.texts.get(uri)
         return None if document is None else document.version
 
@@ -291,9 +292,11 @@ class Documents:
     def locate(
         self, source: Source, span: Span, known: dict[str, TextPositions] | None = None
     ) -> tuple[str, types.Range] | None:
-        """URI and range of a span of a file; None for a place in an open notebook that the client has no text for.
+        """URI and range of a span of a file; None for a position in an open notebook for which the client has no
+        text.
 
-        In a notebook that is not open it is the place in the document on disk. `known` keeps the lines of texts for the next question.
+        For a notebook that is not open it is the position in the document on disk. `known` caches the lines of texts
+        for further queries.
         """
         known = {} if known is None else known
         if source.notebook is None:
@@ -325,14 +328,14 @@ class Documents:
         return found
 
     def parts(self, path: str) -> tuple[str, ...]:
-        """The client's texts that make up a path: the cells of a notebook, else one."""
+        """The client's texts that make up a path: the cells of a notebook, otherwise one."""
         notebook = self.notebooks.get(self._uris.get(path, ""))
         if notebook is None:
             return (self.uri_of(path),)
         return tuple(cell.document for cell in notebook.cells if self._is_python(cell))
 
     def _is_python(self, cell: types.NotebookCell) -> bool:
-        """Whether a cell is code, and not in a language of its own."""
+        """Whether a cell is Python code."""
         text = self.texts.get(cell.document)
         return cell.kind is types.NotebookCellKind.Code and (text is None or text.language == "python")
 
@@ -340,7 +343,7 @@ class Documents:
         """The edits, by the client's texts, that lead from a source to a new text.
 
         Raises:
-            SourceError: the new text cannot be divided among the cells of the notebook.
+            SourceError: the new text cannot be split into the cells of the notebook.
         """
         notebook = source.notebook
         if notebook is None:

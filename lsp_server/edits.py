@@ -17,10 +17,10 @@ from terra_refactor.ide.snapshot import Snapshot
 def workspace_edit(
     server: TerraServer, snapshots: Iterable[tuple[Snapshot, NewText]], *, confirm: bool = False
 ) -> types.WorkspaceEdit:
-    """The edit that makes some new texts. `confirm`: a person is to look at all of it first, as far as the client can show it.
+    """The edit that leads to some new texts. `confirm`: the user reviews all of it first, if the client supports
+    that.
 
-    Raises:
-        SourceError: a notebook cannot take the text.
+    Raises: SourceError: a notebook cannot be given the text.
     """
     client = server.client
     documents: list[types.TextDocumentEdit | types.CreateFile | types.RenameFile | types.DeleteFile] = []

@@ -1,4 +1,4 @@
-"""Progress bars of the client: around work that was asked for, and around an analysis that takes long.
+"""Progress bars of the client: for requested work, and for slow analyses.
 
 Gives: `progress_bar`, `Progress`, `slow_analysis`.
 """
@@ -26,7 +26,7 @@ _SLOW: Final = 1.0
 
 @dataclass(slots=True)
 class Progress:
-    """A progress bar of the client; its methods `told` and `is_cancelled` are called in the thread of the analysis."""
+    """A progress bar of the client; `told` and `is_cancelled` are called in the thread of the analysis."""
 
     server: TerraServer
     token: str | None
@@ -62,7 +62,7 @@ class Progress:
 
 @contextlib.asynccontextmanager
 async def progress_bar(server: TerraServer, title: str, *, cancellable: bool = True) -> AsyncIterator[Progress]:
-    """A progress bar around some work; ends quietly when it is cancelled."""
+    """A progress bar around some work; ends quietly when cancelled."""
     window = server.client_capabilities.window
     token = f"terra-refactor-{uuid.uuid4()}" if window is not None and window.work_done_progress else None
     progress = Progress(server, token, asyncio.get_running_loop(), cancellable)
@@ -83,7 +83,7 @@ async def progress_bar(server: TerraServer, title: str, *, cancellable: bool = T
 
 @contextlib.asynccontextmanager
 async def slow_analysis(server: TerraServer, session: Session) -> AsyncIterator[ProgressCallback]:
-    """Shows a progress bar for a background analysis that takes longer than a moment."""
+    """Shows a progress bar for a slow background analysis."""
     ended = asyncio.Event()
     shown: list[Progress] = []
 

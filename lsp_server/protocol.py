@@ -1,7 +1,7 @@
-"""The protocol as pygls speaks it, with two corrections: every request is answered, and no notification is kept.
+"""pygls's protocol with two corrections: every request is answered, and no notification is retained.
 
-pygls 2.1 logs and ignores a request whose parameters do not have the protocol's types; the client would wait forever. It keeps the
-handler of each notification under a number that is never looked up: 2.6 kB for each edit.
+pygls 2.1 logs and ignores a request whose parameters do not have the protocol's types, so that the client waits
+forever. It retains the handler of each notification under a number that is never looked up: 2.6 kB for each edit.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pygls.protocol import LanguageServerProtocol
 
 
 class AnsweringProtocol(LanguageServerProtocol):
-    """Answers requests that cannot be read with an error, and forgets finished ones."""
+    """Answers unreadable requests with an error, and drops finished ones."""
 
     def _execute_handler(self, msg_id: Any, *args: Any, **kwargs: Any) -> None:
         super()._execute_handler(msg_id, *args, **kwargs)
@@ -22,14 +22,14 @@ class AnsweringProtocol(LanguageServerProtocol):
         if future is not None:
             loop = (
                 asyncio.get_running_loop()
-            )  # not at once: at the end pygls cancels all of them, going through this dict
+            )  # not immediately: at the end pygls cancels all of them while iterating over this dict
             future.add_done_callback(lambda _: loop.call_soon(self._request_futures.pop, msg_id, None))
 
     def structure_message(self, data: dict[str, Any]) -> Any:
         """A message as an object of the protocol's types.
 
         Raises:
-            JsonRpcException: the message is invalid; the sender has got an error.
+            JsonRpcException: the message is invalid; the sender has received an error.
         """
         try:
             return super().structure_message(data)

@@ -1,7 +1,7 @@
 """The page of each rule as a file that an editor can open: the target of a diagnostic's link.
 
-Gives: `rule_uri`, `rule_link`. Pages are written to the user's cache folder when they are first asked for; a folder that cannot be
-written means no link.
+Gives: `rule_uri`, `rule_link`. Pages are written to the user's cache folder on first request; if that is not
+writable, there is no link.
 """
 
 from __future__ import annotations

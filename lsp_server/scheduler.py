@@ -1,11 +1,12 @@
-"""Analysis beside the event loop: the newest text wins.
+"""Analysis outside of the event loop, always of the newest text.
 
-Gives: `Scheduler.snapshot`, which returns the facts about the present text, and `Scheduler.first`, which returns a first answer if
-that takes long. Needs: the documents.
+Gives: `Scheduler.snapshot`, which returns the facts about the present text, and `Scheduler.first`, which returns a
+first answer if that takes long. Needs: the documents.
 
-One analysis runs at a time, in a thread of its own; those that wait for the same text share it. When a text changes, the running
-analysis is cancelled, and its waiters get the newer text's answer. A crash affects only the requests that wait for it. Garbage is
-collected while no request waits, because a collection takes longer than the analysis after a keystroke.
+One analysis runs at a time, in its own thread; requests for the same text share it. When a text changes, the running
+analysis is cancelled, and its waiters get the newer text's answer. A crash affects only the requests that wait for
+it. Garbage is collected while no request waits, because a collection takes longer than the analysis after a
+keystroke.
 """
 
 from __future__ import annotations
@@ -32,22 +33,24 @@ LOGGER = logging.getLogger(__name__)
 _T = TypeVar("_T")
 
 DEBOUNCE: Final = 0.02
-"""Maximum number of seconds without a change before an analysis begins while the user types, if the last one was short."""
+"""Debounce delay in seconds while the user types, if the last analysis was short."""
 _SHARE: Final = 0.1
-"""A longer delay than this share of an analysis is worse than an analysis begun in vain, which stops at the next change."""
+"""Maximum delay as a share of an analysis: beyond it, waiting costs more than an unneeded analysis, which stops at the
+next change.
+"""
 _TYPING: Final = 0.3
-"""Seconds: a change that follows another one within this time is part of typing; a single one is analysed at once."""
+"""In seconds: a change that follows another one within this time is part of typing; a single change is analysed immediately."""
 _IDLE: Final = 1.0
 """Seconds without a request after which garbage is collected."""
 _MOST_UNSEARCHED: Final = 200
-"""Number of analyses after which it is collected in any case."""
+"""Number of analyses after which garbage is collected in any case."""
 _LONG: Final = 0.3
-"""An analysis that takes longer than this waits longer for the end of the typing."""
+"""After an analysis longer than this, the debounce delay is longer."""
 
 
 @dataclass(slots=True)
 class _Job:
-    """An analysis that runs or waits, and its path."""
+    """A running or waiting analysis, and its path."""
 
     session: Session
     generation: int
@@ -63,34 +66,34 @@ class Scheduler:
         self._jobs: dict[str, _Job] = {}
         self._last_change = 0.0
         self._typing = False
-        """The last change came soon after the one before."""
+        """The last change followed soon after the one before."""
         self._change = asyncio.Event()
         """Set when a text changes, and then replaced."""
         self._seconds: dict[int, float] = {}
-        """How long the last analysis of a session took."""
+        """The duration of the last analysis of each session."""
         self.stopped = False
-        """No analysis is made any more."""
+        """No more analyses are started."""
         self._idle: float | None = None
         """Seconds without a request after which garbage is collected; None if Python does that itself."""
         self._search: asyncio.TimerHandle | None = None
         self._unsearched = 0
-        """Number of analyses since garbage was collected."""
+        """Number of analyses since garbage was last collected."""
         self._running = 0
         self._first = 0
-        """First answers that requests wait for: a full analysis makes room for them."""
+        """Number of first answers for which requests wait: a full analysis yields to them."""
         self.watcher: Callable[[Session], AbstractAsyncContextManager[ProgressCallback]] = _unwatched
         """Receives the progress of an analysis."""
         self._unkept: dict[int, Session] = {}
-        """The sessions in which something was analysed since it was kept."""
+        """Sessions with analyses that are not stored on disk yet."""
 
     def collect_when_idle(self, idle: float = _IDLE) -> None:
-        """Takes over the search for garbage in this process. Existing objects are kept."""
+        """Takes over garbage collection in this process. Existing objects are frozen."""
         gc.freeze()
         gc.disable()
         self._idle = idle
 
     def _asked(self) -> None:
-        """A request waits: garbage is collected later."""
+        """A request waits: postpones garbage collection."""
         if self._search is not None:
             self._search.cancel()
             self._search = None
@@ -115,7 +118,7 @@ class Scheduler:
                 self._pool.submit(_kept, session, cancelled)
 
     def _analysed(self) -> None:
-        """An analysis, or more, has ended."""
+        """Called after one or more analyses have ended."""
         self._running -= 1
         self._unsearched += 1
         if self._idle is not None and self._unsearched >= _MOST_UNSEARCHED:
@@ -123,7 +126,7 @@ class Scheduler:
         self._asked()
 
     def changed(self) -> None:
-        """A text changed: running analyses are out of date."""
+        """A text changed: running analyses are stale."""
         now = time.monotonic()
         self._typing = now - self._last_change < _TYPING
         self._last_change = now
@@ -137,7 +140,7 @@ class Scheduler:
             await self._change.wait()
 
     def stop(self) -> None:
-        """No further analysis; the running one ends soon."""
+        """Starts no further analysis; the running one ends soon."""
         self.stopped = True
         self._asked()
         self._change.set()
@@ -147,7 +150,7 @@ class Scheduler:
         """The current snapshot of a path; None if it cannot be read.
 
         Raises:
-            Exception: whatever the analysis raised: a bug of ours.
+            Exception: whatever the analysis raised, which is an internal error.
         """
         self._asked()
         while True:
@@ -208,7 +211,10 @@ class Scheduler:
         return None
 
     async def regions(self, snapshot: Snapshot) -> bool:
-        """Looks for the regions of a snapshot's files, unless they are known (`ide.regions`). False if a text changed meanwhile."""
+        """Searches for the regions of a snapshot's files, unless they are known (`ide.regions`).
+
+        False if a text changed meanwhile.
+        """
         generation = self._documents.generation
 
         def cancelled() -> bool:
@@ -221,7 +227,7 @@ class Scheduler:
         return True
 
     async def in_thread(self, work: Callable[[], _T]) -> _T:
-        """A long task other than the analysis of one path."""
+        """Runs a long task other than the analysis of one path in a thread."""
         self._running += 1
         try:
             return await asyncio.get_running_loop().run_in_executor(self._pool, work)
@@ -254,8 +260,10 @@ class Scheduler:
 
 
 def _ended(path: str, future: asyncio.Future[Snapshot]) -> None:
-    """Retrieves the exception of an analysis: its waiter may have been cancelled, and asyncio complains of one that no one
-    retrieves. Out of date and unreadable texts are no faults; a bug is logged, once for all who wait."""
+    """Retrieves the exception of an analysis: its waiters may have been cancelled, and asyncio warns about exceptions
+    that are never retrieved. Stale and unreadable texts are not errors; an internal error is logged once for all
+    waiters.
+    """
     error = None if future.cancelled() else future.exception()
     if error is not None and not isinstance(error, StaleError | SourceError):
         LOGGER.error("the analysis of %s failed", path, exc_info=error)
@@ -265,7 +273,7 @@ def _kept(session: Session, cancelled: Callable[[], bool]) -> None:
     try:
         session.keep(cancelled)
     except StaleError:
-        pass  # there will be another quiet moment
+        pass  # there will be another idle moment
     except Exception:
         LOGGER.exception("what was found out cannot be kept")
 
@@ -276,7 +284,7 @@ async def _unwatched(_: Session) -> AsyncIterator[ProgressCallback]:
 
 
 def _without_garbage(work: Callable[[], _T]) -> _T:
-    """An analysis makes many objects that live, and no garbage: looking for some would only cost time."""
+    """An analysis creates many long-lived objects and no garbage, so collections would only cost time."""
     enabled = gc.isenabled()
     gc.disable()
     try:

@@ -1,7 +1,7 @@
 """The state of the server.
 
-Gives: `TerraServer`. The features are in modules of their own below `features/`, which `lsp_server.wiring` puts together; a handler
-decodes, asks `terra_refactor.ide` and encodes.
+Gives: `TerraServer`. The features are separate modules below `features/`, which `lsp_server.wiring` combines; a
+handler decodes, calls `terra_refactor.ide` and encodes.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ LOGGER = logging.getLogger(__name__)
 
 NOTEBOOKS = types.NotebookDocumentSyncOptions(
     notebook_selector=[
-        # the type must be named: clients built on lsprotocol 2025.0.0 do not understand a selector without it. Cells of all languages are
-        # asked for, because they are identified by their index in the document
+        # the type must be given: clients built on lsprotocol 2025.0.0 do not understand a selector without it. Cells
+        # of all languages are requested, because they are identified by their index in the document
         types.NotebookDocumentFilterWithNotebook(
             notebook=types.NotebookDocumentFilterNotebookType(notebook_type=notebook_type)
         )
@@ -52,7 +52,7 @@ NOTEBOOKS = types.NotebookDocumentSyncOptions(
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """The client's capabilities that matter here."""
+    """The relevant capabilities of the client."""
 
     pulls: bool = False
     related_documents: bool = False
@@ -68,9 +68,11 @@ class Client:
     watches_files: bool = False
     shows_documents: bool = False
     runs_shim: bool = True
-    """The environment in which the program runs has the co-execution shim, as far as the client knows."""
+    """The program's environment has the co-execution shim, as far as the client knows."""
     asks_reason: bool = False
-    """The client has the commands of our own extension: it requests the reason of a suppression, and shows texts and pages itself."""
+    """The client has the commands of our own extension: it asks for the reason of a suppression, and shows texts and
+    pages itself.
+    """
 
 
 class TerraServer(LanguageServer):
@@ -86,13 +88,13 @@ class TerraServer(LanguageServer):
         )
         self.client = Client()
         self.settings: dict[str, EditorSettings] = {}
-        """By folder's path; `""` for files outside of all folders."""
+        """By folder path; `""` for files outside of all folders."""
         self.documents = Documents(self.make_session)
         self.scheduler = Scheduler(self.documents)
         self.told: dict[str, str] = {}
         """The identity of the diagnostics that were sent last, by URI."""
         self.pushed_closed: set[str] = set()
-        """Files that are not open and that something was published for."""
+        """Files that are not open and have published diagnostics."""
         self.pulls_workspace = False
         """The client requests the findings of the whole workspace."""
         self.publishing: asyncio.Future[None] | None = None
@@ -109,7 +111,7 @@ class TerraServer(LanguageServer):
         logging.getLogger().setLevel(self.settings.get("", EditorSettings()).log_level.upper())
 
     def keep(self, task: asyncio.Future[Any]) -> None:
-        """Keeps a task of the server's own from being collected, and logs it if it fails."""
+        """Keeps a reference to a task of the server, so that it is not garbage collected, and logs it if it fails."""
         self._tasks.add(task)
 
         def done(finished: asyncio.Future[Any]) -> None:
@@ -120,7 +122,7 @@ class TerraServer(LanguageServer):
         task.add_done_callback(done)
 
     def report_server_error(self, error: Exception, source: Any) -> None:
-        """A crash costs the request in which it happened: the client is answered, the log has the trace, nothing pops up."""
+        """A crash affects only its request: the client receives an error, the log has the trace, and nothing pops up."""
         LOGGER.error("%s: %r", getattr(source, "__name__", source), error)
 
     # --- projects ------------------------------------------------------------------------------------------------------------------
@@ -131,7 +133,7 @@ class TerraServer(LanguageServer):
         return self.settings.get(max(around, key=len, default=""), EditorSettings())
 
     def make_session(self, root: str) -> Session:
-        """The project of a folder or a lone file. Reports configuration errors and falls back to the defaults."""
+        """The project of a folder or a single file. Reports configuration errors and falls back to the defaults."""
         settings = self.settings_of(root)
         for problem in settings.problems:
             self.tell(problem)
@@ -154,8 +156,8 @@ class TerraServer(LanguageServer):
         return await self._asked(self.scheduler.snapshot, path)
 
     async def first(self, path: str) -> Snapshot | None:
-        """As `snapshot`, for features that can be refreshed: if much code that is connected with the path is not analysed yet, it is a
-        first answer from the file and its imports.
+        """Like `snapshot`, for features that can be refreshed: if much code connected with the path is not analysed
+        yet, it is a first answer from the file and its imports.
 
         The client is asked to refresh when the full answer is known.
         """
@@ -167,13 +169,18 @@ class TerraServer(LanguageServer):
         return found
 
     async def consistent(self, path: str) -> Snapshot | None:
-        """As `first`, for features that cannot combine the answers before and after an edit: it waits for the full answer then."""
+        """Like `first`, for features that cannot combine the answers before and after an edit: in that case it waits
+        for the full answer.
+        """
         found = await self.first(path)
         return found if found is None or found.before is None else await self.snapshot(path)
 
     async def with_regions(self, path: str, *, soon: bool = True) -> Snapshot | None:
-        """As `snapshot`, when the regions of its files are known. Without `soon`, a client that can be asked to ask again gets what is
-        known of them now (`shown_regions`), and is asked when nothing has changed for a while and they are found."""
+        """Like `snapshot`, with the regions of its files.
+
+        Without `soon`, a client that supports refreshes gets the regions known now (`shown_regions`), and is asked to
+        refresh when they are found after a pause in the changes.
+        """
         while True:
             found = await self.snapshot(path)
             if found is None or (await self._shown(found, path)).are_final:
@@ -191,7 +198,7 @@ class TerraServer(LanguageServer):
         return await self.scheduler.in_thread(partial(shown_regions, snapshot, path))
 
     async def _look(self, path: str) -> None:
-        """Looks for the regions of a file when no text has changed for a while."""
+        """Searches for the regions of a file when no text has changed for a while."""
         try:
             while not self.scheduler.stopped:
                 generation = self.documents.generation

@@ -1,8 +1,8 @@
 """Settings of the editor, for each folder.
 
-Precedence, from strong to weak: a setting of the editor that is set (not null); the project's `pyproject.toml` or
-`terra-refactor.toml`; the default. Settings that only concern the editor (hints, lenses) exist in the editor alone. A value of a
-wrong type is ignored and reported.
+Precedence, from high to low: a setting of the editor that is set (not null); the project's `pyproject.toml` or
+`terra-refactor.toml`; the default. Settings that only concern the editor (hints, lenses) exist in the editor alone. A
+value of the wrong type is ignored and reported.
 """
 
 from __future__ import annotations
@@ -37,24 +37,24 @@ class EditorSettings:
     hints: tuple[str, ...] = ("parameters", "bindings")
     """Kinds of inlay hints that are shown."""
     unknown_sizes: bool = False
-    """Hints that know the number of axes at most are shown, too."""
+    """Also show hints with at most the number of axes."""
     code_lens: bool = True
     every_lens: bool = False
-    """Functions for which there is nothing to do have a lens, too."""
+    """Also show a lens for functions without a proposed change."""
     outline: bool = False
     """The server answers requests for document symbols."""
     call_hierarchy: bool = True
-    """Call hierarchies of effects are offered; the value at the start of the server counts."""
+    """Call hierarchies of effects are offered; the value at the start of the server applies."""
     semantic_tokens: bool = False
     """Tokens of code that runs as a graph are offered; as above."""
     whole_workspace: bool = False
-    """Findings of files that are not open are shown, too; the value at the start of the server counts."""
+    """Also show findings of files that are not open; the value at the start of the server applies."""
     log_level: str = "warning"
-    """Level of detail of the server's log: `error`, `warning`, `info` or `debug`; the setting of the whole editor counts."""
+    """Level of detail of the server's log: `error`, `warning`, `info` or `debug`; the setting of the whole editor applies."""
     annotation_style: AnnotationStyle = AnnotationStyle.AUTO
-    """How inferred types are written into a signature."""
+    """The notation of inferred types in a signature."""
     configuration: str | None = None
-    """A configuration file instead of the one that is found."""
+    """A configuration file to use instead of the one that is found."""
     options: Mapping[str, Any] = field(default_factory=dict)
     """Keys of the configuration that the editor overrides."""
     problems: tuple[str, ...] = ()
@@ -64,7 +64,7 @@ class EditorSettings:
         """The configuration of a folder.
 
         Raises:
-            UsageError: the file that is found or named, or a setting, is wrong.
+            UsageError: the file that is found or named, or a setting, is invalid.
         """
         return load_config(self.configuration, folder).with_options(**self.options)
 

@@ -1,6 +1,7 @@
 """Call hierarchy of effects and hazards: as requests of the protocol, and as commands for our own extension.
 
-VS Code takes a call hierarchy from one extension, so ours shows it in a view of its own, by the commands, and is not offered the requests.
+VS Code accepts a call hierarchy from one extension only, so ours uses the commands for a view of its own, and is not
+offered the requests.
 """
 
 from __future__ import annotations
@@ -27,11 +28,13 @@ _KINDS = {
 
 
 def register(server: TerraServer) -> None:
-    """Adds the commands. An item travels to the client and back; one of a text that has changed since is followed by its number."""
+    """Adds the commands. An item is sent to the client and back; an item of a text that has changed since is identified
+    by its number.
+    """
 
     @server.command(EFFECTS_AT)
     async def effects_at(uri: str, line: int, character: int) -> dict[str, Any] | None:
-        """The function at a place (from 0), with its effects; null where none reach it."""
+        """The function at a position (from 0), with its effects; null if none reach it."""
         item = await _prepared(server, uri, types.Position(line, character))
         return None if item is None else _as_json(item)
 
@@ -73,7 +76,7 @@ async def _prepared(server: TerraServer, uri: str, position: types.Position) -> 
 async def _other_ends(
     server: TerraServer, data: Any, *, incoming: bool
 ) -> list[tuple[types.CallHierarchyItem, list[types.Range]]]:
-    """The items at the other end of the calls, with the places of these; none for items of other servers."""
+    """The items at the other end of the calls, with the positions of these; none for items of other servers."""
     if not isinstance(data, dict) or not isinstance(data.get("path"), str) or not isinstance(data.get("index"), int):
         return []
     path, index = data["path"], data["index"]

@@ -1,4 +1,4 @@
-"""Code actions. Edits are made when an action is resolved, or at once for clients that cannot resolve."""
+"""Code actions. Edits are computed when an action is resolved, or immediately for clients that cannot resolve."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def _is_wanted(kind: str, only: Sequence[types.CodeActionKind | str] | None) -> 
 
 
 def _proven(offer: Offer, kind: str, uri: str) -> types.CodeAction:
-    """The same change, after running the program shows that the assumptions hold."""
+    """The same change, made after running the program shows that the assumptions hold."""
     title = f"Prove by running, then {offer.title[:1].lower()}{offer.title[1:]}"
     arguments = [uri, offer.request.qualname, offer.request.line]
     return types.CodeAction(title, kind=kind, command=types.Command(title, PROVE_HERE, arguments=arguments))

@@ -83,8 +83,8 @@ def register(server: TerraServer) -> None:
 
     @server.command(CAUSES)
     async def causes(uri: str, line: int) -> list[dict[str, Any]]:
-        """The paths from the innermost function around a line (from 1) to the code that keeps it from being a graph, certain hazards
-        first.
+        """The paths from the innermost function around a line (from 1) to the code that keeps it from being a graph,
+        certain hazards first.
         """
         path, line, _ = server.documents.place(uri, types.Position(line - 1, 0))
         snapshot = await server.snapshot(path)
@@ -110,9 +110,11 @@ def register(server: TerraServer) -> None:
 
     @server.command(PROVE)
     async def prove_change(uri: str, qualname: str, line: int, how: dict[str, Any]) -> dict[str, Any] | None:
-        """Runs the program with and without a change, and makes the change if both are the same. `how` may name the interpreter that has
-        TensorFlow (`python`) and a command to run instead of generated calls (`run`). Without a name it is the innermost function around
-        the line. A change that assumes something is left to a client that shows the comparison first (`review`)."""
+        """Runs the program with and without a change, and makes the change if both behave the same. `how` may name
+        the interpreter that has TensorFlow (`python`) and a command to run instead of generated calls (`run`).
+        Without a name, the innermost function around the line is used. A change with assumptions is left to a client
+        that shows the comparison first (`review`).
+        """
         from terra_refactor.ide.proving import ProofResult, change_around, prove  # noqa: PLC0415 - what runs programs is not for every start
 
         path = server.documents.path_of(uri)
@@ -132,7 +134,7 @@ def register(server: TerraServer) -> None:
         python, run = (str(how.get(name) or "") for name in ("python", "run"))
         shown: list[ProofResult] = []
         async with progress_bar(server, f"Running {request.qualname} with and without the change") as progress:
-            # in a thread of its own: the analysis continues meanwhile
+            # in a separate thread: the analysis continues meanwhile
             result = await asyncio.to_thread(
                 prove, snapshot, request, python or sys.executable, run, progress.is_cancelled
             )
@@ -164,8 +166,9 @@ def register(server: TerraServer) -> None:
 
     @server.command(APPLY_SAFE)
     async def apply_all_safe(*chosen: dict[str, Any]) -> int:
-        """Makes the safe changes of the workspace, each to be confirmed in the editor's preview; or those among them that were chosen, by
-        `path`, `qualname` and `functionLine` of a proposal, at once."""
+        """Makes the safe changes of the workspace, each to be confirmed in the editor's preview; or immediately those
+        chosen by `path`, `qualname` and `functionLine` of a proposal.
+        """
         only = frozenset((str(each["path"]), str(each["qualname"]), int(each["functionLine"])) for each in chosen)
         wanted = functools.partial(safe_changes, only=only or None)
         changes: list[tuple[Snapshot, NewText]] = []
@@ -263,7 +266,7 @@ def register(server: TerraServer) -> None:
 
 
 async def _apply(server: TerraServer, request: Request) -> bool:
-    """Makes a change in the editor. Reports changes that the client refuses."""
+    """Makes a change in the editor. Reports changes that the client rejects."""
     snapshot = await server.snapshot(request.path)
     if snapshot is None:
         return False
@@ -285,7 +288,7 @@ def _line(number: int) -> Span:
 
 
 async def _agrees(server: TerraServer) -> bool:
-    """Whether the user lets their code run; no for an editor that cannot ask."""
+    """Whether the user agrees to running their code; False if the editor cannot ask."""
     question = types.ShowMessageRequestParams(
         types.MessageType.Warning,
         "terra-refactor: this runs the code of the project, with your permissions.",
@@ -299,18 +302,18 @@ async def _agrees(server: TerraServer) -> bool:
 
 
 def _place(source: Source, line: int) -> str:
-    """A line of a file in words: of a notebook, the cell and its line."""
+    """A line of a file in words; for a notebook, the cell and its line."""
     inside = None if source.notebook is None else source.notebook.cell_line(line)
     return f"{source.path}:{line}" if inside is None else f"{source.path}, cell {inside[0]}, line {inside[1]}"
 
 
 def _is_closed_notebook(server: TerraServer, snapshot: Snapshot, path: str) -> bool:
-    """Whether a path is a notebook that the client does not keep: an edit has no text to go to."""
+    """Whether a path is a notebook that the client does not have open, so that there is no text to edit."""
     return snapshot.sources[path].notebook is not None and not server.documents.is_open(path)
 
 
 def _projects(server: TerraServer) -> tuple[Session, ...]:
-    """The projects of the folders, or of the lone files where there is no folder."""
+    """The projects of the folders, or of the single files if there is no folder."""
     folders = tuple(folder.session for folder in server.documents.folders)
     return folders or server.documents.sessions()
 

@@ -1,8 +1,8 @@
-"""Diagnostics: pulled by clients that can, pushed to the others, never both for one text.
+"""Diagnostics: pulled by clients that support it, pushed to others, never both for one text.
 
-Cells of notebooks are always pushed to: clients that pull do so for the texts of their tabs (vscode-languageclient 9), and a cell has
-none. A notebook that is not open has no cells for the client: its findings have their positions in the document on disk, and name the
-cell.
+Diagnostics of notebook cells are always pushed: clients that pull do so for the texts of their tabs
+(vscode-languageclient 9), and cells have none. A notebook that is not open has no cells for the client: its findings
+have positions in the document on disk, and name the cell.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def register(server: TerraServer) -> None:
 def _related(
     server: TerraServer, snapshot: Snapshot, path: str
 ) -> dict[str, types.FullDocumentDiagnosticReport | types.UnchangedDocumentDiagnosticReport] | None:
-    """Reports of the other open texts in the snapshot, if they differ from the last published ones."""
+    """Reports of the other open texts in the snapshot, if they differ from those published last."""
     reports: dict[str, types.FullDocumentDiagnosticReport | types.UnchangedDocumentDiagnosticReport] = {}
     for other in server.documents.open_paths():
         if other == path or other not in snapshot.sources or server.documents.is_notebook(other):
@@ -110,13 +110,13 @@ def _encoded(
 
 
 def _in_cell(source: Source, problem: Problem) -> str:
-    """The message with the place that a person knows of a notebook."""
+    """The message with the cell and line that the user sees in a notebook."""
     inside = None if source.notebook is None else source.notebook.cell_line(problem.span.line)
     return problem.message if inside is None else f"cell {inside[0]}, line {inside[1]}: {problem.message}"
 
 
 def _whole_line(server: TerraServer, uri: str, where: types.Range) -> types.Range:
-    """Underlines the text of the line if a diagnostic has a line only."""
+    """Underlines the text of the line if a diagnostic has only a line."""
     document = server.documents.texts.get(uri)
     if document is None:
         return where
@@ -153,7 +153,7 @@ def _tag(tag: Tag) -> types.DiagnosticTag:
 
 
 def publish_soon(server: TerraServer) -> None:
-    """Publishes the diagnostics of the open texts that are not pulled, once the analysis of the newest text is done."""
+    """Publishes the diagnostics of the open texts that are not pulled, after the analysis of the newest text."""
     if server.publishing is not None:
         server.publishing.cancel()
     server.publishing = asyncio.ensure_future(_publish(server))
@@ -173,7 +173,7 @@ async def _publish(server: TerraServer) -> None:
 
 
 def publish(server: TerraServer, uri: str, items: list[types.Diagnostic]) -> None:
-    """Publishes diagnostics, unless the client has the same already."""
+    """Publishes diagnostics, unless the client already has the same."""
     version = server.documents.version_of(uri)
     result_id = f"{version} {result_id_of(items)}"
     if server.told.get(uri) != result_id:
@@ -182,7 +182,7 @@ def publish(server: TerraServer, uri: str, items: list[types.Diagnostic]) -> Non
 
 
 def publish_closed(server: TerraServer, snapshot: Snapshot) -> None:
-    """Publishes the findings of files that are not open: no client pulls those, unless it pulls the whole workspace."""
+    """Publishes the findings of files that are not open: they are not pulled, unless the client pulls the whole workspace."""
     for path in snapshot.paths:
         if not server.documents.is_open(path):
             for uri, items in problems_of(server, snapshot, path).items():
@@ -191,7 +191,7 @@ def publish_closed(server: TerraServer, snapshot: Snapshot) -> None:
 
 
 def text_opened(server: TerraServer, uri: str) -> None:
-    """A text or notebook was opened: its published diagnostics are from now on reported as for every open text."""
+    """A text or notebook was opened: its diagnostics are from now on reported as for every open text."""
     if uri in server.pushed_closed:
         server.pushed_closed.discard(uri)
         server.told.pop(uri, None)
@@ -199,7 +199,7 @@ def text_opened(server: TerraServer, uri: str) -> None:
 
 
 def forget(server: TerraServer, closed: Iterable[str], *, pushed: bool = False) -> None:
-    """Texts were closed: nothing is shown for them any more. `pushed`: they are cells."""
+    """Texts were closed: clears their diagnostics. `pushed`: they are cells."""
     for uri in closed:
         server.told.pop(uri, None)
         if pushed or not server.client.pulls:

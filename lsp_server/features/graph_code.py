@@ -1,4 +1,6 @@
-"""Code that runs as a graph: as semantic tokens for editors that want them, and as ranges for the decoration of our own extension."""
+"""Code that runs as a graph: as semantic tokens for editors that support them, and as ranges for the decoration of our
+own extension.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +15,9 @@ from terra_refactor.syntax.location import Span
 
 GRAPH_CODE = "terra-refactor.graphCode"
 CHANGED = "terra-refactor/graphCodeChanged"
-"""A notification to our extension: the shown graph code may be out of date, although no text of the editor has changed."""
+"""A notification to our extension: the displayed graph code may be stale, although no text of the editor has changed."""
 MODIFIERS = ("graph", "eager")
-"""`graph` applies to every token; `eager` in addition, if other calls run the code outside of graphs."""
+"""`graph` applies to every token; `eager` in addition if other calls run the code eagerly."""
 LEGEND = types.SemanticTokensLegend([kind.value for kind in TokenKind], list(MODIFIERS))
 _TYPES = {kind: number for number, kind in enumerate(TokenKind)}
 
@@ -25,7 +27,7 @@ def register(server: TerraServer) -> None:
 
     @server.command(GRAPH_CODE)
     async def graph_code(uri: str) -> list[dict[str, Any]]:
-        """The ranges of a text that run as a graph, each with its function and whether that also runs eagerly."""
+        """The ranges of a text that run as a graph, each with its function and whether it also runs eagerly."""
         path = server.documents.path_of(uri)
         snapshot = await server.consistent(path)
         if snapshot is None:

@@ -52,7 +52,9 @@ def register(server: TerraServer) -> None:
 
 
 def _edits(server: TerraServer, snapshot: Snapshot, path: str, index: int, name: str) -> list[types.TextEdit] | None:
-    """The edits that write the type of a parameter, and the import that it needs: of one text, as a hint's must be."""
+    """The edits that write the type of a parameter, including the import; None unless they are all in one text, as
+    required for a hint.
+    """
     style = server.settings_of(server.documents.session(path).root).annotation_style
     function = next((each for each in snapshot.functions(path) if each.id.index == index), None)
     text = None if function is None else with_type_of(snapshot, path, function, name, style)
@@ -63,7 +65,7 @@ def _edits(server: TerraServer, snapshot: Snapshot, path: str, index: int, name:
 
 
 def _encoded(path: str, hint: Hint, position: types.Position, *, written_later: bool) -> types.InlayHint:
-    """`written_later`: the edits of a double click are made when the hint is resolved."""
+    """`written_later`: the edits of a double click are computed when the hint is resolved."""
     now = hint.annotation is not None and not written_later
     edits = [types.TextEdit(types.Range(position, position), hint.annotation or "")] if now else None
     return types.InlayHint(

@@ -1,4 +1,4 @@
-"""Document symbols, where the settings want them: an editor's Python support has its own outline."""
+"""Document symbols, if enabled in the settings: an editor's Python support has its own outline."""
 
 from __future__ import annotations
 

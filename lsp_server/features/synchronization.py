@@ -19,7 +19,7 @@ from terra_refactor.syntax.source import display_path
 from terra_refactor.workspace.data_files import may_be_data
 
 DATA = "**/*.{json,toml,yaml,yml,ini,cfg,csv,tsv,txt,npy}"
-"""Files whose content the program may read as numbers; only those that its texts name count."""
+"""Files whose content the program may read as numbers; only those that its texts name are used."""
 WATCHED = (
     "**/*.py",
     "**/*.ipynb",
@@ -54,7 +54,7 @@ def register(server: TerraServer) -> None:
             server.pulls_workspace = True
             workspace_diagnostics.register(server)  # registered features are announced to the client
         settings = server.settings.get("", EditorSettings())
-        # an editor takes these from one server; our extension has a view and a decoration instead
+        # an editor accepts these from one server only; our extension has a view and a decoration instead
         if settings.call_hierarchy and not server.client.asks_reason:
             call_hierarchy.offer_call_hierarchy(server)
         if settings.semantic_tokens and not server.client.asks_reason:
@@ -62,7 +62,7 @@ def register(server: TerraServer) -> None:
 
     @server.feature(types.INITIALIZED)
     async def initialized(_: types.InitializedParams) -> None:
-        # first, since requests of the client in the meantime are answered without them
+        # first, since requests of the client are answered without them meanwhile
         await read_settings(server)
         if server.client.watches_files:
             watchers = [types.FileSystemWatcher(glob) for glob in WATCHED]
@@ -94,7 +94,7 @@ def register(server: TerraServer) -> None:
     @server.feature(types.TEXT_DOCUMENT_DID_SAVE)
     def did_save(_: types.DidSaveTextDocumentParams) -> None:
         if not server.client.watches_files:
-            found = [session.check_disk() for session in documents.sessions()]  # all of them, not up to the first
+            found = [session.check_disk() for session in documents.sessions()]  # all of them, not only up to the first
             if any(found):
                 documents.generation += 1
                 changed()

@@ -1,7 +1,7 @@
 """Diagnostics of the whole workspace, pulled: for clients that pull, if the setting `diagnosticMode` is `workspace`.
 
-A request is answered as soon as there are new diagnostics; until then it is held, so that a client that polls has nothing to do.
-Diagnostics of a component are recomputed when one of its texts changes, after a pause in the typing: open texts come first.
+A request is held until there are new diagnostics, so that a polling client is idle. Diagnostics of a component are
+recomputed when one of its texts changes, after a pause in the typing: open texts come first.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from terra_refactor.ide.snapshot import Snapshot
 
 LOGGER = logging.getLogger(__name__)
 _PAUSE: Final = 0.5
-"""Seconds without a change before the workspace is looked at."""
+"""Seconds without a change before the workspace is analysed."""
 _NOTHING: Final = result_id_of([])
 
 
@@ -66,7 +66,7 @@ def register(server: TerraServer) -> None:
 
 
 async def _quiet(server: TerraServer) -> None:
-    """Waits until nothing changes for a moment."""
+    """Waits until nothing has changed for a moment."""
     while not server.scheduler.stopped:
         try:
             await asyncio.wait_for(server.scheduler.next_change(), _PAUSE)
@@ -80,7 +80,7 @@ async def _news(
     known: Mapping[str, str],
     generation: int,
 ) -> AsyncIterator[list[types.WorkspaceFullDocumentDiagnosticReport]]:
-    """Changed diagnostics, a component at a time, then empty reports for files that no longer have any.
+    """Changed diagnostics, one component at a time, then empty reports for files that no longer have any.
 
     Raises:
         StaleError: a text has changed.
@@ -108,7 +108,7 @@ async def _news(
 
 
 def _check(server: TerraServer, generation: int) -> None:
-    """Raises StaleError if a text has changed since, or nothing is analysed any more."""
+    """Raises StaleError if a text has changed since, or if analysis has stopped."""
     if server.scheduler.stopped or server.documents.generation != generation:
         raise StaleError("a text has changed")
 
@@ -129,12 +129,12 @@ async def _items(
         return {}
     except StaleError:
         raise
-    except Exception:  # a bug of ours costs this component
+    except Exception:  # an internal error affects only this component
         LOGGER.exception("the analysis of %s failed", component[0])
         return {}
     found: dict[str, list[types.Diagnostic]] = {}
     for path in snapshot.paths:
-        if not server.documents.is_notebook(path):  # the cells of open ones are pushed to
+        if not server.documents.is_notebook(path):  # diagnostics of the cells of open ones are pushed
             found.update(problems_of(server, snapshot, path))
     return found
 

@@ -1,9 +1,8 @@
-"""The public surface: decorators, the context manager, the switch and the report.
+"""The public interface: decorators, the context manager, the switch and the report.
 
-Computes: nothing itself; decides whether a call goes through the shim or straight.
-Needs: TensorFlow when a decorated function is first called, never before.
-Gives: `co_execute`, `co_executing`, `speculative`, `report`, `disable`, `enable`.
-Ignores: how anything is executed (engine.py).
+Computes: nothing itself; decides whether a call goes through the shim or runs directly. Needs: TensorFlow when a
+decorated function is first called, never before. Gives: `co_execute`, `co_executing`, `speculative`, `report`,
+`disable`, `enable`. Ignores: how anything is executed (engine.py).
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ _disabled = False
 
 
 def is_disabled() -> bool:
-    """Whether the shim is switched off, by `disable` or by the environment variable TERRA_REFACTOR_DISABLE."""
+    """Whether the shim is disabled, by `disable` or by the environment variable TERRA_REFACTOR_DISABLE."""
     return _disabled or os.environ.get(DISABLE_VARIABLE, "").lower() not in ("", "0", "false", "no")
 
 
@@ -55,18 +54,19 @@ def co_execute(
     measure: bool = True,
     name: str | None = None,
 ) -> Any:
-    """Run a function with eager meaning, and its TensorFlow operations as compiled segments.
+    """Runs a function with eager semantics, and its TensorFlow operations as compiled segments.
 
     Python runs exactly as written at every call; operations wait until Python needs a value, and then run together.
     After Kim et al., "Terra: Imperative-Symbolic Co-Execution of Imperative Deep Learning Programs" (NeurIPS 2021).
 
     Args:
         function: the function, when used as a bare decorator.
-        xla: compile segments with XLA where it draws no random numbers.
-        shadow: compare the first run of each segment with eager execution, and use it only if they agree.
-        max_paths: how many different segments may be recorded before new ones run eagerly.
-        fast_math: let TensorFlow's graph optimiser rewrite arithmetic in ways that are not exact (`exp(x) - 1` as `expm1(x)`).
-        measure: run a few calls eagerly to compare, and run eagerly for a while where that is faster.
+        xla: compile segments with XLA, except those that draw random numbers.
+        shadow: compare the first run of each segment with eager execution, and use it only if they agree. max_paths:
+            maximum number of recorded segments; further ones run eagerly.
+        fast_math: let TensorFlow's graph optimiser rewrite arithmetic in ways that are not exact (`exp(x) - 1` as
+            `expm1(x)`).
+        measure: run a few calls eagerly for comparison, and run eagerly for a while if that is faster.
         name: for the report; the function's qualified name by default.
 
     Raises:
@@ -94,7 +94,7 @@ def co_execute(
 
     @functools.wraps(function)
     def co_executed(*args: Any, **kwargs: Any) -> Any:
-        if costs.resting > 1 and not hooks.installed:  # nothing of the shim is at work: the call costs next to nothing
+        if costs.resting > 1 and not hooks.installed:  # the shim is not active: the call costs almost nothing
             costs.resting -= 1
             return function(*args, **kwargs)
         if is_disabled() or program.eager_reason is not None:
@@ -123,9 +123,9 @@ def co_executing(
     fast_math: bool = False,
     measure: bool = True,
 ) -> contextlib.AbstractContextManager[None]:
-    """`co_execute` for the statements of a `with` block; blocks of one name share what was compiled.
+    """`co_execute` for the statements of a `with` block; blocks of the same name share compiled segments.
 
-    Tensors made in the block may be used after it: they get their values when it ends.
+    Tensors created in the block may be used after it: they get their values when it ends.
     """
     if is_disabled():
         return contextlib.nullcontext()
@@ -162,7 +162,7 @@ def speculative(
 
 
 def disable() -> None:
-    """Switch the shim off: decorated functions run as if they were not decorated, and the hooks at TensorFlow's API are removed."""
+    """Disables the shim: decorated functions run as if undecorated, and the hooks on TensorFlow's API are removed."""
     global _disabled  # noqa: PLW0603  (one switch for the process is the meaning)
     _disabled = True
     api_hooks = sys.modules.get("terra_refactor.runtime.api_hooks")
@@ -171,7 +171,7 @@ def disable() -> None:
 
 
 def enable() -> None:
-    """Switch the shim on again."""
+    """Enables the shim again."""
     global _disabled  # noqa: PLW0603
     _disabled = False
 

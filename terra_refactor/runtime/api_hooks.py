@@ -1,8 +1,8 @@
 """The hooks at the public API: one call of TensorFlow or Keras is one node of the trace.
 
-Computes: a wrapper for each hooked function; installs and removes all hooks.
-Needs: nothing of the program. Gives: `install`, `rest`, `remove`.
-Ignores: what is called under other names (`from tensorflow import matmul` before the hooks): raw_ops.py catches that.
+Computes: a wrapper for each hooked function; installs and removes all hooks. Needs: nothing of the program. Gives:
+`install`, `rest`, `remove`. Ignores: calls under other names (`from tensorflow import matmul` before the hooks),
+which raw_ops.py catches.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ _NAMESPACES: tuple[Any, ...] = (
     keras.ops.linalg,
 )
 
-# Not operations on tensors, or their meaning depends on more than their arguments.
+# Not operations on tensors, or with a meaning that depends on more than their arguments.
 _NOT_HOOKED = names(
     """
     as_dtype Assert Graph GradientTape Module Variable autograph case cond control_dependencies
@@ -112,7 +112,7 @@ _GENERATOR_METHODS = ("normal", "uniform", "truncated_normal", "uniform_full_int
 
 
 def hook(original: Any, call: Call) -> Any:
-    """A function that goes through the run when one is active on this thread."""
+    """A function that goes through the run if one is active on this thread."""
 
     @functools.wraps(original)
     def hooked(*args: Any, **kwargs: Any) -> Any:
@@ -146,9 +146,9 @@ def _api_hooks() -> list[tuple[Any, str, Any]]:
             if name.startswith("_") or name in _NOT_HOOKED or not isinstance(function, types.FunctionType):
                 continue
             if not keras_hooks.is_library_code(function):
-                continue  # what the program has put there is its own Python
+                continue  # a replacement by the program is Python code of its own
             if namespace is tf.random and not name.startswith("stateless"):
-                continue  # their Python draws the seeds; the operations inside are caught one by one
+                continue  # their Python code draws the seeds; the operations inside are caught one by one
             if id(function) not in made:
                 made[id(function)] = hook(function, _function_call(f"{namespace.__name__}.{name}", function))
             hooks.append((namespace, name, made[id(function)]))
@@ -157,12 +157,12 @@ def _api_hooks() -> list[tuple[Any, str, Any]]:
 
 def _operator_hooks() -> list[tuple[Any, str, Any]]:
     hooks: list[tuple[Any, str, Any]] = []
-    resource_variable = resource_variable_ops.ResourceVariable  # some methods are defined again on the subclass
+    resource_variable = resource_variable_ops.ResourceVariable  # some methods are overridden in the subclass
     owners = (Tensor, ops._EagerTensorBase, variables.Variable, Variable, resource_variable, keras.Variable)
     for name in sorted(Tensor.OVERLOADABLE_OPERATORS):
         for owner in owners:
             if owner is keras.Variable and name == "__getitem__":
-                continue  # it is that of the variable of TensorFlow inside
+                continue  # it is that of the TensorFlow variable inside
             if name in vars(owner):
                 hooks.append(_method_hook(owner, name, "Tensor", name in _SCALAR_OPERATORS))
     for name in _VARIABLE_METHODS:
@@ -173,7 +173,7 @@ def _operator_hooks() -> list[tuple[Any, str, Any]]:
 
 
 def _generator_hooks() -> list[tuple[Any, str, Any]]:
-    """A draw of a generator is one call: the state that it reads and moves on is a variable."""
+    """A draw of a generator is one call: the state that it reads and advances is a variable."""
     generator = tf.random.Generator
     return [
         (generator, name, keras_hooks.per_object(getattr(generator, name), _generator_call))
@@ -200,7 +200,7 @@ def _method_hook(owner: Any, name: str, kind: str, scalars: bool) -> tuple[Any, 
 
 
 def _assignable(getitem: Any) -> Any:
-    """Support for `variable[0].assign(x)`: TensorFlow hangs the method on the slice."""
+    """Support for `variable[0].assign(x)`: TensorFlow sets the method on the slice."""
 
     def assign(variable: Any, index: Any, value: Any) -> Any:
         return getitem(variable, index).assign(value)
@@ -212,7 +212,7 @@ def _assignable(getitem: Any) -> Any:
             run = thread.run
             if run is None or run.depth:
                 return assign(variable, index, real_value(val))
-            if isinstance(val, (bool, int, float, np.ndarray, np.generic)):  # data, whatever its type
+            if isinstance(val, (bool, int, float, np.ndarray, np.generic)):  # data, of any type
                 val = convert_to_tensor(val.copy() if isinstance(val, np.ndarray) else val, variable.dtype)
                 run.facts.pop(id(val), None)
             return run.call(call, (variable, index, val), {})
@@ -240,7 +240,7 @@ def _is_tensor_hook() -> Any:
 
 
 def _deferring() -> Any:
-    """The run that defers an event of a tape, or None if the event happens now."""
+    """The run that defers a tape event; None if the event happens now."""
     run = thread.run
     if run is None or run.depth or not run.tld.is_eager:
         return None
@@ -290,7 +290,7 @@ def _tape_hooks() -> list[tuple[Any, str, Any]]:
 
 
 def _really(original: Any) -> Any:
-    """Make the tape real, then run the original method."""
+    """Makes the tape real, then runs the original method."""
 
     @functools.wraps(original)
     def hooked(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -304,14 +304,14 @@ def _really(original: Any) -> Any:
 
 
 class _Layer:
-    """Hooks that are put in place and taken away together. They are made once, and made again where something was patched since.
+    """Hooks that are installed and removed together. They are created once, and again for functions patched since.
 
-    The calls that the hooks hand to a run are what paths begin with: hooks that are made again know no path.
+    Paths are keyed by the calls that the hooks pass to a run: recreated hooks know no path.
     """
 
     def __init__(self, make: Callable[[], list[tuple[Any, str, Any]]]) -> None:
         self.make = make
-        self.made: list[tuple[Any, str, Any, Any]] = []  # owner, name, what was there (or _ABSENT), replacement
+        self.made: list[tuple[Any, str, Any, Any]] = []  # owner, name, original (or _ABSENT), replacement
         self.in_place = False
 
     def put(self) -> None:
@@ -326,7 +326,7 @@ class _Layer:
         self.in_place = True
 
     def take_away(self) -> None:
-        """Remove the hooks. A function with which the program has replaced a hook stays."""
+        """Removes the hooks. If the program has replaced a hook by a function, that stays."""
         self.in_place = False
         for owner, name, was, replacement in reversed(self.made):
             if vars(owner).get(name) is replacement:
@@ -347,7 +347,7 @@ _ABSENT = object()
 
 def _set(owner: Any, name: str, value: Any) -> None:
     if isinstance(owner, types.ModuleType):
-        vars(owner)[name] = value  # without notice (replaced.py)
+        vars(owner)[name] = value  # bypassing the notification (replaced.py)
     else:
         setattr(owner, name, value)
 
@@ -371,7 +371,7 @@ switching = threading.RLock()
 
 
 def install() -> None:
-    """Put every hook in place; a second call does nothing."""
+    """Installs all hooks; a second call does nothing."""
     if _api.in_place:
         return
     with switching:
@@ -388,7 +388,9 @@ def install() -> None:
 
 
 def _before_fork() -> None:
-    """Wait for all segments before a fork: the child has none of TensorFlow's threads, so their results would never arrive there."""
+    """Waits for all segments before a fork: the child has none of TensorFlow's threads, so their results would never
+    arrive there.
+    """
     run = thread.run
     if run is not None and not run.depth and run.tld.is_eager:
         run.cut()
@@ -396,7 +398,7 @@ def _before_fork() -> None:
 
 
 def _in_forked_child() -> None:
-    """Defer nothing in a forked process: it has no threads to run segments."""
+    """Defers nothing in a forked process, which has no threads to run segments."""
     forget_executors()
     foreign.forget_other_threads()
     run = thread.run
@@ -424,10 +426,11 @@ def _function_graph_call(function: Any, original: Any) -> Call:
 
 
 def rest() -> None:
-    """Remove the hooks for a while, and their cost at each operation, unless a run is active on any thread.
+    """Removes the hooks temporarily, and with them their cost per operation, unless a run is active on any thread.
 
-    The hooks below the API stay while the program has deferred tensors from earlier calls, which only they let operations
-    take, and while kernels do not know of all random numbers that were drawn. Those on what begins and ends a block stay.
+    The hooks below the API stay while the program has deferred tensors from earlier calls, which operations accept
+    only with them, and while kernels are behind the random numbers drawn. Those at the beginning and end of blocks
+    stay.
     """
     with switching:
         if foreign.other_runs() or not _below.in_place:
@@ -445,7 +448,10 @@ def _take_the_api_away() -> None:
 
 
 def remove() -> None:
-    """Remove the hooks, after running all deferred operations. Those below the API stay while the program has deferred tensors."""
+    """Removes the hooks after running all deferred operations.
+
+    Those below the API stay while the program has deferred tensors.
+    """
     run = thread.run
     if run is not None and not run.depth:
         run.bail_out("switched off in the middle of a call")

@@ -1,7 +1,7 @@
-"""Which NumPy arrays among the arguments of a call may be made tensors before it.
+"""Which NumPy arrays among the arguments of a call may be converted to tensors before it.
 
-Computes: whether that changes what the call does, and the dtype that they get. Needs: the call's rule for arrays.
-Gives: `has_tensor`, `may_convert_arrays`, `array_hint`. Ignores: which of them become inputs of a segment (encoding.py).
+Computes: whether that changes the call's behaviour, and their dtype. Needs: the call's rule for arrays. Gives:
+`has_tensor`, `may_convert_arrays`, `array_hint`. Ignores: which of them become inputs of a segment (encoding.py).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def has_tensor(values: Any) -> bool:
 
 
 def may_convert_arrays(call: Call, args: Any) -> bool:
-    """Whether the arrays among the arguments may be made tensors before the call without changing what it does."""
+    """Whether the arrays among the arguments may be converted to tensors before the call without changing its behaviour."""
     if call.array_rule is ArrayRule.OWN:
         return True
     if call.array_rule is ArrayRule.HINT:
@@ -45,7 +45,7 @@ def may_convert_arrays(call: Call, args: Any) -> bool:
 
 
 def array_hint(call: Call, args: Any) -> Any:
-    """The dtype that an operator suggests for an array operand: that of the tensor operand."""
+    """The dtype that an operator determines for an array operand: that of the tensor operand."""
     if call.array_rule is not ArrayRule.HINT:
         return None
     for arg in args:

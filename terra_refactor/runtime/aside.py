@@ -1,11 +1,12 @@
-"""Values that need little of what is pending are computed by themselves: Python need not wait for the rest.
+"""Values that depend on few pending operations are computed separately, so that Python need not wait for the rest.
 
-Computes: the pending nodes that a wanted value depends on and, where they are few and touch no variable, their results.
-Needs: the run and the nodes that it has deferred. Gives: `compute`.
-Ignores: what is pending (run.py): it runs afterwards as it always does, without anybody waiting for it, and computes these values again.
+Computes: the pending nodes on which a requested value depends and, if they are few and touch no variable, their
+results. Needs: the run and the nodes that it has deferred. Gives: `compute`. Ignores: the pending nodes themselves
+(run.py), which run afterwards as usual, asynchronously, and compute these values again.
 
-A program that selects the true boxes of an image, or reads the length of a sentence, asks for a value of its data in the middle of
-a step. The same paths and segments begin and end there; the value does not come from the segment that holds the whole network.
+A program that selects the true boxes of an image, or reads the length of a sentence, needs a value of its data in the
+middle of a step. The paths and segments are the same, but the value does not come from the segment that contains the
+whole network.
 """
 
 from __future__ import annotations
@@ -26,21 +27,21 @@ from terra_refactor.runtime.trie import InputRef, Node, Role, SlotRef, fill, nod
 from terra_refactor.runtime.values import collect
 
 MOST: Final = 24
-"""Maximum number of nodes that are run one by one, as eager execution does."""
+"""Maximum number of nodes that run one by one, like eager execution."""
 LEAST_LEFT: Final = 8
-"""Minimum number of pending nodes that are skipped; for fewer, computing aside does not pay."""
+"""Minimum number of skipped pending nodes; with fewer, separate computation does not pay off."""
 COMPILED_AFTER: Final = 2
 """Number of times that nodes run one by one before they are compiled."""
 LEAST_COMPILED: Final = 4
-"""Minimum number of nodes that are compiled; for fewer, a call of a function takes as long as they do."""
+"""Minimum number of compiled nodes; fewer run as fast as a function call."""
 MOST_COMPILED: Final = 128
-"""Maximum number of such functions of a program."""
+"""Maximum number of such functions per program."""
 _UNKNOWN: Final = object()
 
 
 @dataclass(eq=False, slots=True)
 class Plan:
-    """What must run for some results: nodes, by their places among those pending, and the function that they become."""
+    """The nodes that must run for some results, by index among the pending ones, and the function compiled from them."""
 
     places: tuple[int, ...]
     sights: int = 0
@@ -60,14 +61,15 @@ def deferred_in(values: Any) -> list[LazyTensor]:
 
 
 def compute(run: Any, tensors: Sequence[LazyTensor]) -> None:
-    """Compute the values of the deferred tensors now, if they depend on few of the pending nodes and no tape records these.
+    """Computes the values of the deferred tensors now, if they depend on few of the pending nodes and no tape records
+    these.
 
     The other results of these nodes get their values, too.
     """
     pending: list[Node] = run.pending
     if (
         len(pending) < LEAST_LEFT or pending[-1].watched_later
-    ):  # a tape is to watch the very tensors that it has seen used
+    ):  # the tape must watch the very tensors whose use it has recorded
         return
     slots = tuple(sorted({each._slot for each in tensors if each._value is None and each._owner is run.slots}))
     if not slots:
@@ -88,14 +90,14 @@ def compute(run: Any, tensors: Sequence[LazyTensor]) -> None:
 
 
 def _plan(pending: list[Node], slots: Sequence[int]) -> Plan | None:
-    """The nodes that the slots depend on, or None where they are too many or have anything to do with variables or tapes."""
+    """The nodes on which the slots depend; None if there are too many, or if they involve variables or tapes."""
     first_slots = [node.first_slot for node in pending]
     most = min(MOST, len(pending) - LEAST_LEFT)
     found: set[int] = set()
     left = list(slots)
     while left:
         slot = left.pop()
-        place = bisect_right(first_slots, slot) - 1  # a node without results begins where the next one does
+        place = bisect_right(first_slots, slot) - 1  # a node without results has the same first slot as the next one
         node = pending[place]
         if node.specs[slot - node.first_slot].static is not None or place in found:
             continue
@@ -119,13 +121,13 @@ def _slots_of(node: Node) -> range:
 
 
 def _recorded(run: Any, pending: list[Node], needed: tuple[int, ...]) -> bool:
-    """Whether a tape that records now watches an operand of the nodes."""
+    """Whether an active tape watches an operand of the nodes."""
     inputs = {r.index for place in needed for r in node_references(pending[place]) if type(r) is InputRef}
     return bool(pywrap_tfe.TFE_Py_TapeSetShouldRecordBackprop([run.inputs[index] for index in sorted(inputs)]))
 
 
 def _run_function(run: Any, plan: Plan, nodes: list[Node]) -> dict[int, Any] | None:
-    """The results of the nodes, by slot, from one compiled function; None where there is none."""
+    """The results of the nodes, by slot, from one compiled function; None if there is none."""
     plan.sights += 1
     if plan.function is None:
         program = run.program
@@ -152,7 +154,7 @@ def _compile(run: Any, nodes: list[Node]) -> Segment | None:
     try:
         with held():
             function = build_segment(program, nodes, values, run.inputs, live, sources, xla=False)
-    except Exception as error:  # whatever cannot be built runs one by one
+    except Exception as error:  # nodes that cannot be built run one by one
         program.build_failures[f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"] += 1
         return None
     finally:
@@ -162,7 +164,7 @@ def _compile(run: Any, nodes: list[Node]) -> Segment | None:
 
 
 def _run(run: Any, nodes: list[Node]) -> dict[int, Any] | None:
-    """The results of the nodes, by slot, which run one by one; None where one gives another structure than before."""
+    """The results of the nodes, by slot, run one by one; None if the structure of one differs from before."""
     slots = run.slots
     values: dict[int, Any] = {}
     template_values: Any = values
@@ -177,7 +179,7 @@ def _run(run: Any, nodes: list[Node]) -> dict[int, Any] | None:
         result = call.eager(*args, **kwargs)
         found: list[Any] = []
         if not collect(node.result, result, node.first_slot, found) or len(found) != len(node.specs):
-            return None  # what it gives is right all the same, when all that is pending runs
+            return None  # its result is still correct when all pending nodes run
         values.update(zip(_slots_of(node), found, strict=True))
     return values
 

@@ -1,13 +1,12 @@
-"""Whether co-execution pays: what a call costs under the shim, and what it costs eagerly.
+"""Whether co-execution pays off: the cost of a call under the shim, and eagerly.
 
-Computes: from the times of a few calls, which way the next ones are to go.
-Needs: nothing of TensorFlow. Gives: `Costs`, `Way`.
+Computes: from the times of a few calls, how the next ones run. Needs: nothing of TensorFlow. Gives: `Costs`, `Way`.
 Ignores: why a function is slow.
 
-After some calls a few are timed, each to the end of its computation; then a few that run eagerly, without the hooks that a
-rest would remove, and so on in turns, so that a machine that is busy for a moment disturbs both. Where the shim loses, the
-function rests: it runs eagerly, and is tried again after more and more calls. Where it wins, it is measured again after more
-and more calls, and sooner when most calls leave the known paths.
+After some calls a few are timed, each to the end of its computation; then a few that run eagerly, without the hooks
+that a rest would remove, and so on in turns, so that a short load on the machine affects both. If the shim is slower,
+the function rests: it runs eagerly, and is tried again at increasing intervals. If it is faster, it is measured again
+at increasing intervals, and sooner if most calls leave the known paths.
 """
 
 from __future__ import annotations
@@ -19,23 +18,23 @@ from typing import Final
 _log = logging.getLogger("terra_refactor.runtime")
 
 WARM_UP: Final = 8
-"""Calls before the first measurement: paths are recorded and compiled in them."""
+"""Calls before the first measurement, in which paths are recorded and compiled."""
 LONGEST_WARM_UP: Final = 40
 """Maximum number of calls before the first measurement, while new paths are found."""
 SETTLED: Final = 4
-"""Number of calls in a row on known paths that end this extension."""
+"""Number of successive calls on known paths that end this extension."""
 TURNS: Final = 2
 MOST_TURNS: Final = 4
 CLOSE: Final = 1.25
-"""Ratio of the two times below which more turns are measured, because calls on other inputs take other times."""
+"""Ratio of the two times below which more turns are measured, since times depend on the inputs."""
 LEAST_IN_A_TURN: Final = 3
 MOST_IN_A_TURN: Final = 20
 TURN: Final = 4e-3
 """Minimum seconds of a turn; a turn of short calls has more calls."""
 LONG_CALL: Final = 20e-3
-"""Seconds of a call above which the cost of changing between the two ways does not show in the first call of a turn."""
+"""Seconds of a call above which the cost of switching between the two ways is negligible in the first call of a turn."""
 CLEARLY: Final = 1.5
-"""Two eager calls that take this many times as long end the measurement; a single one may have been disturbed."""
+"""Two eager calls that are slower by this factor end the measurement; a single one may have been disturbed."""
 LOSES: Final = 1.02
 EAGER_OPERATION: Final = 4e-6
 """Minimum seconds of an operation in eager execution: a call with many operations needs no measurement."""
@@ -46,11 +45,12 @@ TRYING_AGAIN: Final = 0.02
 SLOW_TRIES: Final = 4
 """Number of calls with twice the usual time after which a new attempt ends: recording and compiling take two."""
 PASSED_OVER: Final = 6
-"""Number of timed calls of a measurement that are not counted if they recorded or compiled something, which later calls will not repeat."""
+"""Maximum number of timed calls of a measurement that do not count because they recorded or compiled something."""
 LONGEST_LEARNING: Final = 512
 INVESTMENT: Final = 60.0
-"""Maximum number of calls, and of seconds in all, for compiling paths that come again (the lengths of an epoch come back in the next
-one) before the function must be faster."""
+"""Maximum number of calls, and total seconds, for compiling recurring paths (sequence lengths recur in the next epoch)
+before the function must be faster.
+"""
 FORGETS: Final = 0.9
 """Decay, per call, of the share of new paths among recent calls."""
 UNSETTLED: Final = 12
@@ -67,7 +67,7 @@ class Way(enum.Enum):
 
 
 def _typical(times: list[float]) -> float:
-    """Undisturbed time of a call: the mean of the faster half, since calls on other inputs take other times."""
+    """Undisturbed time of a call: the mean of the faster half, since times depend on the inputs."""
     lower = sorted(times)[: (len(times) + 1) // 2]
     return sum(lower) / len(lower)
 
@@ -81,13 +81,13 @@ class Costs:
         self.until_measured = WARM_UP
         self.warmed_up = 0
         self.in_a_row = 0  # calls on known paths
-        self.settled_for = 64  # calls after a measurement that was won
+        self.settled_for = 64  # calls after a measurement that the shim won
         self.rest = FIRST_REST
         self.resting = 0
         self.missed = 0
         self.slow_tries: int | None = None  # while it is tried again
         self.trying = 0  # calls of this try
-        self.spent = 0.0  # seconds that they took, with what the change of hooks took
+        self.spent = 0.0  # their total seconds, including the switch of hooks
         self.turn = Way.TIMED  # of the measurement
         self.turns = 0
         self.turn_calls = 0
@@ -95,7 +95,7 @@ class Costs:
         self.timed: list[float] = []
         self.eager: list[float] = []
         self.passed_over = 0
-        self.new_share = 0.0  # of the recent calls, those that took a path which had not been seen
+        self.new_share = 0.0  # share of recent calls on new paths
         self.invested = 0.0  # seconds
         self.operations = 0
         self.shim_seconds: float | None = None
@@ -116,14 +116,12 @@ class Costs:
         return Way.FREE if self.until_measured else self.turn
 
     def ran(self, way: Way, seconds: float, operations: int, missed: bool, new: bool | None = None) -> None:
-        """Account for a call that ran in the given way.
+        """Records a call that ran in the given way.
 
         Args:
-            way: as `way` said.
-            seconds: what it took.
-            operations: how many it deferred or ran at once.
-            missed: it recorded or compiled something, or ran operations one by one which will be compiled when they come again.
-            new: it took a path that had not been seen; `missed` if not given.
+            way: the result of `way`. seconds: its duration. operations: the number of deferred or immediate
+                operations. missed: it recorded or compiled something, or ran operations one by one that will be
+                compiled next time. new: it took an unknown path; `missed` if not given.
         """
         new = missed if new is None else new
         self.trying += 1
@@ -163,11 +161,11 @@ class Costs:
             self.until_measured = self.missed = 0
 
     def _learns(self) -> bool:
-        """Whether most recent calls that compiled something took a path that had been seen before, and will be fast on it."""
+        """Whether most recent calls that compiled something took known paths, on which they will be fast."""
         return self.new_share < 0.5 and self.warmed_up < LONGEST_LEARNING and self.invested < INVESTMENT
 
     def _in_turn(self, times: list[float], seconds: float) -> None:
-        """Account for a call of the current turn of the measurement."""
+        """Records a call of the current turn of the measurement."""
         self.turn_calls += 1
         self.turn_seconds += seconds
         if self.turn_calls > 1 or seconds > LONG_CALL:

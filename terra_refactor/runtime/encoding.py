@@ -1,11 +1,11 @@
-"""Arguments into keys and templates: two calls with equal keys do the same thing to tensors of the same kind.
+"""Converts arguments to keys and templates: two calls with equal keys do the same on tensors of the same kind.
 
-Computes: for the arguments of a call, a flat key and, when recording, a template.
-Needs: the run's tables of slots and inputs. Gives: `Encoder`, `Unencodable`.
-Ignores: objects it does not know: those raise `Unencodable`, and the call is looked into or run at once.
+Computes: for the arguments of a call, a flat key and, when recording, a template. Needs: the run's tables of slots
+and inputs. Gives: `Encoder`, `Unencodable`. Ignores: unknown objects, which raise `Unencodable`; the call is then
+decomposed or run immediately.
 
-Tensors made in the segment are their slot (0, 1, …); tensors from outside are ~index (-1, -2, …) after a first
-appearance with dtype and shape; constants carry their type, because 1, 1.0 and True are equal to Python.
+Tensors created in the segment are encoded by their slot (0, 1, …); tensors from outside by ~index (-1, -2, …) after a
+first occurrence with dtype and shape; constants include their type, because 1, 1.0 and True are equal in Python.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ from terra_refactor.runtime.tf_internals import (
 from terra_refactor.runtime.trie import Arrays, Hung, InputRef, Rebuild, SlotRef
 from terra_refactor.runtime.values import hung_on
 
-SMALL_ARRAY = 64  # elements: up to here an array is a constant of the path (shapes, axes, class weights)
+SMALL_ARRAY = 64  # elements: arrays up to this size are constants of the path (shapes, axes, class weights)
 
 LARGE_ARRAY = "large array"
 
 
 class Unencodable(Exception):  # noqa: N818  (not an error: the call is not deferred)
-    """The arguments hold something that a path cannot be keyed by."""
+    """The arguments contain something that cannot be part of a path's key."""
 
 
 class Mark(enum.Enum):
@@ -124,25 +124,25 @@ def _make_slice(items: list[Any]) -> Any:
 
 
 def keras_scope_active() -> bool:
-    """Whether a Keras autocast or stateless scope is active, which changes the values that variables give."""
+    """Whether a Keras autocast or stateless scope is active, which changes the values of variables."""
     state = keras_global_state.GLOBAL_STATE_TRACKER
     return getattr(state, "autocast_scope", None) is not None or getattr(state, "stateless_scope", None) is not None
 
 
-# The result of an assignment stands for the variable, but cannot be used in another graph: by handle, the variable itself.
+# The result of an assignment represents the variable, but cannot be used in another graph; by handle, the variable
+# itself.
 _assigned: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
 
 
 def note_assignment(variable: Any) -> None:
-    """Note an assignment to `variable`, whose result stands for the variable from now on."""
+    """Records an assignment to `variable`, whose result represents the variable from now on."""
     _assigned[id(variable.handle)] = variable
 
 
 def assigned_variable(unread: Any) -> Any:
-    """The variable behind what an assignment returned.
+    """The variable behind the result of an assignment.
 
-    Raises:
-        Unencodable: the assignment was not seen.
+    Raises: Unencodable: the assignment was not observed.
     """
     found = _assigned.get(id(unread.handle))
     if found is None:
@@ -152,7 +152,7 @@ def assigned_variable(unread: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """Facts of an earlier segment about a tensor: its value (as bytes), or an exclusive upper bound on its elements."""
+    """Facts from an earlier segment about a tensor: its value (as bytes), or an exclusive upper bound on its elements."""
 
     tensor: Any
     value: bytes | None
@@ -160,7 +160,8 @@ class Fact:
 
 
 def _is_constant(array: Any, arrays: int) -> bool:
-    # Floating arrays are data, whatever their size; small integer ones are shapes and axes, or static shapes are lost.
+    # Floating-point arrays are data, of any size; small integer arrays are shapes and axes, which must stay constant
+    # to keep static shapes.
     if array.size > SMALL_ARRAY or arrays == Arrays.INPUT:
         return False
     return arrays == Arrays.CONSTANT or array.dtype.kind in "bi"
@@ -174,7 +175,7 @@ def keras_attributes(tensor: Any) -> tuple[tuple[str, ...], list[Any]]:
 
 
 class Encoder:
-    """The tables of one segment, and the two walks over arguments."""
+    """The tables of one segment, and the two traversals of arguments."""
 
     slots: list[Any]
 
@@ -182,15 +183,15 @@ class Encoder:
         self.slots: list[Any] = []  # LazyTensor or EagerTensor, by slot
         self.inputs: list[Any] = []  # EagerTensor, by input
         self.ids: dict[int, int] = {}  # id of an EagerTensor -> slot, or ~input
-        self.facts: dict[int, Fact] = {}  # id of an EagerTensor of an earlier segment -> what is known of it
-        self.anonymous: list[int] = []  # inputs made by the last `key` walk, in order
-        self.hanging = False  # attributes that Keras sets on tensors belong to the arguments
-        self.widen = False  # Python numbers become inputs
+        self.facts: dict[int, Fact] = {}  # id of an EagerTensor from an earlier segment -> known facts
+        self.anonymous: list[int] = []  # inputs created by the last `key` traversal, in order
+        self.hanging = False  # whether attributes that Keras sets on tensors are part of the arguments
+        self.widen = False  # whether Python numbers become inputs
         self.scalar_dtype: Any = None
-        self.hint: Any = None  # the dtype that an operator would give an array
+        self.hint: Any = None  # the dtype that an operator would use for an array
 
     def rollback(self, mark: int) -> None:
-        """Remove the inputs from `mark` on; their call is not part of the segment."""
+        """Removes the inputs from `mark` on; their call is not part of the segment."""
         for tensor in self.inputs[mark:]:
             self.ids.pop(id(tensor), None)
         del self.inputs[mark:]
@@ -202,12 +203,12 @@ class Encoder:
         return code
 
     def new_anonymous(self, tensor: Any) -> None:
-        """An input made of a Python number or an array: its value is not in the key, so the path does not fix it."""
-        self.facts.pop(id(tensor), None)  # the hook on constants has just taken it for a size or an axis
+        """An input from a Python number or an array: its value is not in the key, so the path does not fix it."""
+        self.facts.pop(id(tensor), None)  # the hook on constants has just treated it as a size or an axis
         self.anonymous.append(self.new_input(tensor))
 
     def key(self, values: Any, key: list[Any], arrays: int) -> None:
-        """Append the key of each of `values`. `arrays`: larger arrays may become inputs."""
+        """Appends the key of each of `values`. `arrays`: larger arrays may become inputs."""
         ids = self.ids
         for value in values:
             kind = type(value)
@@ -219,7 +220,7 @@ class Encoder:
                 if real is None:
                     raise Unencodable("a tensor deferred elsewhere")
                 if value.__dict__:
-                    value._real()  # a call that gives its argument back, as convert_to_tensor does, gives what hangs on it, too
+                    value._real()  # a call that returns its argument, like convert_to_tensor, also returns its attributes
                 code = ids.get(id(real))
                 if code is None:
                     self._outside(real, key, tuple(value._lazy_shape.as_list()))
@@ -251,7 +252,7 @@ class Encoder:
                     self._scalar(value, key)
                 elif kind is float and value and not math.isnan(value):
                     key.append((kind, value))
-                else:  # 0.0 equals -0.0 and nan equals nothing: their spelling is the key
+                else:  # 0.0 equals -0.0 and nan equals nothing, so their text is the key
                     key.append((kind, repr(value)))
             elif what is _Type.LIST:
                 key.append((Mark.LIST, len(value)))
@@ -277,13 +278,16 @@ class Encoder:
                 if self.widen and value.dtype.kind == "f" and self.scalar_dtype is not None:
                     self._scalar(value, key)
                 else:
-                    key.append(kind)  # not the array of no dimension with the same element
+                    key.append(kind)  # distinguishes it from a rank-0 array with the same element
                     self._array(np.asarray(value), key, arrays)
             else:
                 raise Unencodable(kind.__name__)
 
     def key_hung(self, values: Any, key: list[Any]) -> None:
-        """Append the attributes that Keras set on tensors among `values`. Keras's Python reads them, so they are part of the path."""
+        """Appends the attributes that Keras set on tensors among `values`.
+
+        Keras's Python reads them, so they are part of the path.
+        """
         for position, value in enumerate(values):
             kind = type(value)
             if kind is LazyTensor or kind is EagerTensor:
@@ -299,7 +303,7 @@ class Encoder:
 
     def _outside(self, tensor: Any, key: list[Any], shape: tuple[int, ...]) -> int:
         dtype = tensor._datatype_enum()
-        if dtype in (20, 21):  # resource and variant: handles are reached through their objects, or not at all
+        if dtype in (20, 21):  # resource and variant: handles are accessed through their objects, or not at all
             raise Unencodable("resource handle")
         fact = self.facts.get(id(tensor)) if self.facts else None
         if fact is None:

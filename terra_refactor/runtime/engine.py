@@ -1,8 +1,7 @@
 """One call of a co-executed function, from entry to its real results.
 
-Computes: whether the shim can serve this call at all; runs it; turns what it returns into real tensors.
-Needs: TensorFlow (this is the first module that imports it). Gives: `execute`, `Block`.
-Ignores: how operations are deferred (run.py).
+Computes: whether the shim can handle this call; runs it; converts its results to real tensors. Needs: TensorFlow
+(this is the first module that imports it). Gives: `execute`, `Block`. Ignores: how operations are deferred (run.py).
 """
 
 from __future__ import annotations
@@ -30,12 +29,12 @@ from terra_refactor.runtime.run import Run
 from terra_refactor.runtime.state import forked, hooks, thread
 from terra_refactor.runtime.tf_internals import EagerTensor, context, keras, pywrap_tfe, tf
 
-LOOK_AGAIN = 256  # calls of a function that rests while hooks are in place
-IN_USE = 1.0  # seconds since its last call in which a function is taken to be in use
+LOOK_AGAIN = 256  # calls of a resting function while hooks are installed
+IN_USE = 1.0  # seconds since the last call for which a function counts as in use
 
 
 def obstacle(function: Callable[..., Any] | None) -> str | None:
-    """Why a function can never be served, or None."""
+    """The reason why a function can never be handled; None if it can."""
     if function is not None:
         if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
             return "a generator function: its body runs after the call has returned"
@@ -45,7 +44,7 @@ def obstacle(function: Callable[..., Any] | None) -> str | None:
 
 
 def _obstacle_now() -> str | None:
-    """Why this call cannot be served, or None."""
+    """The reason why this call cannot be handled; None if it can."""
     if forked:
         return "in a forked process, which has none of TensorFlow's threads"
     if not tf.executing_eagerly():
@@ -77,9 +76,9 @@ _testing = threading.Lock()
 
 
 def _test_once() -> None:
-    """Run the self-test at the first call outside of graphs.
+    """Runs the self-test at the first call outside of graphs.
 
-    Other threads that make their first call meanwhile wait for its result.
+    Other threads with a first call meanwhile wait for its result.
     """
     if _tested or not tf.executing_eagerly() or not pywrap_tfe.TFE_Py_TapeSetIsEmpty() or _obstacle_now() is not None:
         return
@@ -105,7 +104,7 @@ def _test() -> None:
 
 
 def enter(program: Program) -> Run | None:
-    """Begin a run on this thread, or None when this call is to be eager."""
+    """Begins a run on this thread; None if this call must be eager."""
     if thread.run is not None or program.eager_reason is not None:
         return None
     if not program.alone:
@@ -122,7 +121,7 @@ def enter(program: Program) -> Run | None:
         run_tapes.know_tapes()
     if foreign.conflict(program):
         program.fell_back("a call on another thread uses the same variables")
-        return None  # the first operation makes that one run what it has deferred
+        return None  # its first operation makes the other run execute what it has deferred
     wait_for_other_threads()
     run = Run(program)
     with api_hooks.switching:
@@ -150,7 +149,7 @@ def _clean_up(outer_tapes: list[Any]) -> None:
 
 
 def leave(run: Run, started: float, failure: BaseException | None, way: Way = Way.FREE) -> None:
-    """End a run: execute pending operations and leave nothing deferred."""
+    """Ends a run: executes pending operations and leaves nothing deferred."""
     try:
         if not run.passive:
             run.depth = 0
@@ -161,7 +160,7 @@ def leave(run: Run, started: float, failure: BaseException | None, way: Way = Wa
                     if _interrupts(error):
                         _clean_up(run.outer_tapes)
                     raise
-                # an interruption may have left the run half-way between two states; it is what the caller must see
+                # an interruption may have left the run in an inconsistent state; the caller must see the interruption
         if _interrupts(failure):
             _clean_up(run.outer_tapes)
     finally:
@@ -186,14 +185,14 @@ def leave(run: Run, started: float, failure: BaseException | None, way: Way = Wa
 
 
 def at_rest(program: Program, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-    """Call a resting function while other functions need the hooks."""
+    """Calls a resting function while other functions need the hooks."""
     if program.costs.resting % LOOK_AGAIN == 0:
         _rest_with(program)
     return _eagerly(function, args, kwargs)
 
 
 def _eagerly(function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-    """Call `function` eagerly. After an interruption in a hook, stop the tapes that it left recording."""
+    """Calls `function` eagerly. After an interruption in a hook, stops the tapes that it left recording."""
     outer = list(thread.recording())
     try:
         return function(*args, **kwargs)
@@ -204,7 +203,7 @@ def _eagerly(function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
 
 
 def _execute_eagerly(program: Program, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-    """Call `function` eagerly and measure the time, for comparison."""
+    """Calls `function` eagerly and measures the time, for comparison."""
     wait_for_segments()
     _without_hooks(program)
     started = time.perf_counter()
@@ -215,7 +214,7 @@ def _execute_eagerly(program: Program, function: Callable[..., Any], args: Any, 
 
 
 def _rest_with(program: Program) -> None:
-    """Remove the hooks, which cost a little at each operation, if every function in use rests."""
+    """Removes the hooks, which have a cost per operation, if every function in use rests."""
     if program.costs.resting:
         _without_hooks(program)
 
@@ -239,7 +238,7 @@ def _ready_to_be_timed(program: Program) -> None:
 
 
 def execute(program: Program, function: Callable[..., Any], args: Any, kwargs: Any, way: Way = Way.FREE) -> Any:
-    """Call `function`; its operations run as segments where they can.
+    """Calls `function`; its operations run as segments if possible.
 
     Raises:
         whatever `function` raises, and what its operations raise.
@@ -256,7 +255,7 @@ def execute(program: Program, function: Callable[..., Any], args: Any, kwargs: A
         if run is None:
             return _eagerly(function, args, kwargs)
         result = function(*args, **kwargs)
-        leave(run, started, None, way)  # in here: an interruption may come right before it
+        leave(run, started, None, way)  # inside: an interruption may occur right before it
     except BaseException as failure:
         begun = _active()  # an interruption may come before the name `run` is bound
         if begun is not None:
@@ -272,8 +271,8 @@ _LEAVES = frozenset((float, int, bool, str, bytes, type(None), complex, EagerTen
 def _real(value: Any, seen: dict[int, Any]) -> Any:
     """The result for a caller: the program's own object, with real tensors in place of deferred ones.
 
-    Lists and dictionaries are changed in place; a tuple is replaced only if something in it was deferred.
-    `seen`: what became of the containers met before, by identity: an object met twice, or in itself, stays one object.
+    Lists and dictionaries are changed in place; a tuple is replaced only if it contained a deferred tensor. `seen`:
+    the results for containers visited before, by identity, so that shared and cyclic objects are preserved.
     """
     kind = type(value)
     if kind in _LEAVES:
@@ -282,7 +281,7 @@ def _real(value: Any, seen: dict[int, Any]) -> Any:
         real = value._force()
         if value.__dict__:
             hung, seen[id(real)] = dict(value.__dict__), real
-            value.__dict__.clear()  # from here on they are those of the real tensor
+            value.__dict__.clear()  # from now on they are those of the real tensor
             for name, item in hung.items():
                 setattr(real, name, _real(item, seen))
         return real
@@ -311,7 +310,7 @@ def _real(value: Any, seen: dict[int, Any]) -> Any:
 
 
 def _make_real_in(failure: BaseException) -> None:
-    """Make the tensors in an exception that leaves the function real."""
+    """Makes the tensors in an exception that leaves the function real."""
     if not _interrupts(failure):
         args = _real(failure.args, {})
         if args is not failure.args:

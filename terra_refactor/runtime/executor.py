@@ -1,12 +1,12 @@
-"""Running compiled functions on TensorFlow's own asynchronous executor, and waiting for it where that is needed.
+"""Runs compiled functions on TensorFlow's own asynchronous executor, and waits for it if necessary.
 
 Computes: nothing. Needs: the names of functions in the context's library. Gives: `call_function`, `wait_for_segments`, `settle_after`,
 `note_shape`, `shape_of`.
 Ignores: what the functions do.
 
-Segments run on one asynchronous executor per thread; everything else on the one that the thread has itself, so that an operation
-run at once does not queue behind segments. Data flows through tensor handles, which wait by themselves; variables do
-not, so whoever touches a variable outside a segment waits first.
+Segments run on one asynchronous executor per thread; everything else on the thread's own executor, so that an
+immediate operation does not queue behind segments. Data flows through tensor handles, which wait implicitly;
+variables do not, so an access to a variable outside of a segment waits first.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ MAX_AHEAD = 64
 class _Executors(threading.local):
     """The executor of a thread's segments. `ahead`: segments submitted since the last wait on this thread.
 
-    `before`: the one that the thread has itself, while a segment is submitted. It may be one that TensorFlow has put there for a
-    moment (`next` of an iterator does) and frees afterwards, so it is asked for each time.
+    `before`: the thread's own executor, while a segment is submitted. It may be a temporary one (`next` of an
+    iterator installs one), so it is read each time.
     """
 
     def __init__(self) -> None:
@@ -48,13 +48,13 @@ _shapes: dict[int, tuple[Any, tuple[int, ...]]] = {}
 
 
 def note_shape(tensor: Any, shape: tuple[int, ...]) -> None:
-    """Note the shape of a segment's result, because asking the tensor would wait for the segment."""
+    """Records the shape of a segment's result, because querying the tensor would wait for the segment."""
     key = id(tensor)
     _shapes[key] = (weakref.ref(tensor, lambda _: _shapes.pop(key, None)), shape)
 
 
 def shape_of(tensor: Any) -> tuple[int, ...]:
-    """The shape of an eager tensor, without waiting where it is known."""
+    """The shape of an eager tensor, without waiting if it is recorded."""
     known = _shapes.get(id(tensor))
     if known is not None and known[0]() is tensor:
         return known[1]
@@ -65,7 +65,7 @@ def shape_of(tensor: Any) -> tuple[int, ...]:
 class Outstanding:
     """Segments submitted and not waited for, in all threads.
 
-    An executor stays in `busy` until a wait for it has ended: another thread that waits meanwhile must wait, too.
+    An executor stays in `busy` until a wait for it has ended: another thread must also wait meanwhile.
     """
 
     def __init__(self) -> None:
@@ -77,7 +77,7 @@ outstanding = Outstanding()
 
 
 def call_function(name: Any, inputs: list[Any], attrs: Any, outputs: int, wait: bool) -> Any:
-    """Run a library function; with `wait` it has finished, and its errors are raised, when this returns.
+    """Runs a library function; with `wait` it has finished, and its errors are raised, when this returns.
 
     Raises:
         tf.errors.OpError: what the function raised.
@@ -98,7 +98,7 @@ def call_function(name: Any, inputs: list[Any], attrs: Any, outputs: int, wait: 
 
 
 def call_now(name: Any, inputs: list[Any], attrs: Any, outputs: int) -> Any:
-    """Run a library function of values alone on the thread's own executor; segments that are running are not waited for.
+    """Runs a library function of plain values on the thread's own executor, without waiting for running segments.
 
     Raises:
         tf.errors.OpError: what the function raised.
@@ -107,16 +107,17 @@ def call_now(name: Any, inputs: list[Any], attrs: Any, outputs: int) -> Any:
 
 
 def sum_later(add: Callable[[], Any], tensors: Any) -> Any:
-    """The sum of tensors, which `add` gives, without waiting for them; None if they are not results of running segments.
+    """The sum of tensors, computed by `add`, without waiting for them; None if they are not results of running
+    segments.
 
-    While TensorFlow's tape computes gradients it adds up what several segments give for one tensor.
+    When TensorFlow's tape computes gradients, it sums the contributions of several segments to one tensor.
     """
     queue = _executors.segments
     if queue not in outstanding.busy or type(tensors) not in (list, tuple) or not tensors:
         return None
     known = [_shapes.get(id(tensor)) for tensor in tensors]
     first = known[0]
-    for tensor, each in zip(tensors, known, strict=True):  # a sum of equals cannot fail
+    for tensor, each in zip(tensors, known, strict=True):  # adding tensors of equal type cannot fail
         if each is None or first is None or each[0]() is not tensor or each[1] != first[1]:
             return None
         if tensor._datatype_enum() != tensors[0]._datatype_enum():
@@ -136,24 +137,25 @@ def _submit(handle: Any, queue: Any, run: Callable[[], Any]) -> Any:
         outstanding.busy[queue] = next(outstanding.numbers)
         return run()
     finally:
-        # A wait of another thread may have found the executor still empty, and have ended before the segment was in it.
+        # Another thread's wait may have found the executor still empty, and may have ended before the segment was
+        # submitted.
         outstanding.busy[queue] = next(outstanding.numbers)
         pywrap_tfe.TFE_ContextSetExecutorForThread(handle, before)
         _executors.before = outer
-        pywrap_tfe.TFE_DeleteExecutor(before)  # what was asked for, not what it stands for
+        pywrap_tfe.TFE_DeleteExecutor(before)  # what was requested, not what it represents
 
 
 _kept_from_before_a_fork: list[Any] = []
 
 
 def forget_executors() -> None:
-    """Set the executors aside in a forked process without waiting: their threads do not exist there."""
+    """Drops the executors in a forked process without waiting, since their threads do not exist there."""
     _kept_from_before_a_fork.extend((_executors.segments, dict(outstanding.busy)))
     outstanding.busy = {}
 
 
 def restore_executor() -> None:
-    """Give the thread its own executor back, which an interruption may have prevented."""
+    """Restores the thread's own executor, which an interruption may have prevented."""
     if _executors.before is None:
         return
     handle = context.context()._handle
@@ -175,17 +177,17 @@ original_execute = pywrap_tfe.TFE_Py_Execute
 
 
 def wait_for_other_threads() -> None:
-    """Wait for segments of other threads, since variables are shared."""
+    """Waits for segments of other threads, since variables are shared."""
     busy = outstanding.busy
     if busy and (len(busy) > 1 or _executors.segments not in busy):
         wait_for_segments()
 
 
 def settle_after(error: Exception) -> None:
-    """Clear the failed segment that raised `error`, so that the error is not raised twice.
+    """Clears the failed segment that raised `error`, so that the error is not raised twice.
 
     Raises:
-        tf.errors.OpError: a segment failed with something else.
+        tf.errors.OpError: a segment failed with another error.
     """
     try:
         wait_for_segments()
@@ -194,7 +196,7 @@ def settle_after(error: Exception) -> None:
 
 
 def wait_for_segments() -> None:
-    """Wait for all submitted segments of all threads.
+    """Waits for all submitted segments of all threads.
 
     Raises:
         tf.errors.OpError: the first error of a segment; the executor is clean again afterwards.
@@ -208,8 +210,8 @@ def wait_for_segments() -> None:
         except Exception as error:
             queue.clear_error()
             failure = failure or error
-        if outstanding.busy.get(queue) == last:  # else its thread has submitted another segment meanwhile
-            outstanding.busy.pop(queue, None)  # without a lock: an interruption could leave it taken
+        if outstanding.busy.get(queue) == last:  # otherwise its thread has submitted another segment meanwhile
+            outstanding.busy.pop(queue, None)  # without a lock, which an interruption could leave acquired
     if isinstance(failure, ops.core._NotOkStatusException):
         raise ops.core._status_to_exception(failure) from None
     if failure is not None:

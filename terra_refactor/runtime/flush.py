@@ -1,8 +1,8 @@
-"""Running what is pending: as compiled segments where the path is known, one by one where it is not.
+"""Runs pending nodes: as compiled segments on known paths, one by one on others.
 
-Computes: which results are still wanted, where tapes split the stretch, and which segment fits.
-Needs: the run, and the nodes that it deferred. Gives: `run_pending`, `replay`, `guards_hold`.
-Ignores: how segments are built (segments.py, tape_segments.py).
+Computes: which results are still needed, where tapes split the path, and the matching segment. Needs: the run, and
+the nodes that it deferred. Gives: `run_pending`, `replay`, `guards_hold`. Ignores: how segments are built
+(segments.py, tape_segments.py).
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ _TAPE_ROLES = (Role.PUSH, Role.POP, Role.WATCH, Role.GRADIENT)
 
 
 def guards_hold(run: Any, node: Node) -> bool:
-    """Whether the indices that the call looks up are in range; else it must fail at its own line."""
+    """Whether the call's indices are in range; otherwise it must fail at its own line."""
     for guard in node.guards:
         elements = run.inputs[guard.index]._numpy_internal()
-        if np.size(elements) and not (np.min(elements) >= 0 and np.max(elements) < guard.bound):  # NaN is not in range
+        if np.size(elements) and not (np.min(elements) >= 0 and np.max(elements) < guard.bound):  # NaN is out of range
             return False
     return True
 
 
 def _drop_what_hangs_on_the_dead(slots: list[Any]) -> None:
-    """Drop the attributes of tensors that nobody references."""
+    """Drops the attributes of tensors that are no longer referenced."""
     count = sys.getrefcount
     dropped = True
     while dropped:
@@ -80,7 +80,7 @@ def _open_tapes(run: Any) -> frozenset[int]:
 
 
 def run_pending(run: Any, nodes: list[Node]) -> None:
-    """Run the deferred nodes of a run. Its live LazyTensors have values afterwards."""
+    """Runs the deferred nodes of a run. Its live LazyTensors have values afterwards."""
     run.program.deferred += len(nodes)
     opened = _open_tapes(run) if run.tapes else _NO_TAPES
     tapes = bool(opened) or bool(thread.recording())
@@ -121,7 +121,7 @@ def run_pending(run: Any, nodes: list[Node]) -> None:
 
 
 def release(slots: list[Any]) -> list[weakref.ref[LazyTensor]]:
-    """Detach tensors from an ended segment. Returns those that are still referenced outside the run."""
+    """Detaches tensors from an ended segment. Returns those that are still referenced outside of the run."""
     found = []
     count = sys.getrefcount
     for lazy in slots:
@@ -130,7 +130,7 @@ def release(slots: list[Any]) -> list[weakref.ref[LazyTensor]]:
                 lazy._release()
             if count(lazy) > _BASE_COUNT:
                 found.append(weakref.ref(lazy))
-    slots.clear()  # its tensors know the list: it would be left to the garbage collector, with all that it holds
+    slots.clear()  # its tensors refer to the list: otherwise only the garbage collector would free it, with its contents
     return found
 
 
@@ -139,7 +139,7 @@ def _end_slot(node: Node) -> int:
 
 
 def _split(nodes: list[Node], opened: frozenset[int]) -> list[tuple[bool, int, int]] | None:
-    """Stretches between the events of tapes that stay open; None when a closed tape crosses such an event."""
+    """The parts between events of tapes that stay open; None if a closed tape crosses such an event."""
     if not opened:
         return [(False, 0, len(nodes))]
     pieces: list[tuple[bool, int, int]] = []
@@ -158,17 +158,17 @@ def _split(nodes: list[Node], opened: frozenset[int]) -> list[tuple[bool, int, i
             return None
     if start < len(nodes):
         pieces.append((False, start, len(nodes)))
-    # a closed tape must lie in one stretch: its first and last event have the same number of pieces before them
+    # a closed tape must lie in one part: the same number of parts precedes its first and last event
     return pieces
 
 
 def _watched_after_use(nodes: list[Node], opened: frozenset[int]) -> bool:
-    """Whether an open tape begins to watch a tensor that it has seen used.
+    """Whether an open tape begins to watch a tensor whose use it has recorded.
 
-    What it has recorded of that tensor's use, because of another operand that it watched, then leads to the tensor as well. The
-    entries of compiled segments do not: they lead to what was watched when they ran.
+    The recorded operations, which had another watched operand, then lead to this tensor, too. The entries of compiled
+    segments do not: they lead to the tensors watched when they ran.
     """
-    used: dict[int, set[Any]] = {}  # for each tape, what was used since it was entered
+    used: dict[int, set[Any]] = {}  # for each tape, the tensors used since it was entered
     for node in nodes:
         role = node.call.role if node.call is not None else Role.OPERATION
         if role is Role.PUSH:
@@ -184,7 +184,7 @@ def _watched_after_use(nodes: list[Node], opened: frozenset[int]) -> bool:
 
 
 def _needed_later(nodes: list[Node], pieces: list[tuple[bool, int, int]]) -> set[int]:
-    """The slots that a later piece reads."""
+    """The slots that a later part reads."""
     found: set[int] = set()
     for _, start, stop in pieces[1:]:
         first = nodes[start].first_slot
@@ -194,12 +194,12 @@ def _needed_later(nodes: list[Node], pieces: list[tuple[bool, int, int]]) -> set
 
 
 def _event(run: Any, node: Node, values: list[Any]) -> None:
-    """Execute an event of a tape that stays open."""
+    """Executes an event of a tape that stays open."""
     _replay_nodes(run, [node], values)
 
 
 def _replay_nodes(run: Any, nodes: list[Node], values: list[Any]) -> None:
-    """Run nodes one by one, as eager execution does. After a failure no tape records that the program has left."""
+    """Runs nodes one by one, like eager execution. After a failure no tape that the program has left still records."""
     recording = [bool(state.tape._recording) for state in run.tapes]
     try:
         _replay_one_by_one(run, nodes, values)
@@ -235,12 +235,12 @@ def _replay_one_by_one(run: Any, nodes: list[Node], values: list[Any]) -> None:
 
 
 def replay(run: Any, nodes: list[Node]) -> None:
-    """Run all the nodes of the segment eagerly, and make its tensors real."""
+    """Runs all nodes of the segment eagerly, and makes its tensors real."""
     values: list[Any] = [None] * len(run.slots)
     try:
         _replay_nodes(run, nodes, values)
     finally:
-        # an interruption may have hit between a node and its slots: then there are fewer slots
+        # an interruption may have occurred between a node and its slots: then there are fewer slots
         for slot, (lazy, value) in enumerate(zip(run.slots, values, strict=False)):
             if value is not None:
                 lazy._value = value
@@ -296,7 +296,7 @@ def _build(run: Any, nodes: list[Node], values: list[Any], live: tuple[int, ...]
     try:
         with held():
             segment = build(program, nodes, values, run.inputs, live)
-    except Exception as error:  # whatever cannot be built runs eagerly; it never fails the program
+    except Exception as error:  # whatever cannot be built runs eagerly, and never fails the program
         program.build_failures[f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"] += 1
         return "failed"
     finally:

@@ -1,4 +1,4 @@
-"""Other threads: an operation on one thread must see the effects of a co-executed function on another.
+"""Other threads: an operation on one thread must observe the effects of a co-executed function on another.
 
 Computes: whether another thread has a run with pending operations. Needs: the register of runs.
 Gives: `register`, `unregister`, `other_runs`, `before_operation`, `thread_hooks`.
@@ -17,8 +17,8 @@ from terra_refactor.runtime.executor import wait_for_segments
 from terra_refactor.runtime.state import thread
 from terra_refactor.runtime.tf_internals import pywrap_tfe
 
-STILL = 0.05  # seconds without a hooked call after which a thread is taken to be blocked in Python
-LONGEST = 2.0  # seconds that a thread may be in the middle of the shim's Python, or of TensorFlow's
+STILL = 0.05  # seconds without a hooked call after which a thread is assumed to be blocked in Python
+LONGEST = 2.0  # seconds that a thread may be inside the shim's or TensorFlow's Python code
 LONGEST_FOR_A_VALUE = 60.0  # seconds until a value that only another thread can compute is given up
 _LIBRARIES = frozenset(("tensorflow", "keras", "terra_refactor"))
 _PASSED_OVER = frozenset(("numpy", *sys.stdlib_module_names)) - {"__main__"}
@@ -40,12 +40,12 @@ def unregister() -> None:
 
 
 def other_runs() -> bool:
-    """Whether a run is active on another thread. For threads without a run."""
+    """Whether a run is active on another thread; for threads without a run."""
     return bool(_runs)
 
 
 def conflict(program: Any) -> bool:
-    """Whether a run on another thread touches variables that `program` assigns to, or the other way round."""
+    """Whether a run on another thread touches variables that `program` assigns, or vice versa."""
     own = threading.get_ident()
     return any(thread_id != own and program.conflicts_with(run.program) for thread_id, run in list(_runs.items()))
 
@@ -67,8 +67,8 @@ def several_runs() -> bool:
 def before_operation() -> None:
     """Called before a thread without a run executes an operation while another thread has a run.
 
-    From now on that run defers nothing. What it has pending, it runs at its next hooked call; if it makes none because
-    it is blocked (waiting for this very thread, perhaps), what is pending is run from here.
+    From now on that run defers nothing. It runs its pending operations at its next hooked call; if there is none
+    because it is blocked (perhaps waiting for this very thread), they are run from here.
     """
     own = threading.get_ident()
     for thread_id, run in list(_runs.items()):
@@ -78,22 +78,23 @@ def before_operation() -> None:
 
 
 def _end_deferral(run: Any) -> None:
-    """End the deferral of another thread's run, after its deferred operations have run."""
+    """Ends the deferral of another thread's run, after its deferred operations have run."""
     run_from_elsewhere(run, lambda: bool(run.pending or run.flushing), LONGEST)
 
 
 def ask_for(run: Any, lazy: Any) -> None:
-    """Compute a tensor that another thread's run deferred, if possible."""
+    """Computes a tensor deferred by another thread's run, if possible."""
     run_from_elsewhere(run, lambda: lazy._value is None and bool(run.pending or run.flushing), LONGEST_FOR_A_VALUE)
 
 
 def run_from_elsewhere(run: Any, unfinished: Callable[[], bool], longest: float) -> None:
-    """Execute the deferred operations of another thread's run; `unfinished` says whether something is still missing.
+    """Executes the deferred operations of another thread's run; `unfinished` returns whether something is still
+    missing.
 
-    Its own thread does it, at its next hooked call; where a segment is built that takes long. Only where that thread makes none,
-    because it is blocked (waiting for this very thread, perhaps), is it done here: never while it is in the middle of the
-    shim's own Python, and never where a tape of its own is concerned, since tapes belong to the thread that entered them.
-    Two threads that do this at the same time do not wait for each other without end.
+    Usually its own thread does so at its next hooked call, which takes long if a segment is built. Only if that
+    thread makes no hooked call because it is blocked (perhaps waiting for this very thread), it is done here: never
+    while it is in the shim's own Python code, and never if one of its tapes is involved, since tapes belong to the
+    thread that entered them. Two threads that do this at the same time do not deadlock.
     """
     own = threading.get_ident()
     run.shared = True
@@ -121,7 +122,7 @@ def run_from_elsewhere(run: Any, unfinished: Callable[[], bool], longest: float)
 
 
 def _in_its_own_python(ident: int) -> bool:
-    """Whether a thread executes the program or Python's library, and not the shim."""
+    """Whether a thread executes the program or Python's library, not the shim."""
     frame = sys._current_frames().get(ident)
     while frame is not None:
         package = frame.f_globals.get("__name__", "").partition(".")[0]
@@ -134,7 +135,7 @@ def _in_its_own_python(ident: int) -> bool:
 
 
 def _run_here(run: Any) -> None:
-    """Run another thread's deferred operations, unseen by the tapes and the run of this thread."""
+    """Runs another thread's deferred operations, invisible to the tapes and the run of this thread."""
     here, tapes = thread.run, thread.tapes
     log = None
     if here is not None:
@@ -151,14 +152,14 @@ def _run_here(run: Any) -> None:
 
 
 def forget_other_threads() -> None:
-    """Remove the runs of other threads in a forked process, which has only one."""
+    """Removes the runs of other threads in a forked process, which has only one thread."""
     _runs.clear()
 
 
 def _flush_here() -> None:
     run = thread.run
     if run is not None and not run.tld.is_eager:
-        return  # TensorFlow traces a graph, and may hold a lock of its own; another thread's operation ends deferral anyway
+        return  # TensorFlow traces a graph, and may hold a lock; another thread's operation ends the deferral anyway
     if run is not None and not run.depth:
         run.cut()
     if run is None or not run.depth:
@@ -166,7 +167,7 @@ def _flush_here() -> None:
 
 
 def _before(real: Any) -> Any:
-    """Run pending operations before a call that wakes another thread or waits for one."""
+    """Runs pending operations before a call that wakes another thread or waits for one."""
 
     def hooked(*args: Any, **kwargs: Any) -> Any:
         _flush_here()
@@ -179,9 +180,10 @@ _hooked_code = _before(None).__code__
 
 
 def thread_hooks() -> list[tuple[Any, str, Any]]:
-    """(owner, attribute, replacement): starting a thread, waking one, and waiting (events, queues, futures go through conditions).
+    """(owner, attribute, replacement): starting a thread, waking one, and waiting (events, queues and futures use
+    conditions).
 
-    A thread that waits has run what it had deferred: another one could not, where tapes are open.
+    A waiting thread has run its deferred operations, which another thread could not run if tapes are open.
     """
     return [
         (threading.Thread, "start", _before(threading.Thread.start)),

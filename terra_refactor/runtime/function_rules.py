@@ -1,4 +1,4 @@
-"""The rules of observe.py for the body of a graph function that a call runs.
+"""The rules of observe.py, applied to the body of a graph function that a call runs.
 
 Computes: whether every operation in the function, and in the functions it calls, may be deferred.
 Needs: the context's function library. Gives: `function_problem`.

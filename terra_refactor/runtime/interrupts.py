@@ -3,9 +3,9 @@
 Computes: nothing. Needs: Python's handlers of signals. Gives: `held`.
 Ignores: other threads (Python runs handlers on the main thread only), and handlers that were not set from Python.
 
-TensorFlow's own Python takes locks without `try`/`finally` (`GroupLock.release`), so that an exception from a handler, as
-KeyboardInterrupt is, leaves a lock taken for ever: the next thing that is added to that graph waits without end. Eager
-execution builds no graphs. Where the shim does, handlers run as soon as the graph is built.
+TensorFlow's Python code acquires locks without `try`/`finally` (`GroupLock.release`), so that an exception from a
+handler, such as KeyboardInterrupt, leaves a lock acquired forever: the next addition to that graph deadlocks. Eager
+execution builds no graphs. When the shim builds one, handlers run as soon as it is finished.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 
 
 class held:  # noqa: N801  (a context manager, read as a word)
-    """Delay signal handlers in a block; they run in order at its end."""
+    """Delays signal handlers in a block; they run in order at its end."""
 
     __slots__ = ("_came", "_handlers")
 
@@ -44,7 +44,7 @@ class held:  # noqa: N801  (a context manager, read as a word)
     def _give_back(self) -> None:
         try:
             self._restore()
-        finally:  # a signal whose handler was back already
+        finally:  # a signal whose handler was already restored
             self._restore()
 
     def _restore(self) -> None:

@@ -1,10 +1,11 @@
-"""Tensors where the backward paths from several results of a segment meet.
+"""Tensors at which the backward paths from several results of a segment meet.
 
 Computes: the tensors, between what a tape watches and the wanted results of a traced graph, that one result depends on through
 operations of which another does not depend. Needs: the graph. Gives: `junctions`.
 
-Each wanted result has a backward function of its own (`tape_segments`). What is above a junction would be in several of them, and its
-gradient would be computed as many times; with an entry for the junction it is computed once, from the sum, as in eager execution.
+Each needed result has its own backward function (`tape_segments`). Operations above a junction would be in several of
+them, and their gradient would be computed several times; with an entry for the junction it is computed once, from the
+sum, as in eager execution.
 """
 
 from __future__ import annotations
@@ -13,13 +14,13 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 MOST_FOR_EACH_RESULT: Final = 4
-"""Maximum number of junctions for each result; more are not worth their calls."""
+"""Maximum number of junctions per result; more are not worth their calls."""
 _SAME_VALUE: Final = ("Identity", "Cast")
 _INPUTS: Final = ("ReadVariableOp", "Placeholder")
 
 
 def junctions(graph: Any, results: Sequence[Any], watched: Iterable[Any]) -> list[Any]:
-    """The junctions of the results, in the order of the graph's operations; none where there are too many."""
+    """The junctions of the results, in the order of the graph's operations; none if there are too many."""
     if len(results) < 2:
         return []
     operations = graph.get_operations()
@@ -30,7 +31,7 @@ def junctions(graph: Any, results: Sequence[Any], watched: Iterable[Any]) -> lis
     wanted = {result.name for result in results}
     found: list[Any] = []
     users: dict[str, set[frozenset[str]]] = {}
-    """For each tensor, the next results or junctions that each of its users leads to."""
+    """For each tensor, the next results or junctions reached by each of its users."""
     for operation in reversed(operations):
         reached: frozenset[str] = frozenset()
         for tensor in operation.outputs:
@@ -50,7 +51,10 @@ def junctions(graph: Any, results: Sequence[Any], watched: Iterable[Any]) -> lis
 
 
 def _can_be_recorded(tensor: Any) -> bool:
-    """Whether gradients may be summed there. Not at the value of a variable, whose gradient may be `IndexedSlices` and must stay so."""
+    """Whether gradients may be summed at a tensor.
+
+    Not at the value of a variable, whose gradient may be `IndexedSlices` and must stay so.
+    """
     if not (tensor.dtype.is_floating or tensor.dtype.is_complex):
         return False
     operation = tensor.op

@@ -1,10 +1,10 @@
 """Whole Keras objects as single nodes: library layers and losses.
 
-Computes: for each such object, whether its call may be one node, and the Call for it.
-Needs: Keras 3 on TensorFlow. Gives: `hooks`, `per_object`, `method_call`, `from_library`, `plain_attributes`.
-Ignores: classes of the program: their Python must run, so their calls are looked into.
+Computes: for each such object, whether its call may be one node, and the Call for it. Needs: Keras 3 on TensorFlow.
+Gives: `hooks`, `per_object`, `method_call`, `from_library`, `plain_attributes`. Ignores: classes of the program:
+their Python must run, so their calls are decomposed.
 
-An object's attributes are structure: when one changes, paths recorded before no longer hold (`Epoch`).
+An object's attributes are structure: when one changes, paths recorded before are invalid (`Epoch`).
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from terra_refactor.runtime.tf_internals import (
 from terra_refactor.runtime.trie import ArrayRule, Arrays, Call
 from terra_refactor.runtime.values import hung_on
 
-# attributes that Keras sets while it works, and that mean nothing to what a call computes
+# attributes that Keras sets internally, and that do not affect the result of a call
 _BOOKKEEPING = frozenset(("_called", "_metrics_lock", "_exclude_from_weight_decay_cache"))
 _SETTERS = (
     "set_floatx",
@@ -73,7 +73,7 @@ def from_library(thing: Any) -> bool:
 _LIBRARY_DIRECTORIES = tuple(
     os.path.dirname(os.path.abspath(file)) + os.sep for file in (keras.__file__, tf.__file__, __file__)
 )
-# what no call runs; their bases' are hooked, or are Keras' machinery
+# not run by any call; those of their bases are hooked, or are Keras internals
 _NOT_RUN_IN_A_CALL = (
     "__",
     "get_config",
@@ -87,11 +87,13 @@ _NOT_RUN_IN_A_CALL = (
 )
 _MACHINERY = ("keras.src.trainers.", "keras.src.saving.", "keras.src.export.", "keras.src.models.model")
 _watched: dict[type, tuple[tuple[type, Any, str, Any], ...]] = {}
-_every_watched: list[tuple[type, Any, str, Any]] = []  # the same, each once
+_every_watched: list[tuple[type, Any, str, Any]] = []  # without duplicates
 
 
 def is_library_code(function: Any) -> bool:
-    """Whether a function is TensorFlow's or Keras' own; a wrapper of the program may bear the name of what it wraps."""
+    """Whether a function belongs to TensorFlow or Keras; a wrapper of the program may have the name of the function
+    that it wraps.
+    """
     code = getattr(function, "__code__", None)
     return code is None or code.co_filename.startswith(_LIBRARY_DIRECTORIES)
 
@@ -128,7 +130,7 @@ def _has_changed(methods: Sequence[tuple[type, Any, str, Any]]) -> bool:
 
 
 def notice_patched_classes() -> None:
-    """Invalidate paths that treat objects of a class as one node if a method of the class was replaced."""
+    """Invalidates paths that treat objects of a class as one node if a method of the class was replaced."""
     if not _has_changed(_every_watched):
         return
     changed = [kind for kind, methods in _watched.items() if _has_changed(methods)]
@@ -144,7 +146,7 @@ def _collect_watched() -> None:
 
 
 def _run_pending_as_it_was(changed: list[type]) -> None:
-    """Run pending operations with the methods that their classes had before they were patched."""
+    """Runs pending operations with the methods that their classes had before they were patched."""
     run = thread.run
     if run is None or run.depth or not run.tld.is_eager or not run.pending:
         return
@@ -165,7 +167,7 @@ def _run_pending_as_it_was(changed: list[type]) -> None:
 
 
 def plain_attributes(thing: Any, except_for: str = "") -> bool:
-    """No attribute of the object is a function or an object of the program that Keras would call back."""
+    """Whether no attribute of the object is a function or an object of the program that Keras would call."""
     for name, value in list(vars(thing).items()):
         if name == except_for or name.startswith("__") or isinstance(value, (KerasLayer, KerasVariable)):
             continue
@@ -179,7 +181,7 @@ def _layer_is_plain(layer: Any) -> bool:
         return False
     for each in layer._flatten_layers():
         if not all(library_class(type(operation)) for operation in getattr(each, "_operations", ())):
-            return False  # a functional model calls operations that are no layers, too
+            return False  # a functional model also calls operations that are not layers
         if not library_class(type(each)) or type(each).__name__ in _OPAQUE_LAYERS:
             return False
         if not each.built or getattr(each, "activity_regularizer", None) is not None or not plain_attributes(each):
@@ -196,13 +198,13 @@ def _nothing(thing: Any) -> Any:
 
 
 def forgotten_in(table: dict[int, Any], thing: Any) -> weakref.ref[Any]:
-    """A weak reference to `thing` that removes its entry of `table` when it dies."""
+    """A weak reference to `thing` that removes its entry from `table` when it dies."""
     key = id(thing)
     return weakref.ref(thing, lambda reference: table.pop(key, None))
 
 
 def method_call(thing: Any, name: str, original: Any, **options: Any) -> Call:
-    """The Call of a method of `thing`. It does not keep `thing` alive: paths that hold such a call do (`Node.owner`)."""
+    """The Call of a method of `thing`. It does not keep `thing` alive; paths with such a call do (`Node.owner`)."""
     owner = weakref.ref(thing)
 
     def run(*args: Any, **kwargs: Any) -> Any:
@@ -212,9 +214,10 @@ def method_call(thing: Any, name: str, original: Any, **options: Any) -> Call:
 
 
 def per_object(original: Any, make: Callable[[Any, Any], Call | None], state: Callable[[Any], Any] = _nothing) -> Any:
-    """A hook for a method whose every object has a Call of its own, made by `make(object, original)` or None.
+    """A hook for a method with a separate Call for each object, created by `make(object, original)`, which may return
+    None.
 
-    The Call holds while `state(object)` is the same: what may change without an attribute being set.
+    The Call is valid while `state(object)`, which may change without an attribute being set, is the same.
     """
     by_id: dict[int, tuple[Any, int, Call | None, Any]] = {}
 
@@ -228,7 +231,7 @@ def per_object(original: Any, make: Callable[[Any, Any], Call | None], state: Ca
             call = make(self, original)
             by_id[id(self)] = known = (forgotten_in(by_id, self), Epoch.value, call, state(self))
         call = known[2]
-        if call is None or _carries_mask(args):  # a loss takes the mask of its predictions
+        if call is None or _carries_mask(args):  # a loss reads the mask of its predictions
             return original(self, *args, **kwargs)
         return run.call(call, args, kwargs)
 
@@ -277,7 +280,7 @@ def _carries_mask(values: Any) -> bool:
     """Whether a tensor in the values has a Keras mask, which keys do not contain."""
     for value in values:
         kind = type(value)
-        if kind is LazyTensor or kind is EagerTensor:  # to ask for an attribute that is not there takes much longer
+        if kind is LazyTensor or kind is EagerTensor:  # reading a missing attribute takes much longer
             if value.__dict__ or (kind is LazyTensor and value._value is not None):
                 if hung_on(value).get("_keras_mask") is not None:
                     return True
@@ -323,7 +326,7 @@ def _layer_call(layer: Any, original: Any, training: Any) -> Call:
 
 
 def _loss_options(loss: Any) -> Any:
-    """The options of a loss that wraps a function. They are in a dictionary, which the program may change."""
+    """The options of a loss that wraps a function; a dictionary that the program may change."""
     options = vars(loss).get("_fn_kwargs")
     return tuple((name, repr(value)) for name, value in options.items()) if options else ()
 
@@ -350,7 +353,7 @@ def global_settings() -> tuple[Any, ...]:
 
 
 def _run_pending() -> Any:
-    """Run pending operations before the change: a replay or a build runs the object's Python again."""
+    """Runs pending operations before the change: a replay or a build runs the object's Python again."""
     run = thread.run
     if run is not None and not run.depth and run.tld.is_eager:
         run.cut()

@@ -1,11 +1,10 @@
-"""Optimizers of Keras as single nodes: the whole update, or, where the program computes the learning rate, its two parts.
+"""Keras optimizers as single nodes: the whole update, or, if the program computes the learning rate, its two parts.
 
-Computes: for each optimizer, whether its update may be one node, and the Calls for it.
-Needs: Keras 3 on TensorFlow. Gives: `hooks`.
-Ignores: optimizer classes of the program: their Python must run, so their calls are looked into.
+Computes: for each optimizer, whether its update may be one node, and the Calls for it. Needs: Keras 3 on TensorFlow.
+Gives: `hooks`. Ignores: optimizer classes of the program: their Python must run, so their calls are decomposed.
 
-A learning rate that is a function or a schedule class of the program is Python, called as often and in the same order as
-Keras calls it: once for each variable with weight decay, and once for the update. Keras's work in between is one node.
+A learning rate that is a function or schedule class of the program is called as often, and in the same order, as by
+Keras: once for each variable with weight decay, and once for the update. Keras's operations in between are one node.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from terra_refactor.runtime.state import thread
 from terra_refactor.runtime.tf_internals import EagerTensor, KerasOptimizer, keras
 from terra_refactor.runtime.trie import Call
 
-# Where Keras for TensorFlow has the two parts; releases that have none of them there run them operation by operation.
+# Where Keras for TensorFlow has the two parts; releases that have neither there run them operation by operation.
 _TF_OPTIMIZER: Any = next(
     (owner for owner in keras.optimizers.Optimizer.__mro__ if owner.__name__ == "TFOptimizer"), None
 )
@@ -37,7 +36,7 @@ def _holds_optimizers(optimizer: Any) -> bool:
 
 
 def _from_library(optimizer: Any) -> bool:
-    """Whether all of the optimizer but its learning rate is Keras' own Python."""
+    """Whether all of the optimizer except its learning rate is Keras's own Python."""
     if not library_class(type(optimizer)) or _holds_optimizers(optimizer):
         return False
     if not optimizer.built or not plain_attributes(optimizer, except_for=_RATE):
@@ -58,14 +57,14 @@ def _apply_call(optimizer: Any, original: Any) -> Call | None:
 
 
 def _update_call(optimizer: Any, original: Any) -> Call | None:
-    """The update with a learning rate that is given to it."""
+    """The update with a given learning rate."""
     if not _from_library(optimizer):
         return None
     return method_call(optimizer, f"keras {type(optimizer).__name__} update", original, trusted=True)
 
 
 def _decay_one(optimizer: Any, variable: Any, rate: Any) -> None:
-    """Keras' weight decay of one variable, with a learning rate that the program has computed for it."""
+    """Keras's weight decay of one variable, with a learning rate computed by the program."""
     stand_in = object.__new__(type(optimizer))  # the optimizer itself keeps its learning rate
     vars(stand_in).update(vars(optimizer), **{_RATE: lambda: rate})
     _decay(stand_in, [variable])
@@ -100,7 +99,7 @@ def _update_hook() -> Any:
 
     @functools.wraps(_update)
     def update(self: Any, grads: Any, trainable_variables: Any, learning_rate: Any) -> Any:
-        # A rate that is a Python number is another constant at each step: operation by operation it becomes an input.
+        # A Python number as rate is another constant at each step: operation by operation it becomes an input.
         if isinstance(learning_rate, EagerTensor) and all(gradient is not None for gradient in grads):
             return hooked(self, grads, trainable_variables, learning_rate)
         return _update(self, grads, trainable_variables, learning_rate)

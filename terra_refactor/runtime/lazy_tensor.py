@@ -1,8 +1,7 @@
-"""A tensor whose operation has not run yet: dtype and shape are known, the value is made when Python asks for it.
+"""A tensor whose operation has not run yet: dtype and shape are known, the value is computed when Python needs it.
 
-Computes: nothing; asks its run to flush when a value is needed.
-Needs: the run that deferred it (`run.force`). Gives: `LazyTensor`, `real_of`.
-Ignores: the operators: they are hooked on `Tensor` itself, and inherited.
+Computes: nothing; makes its run flush when a value is needed. Needs: the run that deferred it (`run.force`). Gives:
+`LazyTensor`, `real_of`. Ignores: the operators: they are hooked on `Tensor` itself, and inherited.
 """
 
 from __future__ import annotations
@@ -17,12 +16,16 @@ from terra_refactor.runtime.state import thread
 from terra_refactor.runtime.tf_internals import EagerTensor, Reference, Tensor, ops, tf
 
 _missing: dict[str, str] = {}
-"""Attributes that no tensor has, with their error message: Keras asks every tensor for a mask, and TensorFlow's lookup is slow."""
+"""Attributes that no tensor has, with their error message: Keras looks up a mask on every tensor, and TensorFlow's
+lookup is slow.
+"""
 _MOST_MISSING = 256
 
 
 class _Named(type(Tensor)):  # type: ignore[misc]
-    """The type of `LazyTensor`, whose name is that of eager tensors: short for Python, and with its module in Python's own messages."""
+    """The type of `LazyTensor`, which reports the name of eager tensors: short in Python, and with its module in
+    Python's own messages.
+    """
 
     @property
     def __name__(cls) -> str:
@@ -31,19 +34,19 @@ class _Named(type(Tensor)):  # type: ignore[misc]
 
 
 class LazyTensor(Tensor, metaclass=_Named):  # type: ignore[misc]
-    """Stands for one output of a deferred operation.
+    """Represents one output of a deferred operation.
 
     Attributes:
         _owner: the list of slots of the segment in which it was deferred (compared by identity).
         _slot: its number in that segment.
         _value: the EagerTensor, once there is one.
 
-    `__dict__` holds what the program or Keras hung on the tensor, and nothing else.
+    `__dict__` contains only attributes that the program or Keras set on the tensor.
     """
 
     __slots__ = ("_lazy_dtype", "_lazy_shape", "_owner", "_run", "_slot", "_value")
 
-    _handle_data = None  # what it is for anything but a resource; tf.identity copies it from tensor to tensor
+    _handle_data = None  # its value for everything except resources; tf.identity copies it from tensor to tensor
 
     def __init__(self, run: Any, owner: list[Any], slot: int, dtype: Any, shape: Any, value: Any = None) -> None:
         # Tensor.__init__ builds a graph tensor; none of its state applies here.
@@ -68,7 +71,7 @@ class LazyTensor(Tensor, metaclass=_Named):  # type: ignore[misc]
         return value
 
     def _release(self) -> None:
-        """Drop references to the run after the value is known. A kept scalar keeps only a scalar."""
+        """Drops references to the run once the value is known. A stored scalar keeps only a scalar alive."""
         self._run = self._owner = None
 
     def __getattr__(self, name: str) -> Any:
@@ -86,11 +89,11 @@ class LazyTensor(Tensor, metaclass=_Named):  # type: ignore[misc]
             text = str(error)
             if len(_missing) < _MOST_MISSING and not hasattr(
                 LazyTensor, name
-            ):  # else a property says why it is not there
+            ):  # otherwise a property explains why it is missing
                 _missing[name] = text
             raise AttributeError(text) from None
 
-    # `isinstance(x, EagerTensor)` and TensorFlow's own `is_eager` checks look at this.
+    # `isinstance(x, EagerTensor)` and TensorFlow's own `is_eager` checks read this.
     @property  # type: ignore[misc]
     def __class__(self) -> Any:
         return EagerTensor
@@ -119,7 +122,7 @@ class LazyTensor(Tensor, metaclass=_Named):  # type: ignore[misc]
         return self._lazy_shape
 
     def set_shape(self, shape: Any) -> None:
-        EagerTensor.set_shape(self, shape)  # asks whether the two are compatible, which needs no value
+        EagerTensor.set_shape(self, shape)  # tests whether the two are compatible, which needs no value
 
     def _shape_tuple(self) -> Any:
         return tuple(self._lazy_shape.as_list())
@@ -155,7 +158,7 @@ class LazyTensor(Tensor, metaclass=_Named):  # type: ignore[misc]
             and run.tld.is_eager
             and dtype in (None, self._lazy_dtype)
         ):
-            return self  # it stays the tensor that tapes and later calls know
+            return self  # it stays the tensor known to tapes and later calls
         return self._real().__tf_tensor__(dtype, name)
 
     def _real(self) -> Any:
@@ -167,15 +170,16 @@ class LazyTensor(Tensor, metaclass=_Named):  # type: ignore[misc]
         return real
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
-        # EagerTensor's own __array__ is never reached, because it is a buffer; it would give no array for a scalar
+        # EagerTensor's own __array__ is never reached, because it is a buffer; it would not return an array for a
+        # scalar
         real = np.asarray(self._force(), dtype)
         return real.copy() if copy else real
 
-    def __buffer__(self, flags: int) -> memoryview:  # Python 3.12 and later ask for it
+    def __buffer__(self, flags: int) -> memoryview:  # used by Python 3.12 and later
         return memoryview(self._force())
 
     def __bytes__(self) -> bytes:
-        return bytes(self._force())  # for Python before 3.12 it is no buffer itself
+        return bytes(self._force())  # before Python 3.12 it is not a buffer itself
 
     def ref(self) -> Any:
         return _Reference(self)
@@ -197,7 +201,7 @@ class LazyTensor(Tensor, metaclass=_Named):  # type: ignore[misc]
 
 
 class _Reference(Reference):  # type: ignore[misc]
-    """The reference to the real tensor, equal to every other; what it gives back is the tensor that the program has."""
+    """A reference to the real tensor, equal to every other reference; it returns the tensor that the program has."""
 
     __slots__ = ("_deferred",)
 
@@ -212,20 +216,20 @@ class _Reference(Reference):  # type: ignore[misc]
 _kept: list[weakref.ref[LazyTensor]] = []
 _kept_lock = threading.Lock()
 _FEW = 64
-_many = _FEW  # so many entries are a reason to look which of them are dead
+_many = _FEW  # with this many entries, dead ones are removed
 
 
 def keep(references: list[weakref.ref[LazyTensor]]) -> None:
-    """Note tensors that outlive their segments because the program references them."""
+    """Records tensors that outlive their segments because the program references them."""
     _kept.extend(references)
     if len(_kept) > _many:
         any_kept()
 
 
 def any_kept() -> bool:
-    """Whether the program has any deferred tensor, with a value or without."""
+    """Whether the program has any deferred tensor, with or without a value."""
     global _many  # noqa: PLW0603
-    if _kept_lock.acquire(blocking=False):  # never waited for: an interruption may have left it taken
+    if _kept_lock.acquire(blocking=False):  # never waited for: an interruption may have left it acquired
         try:
             before = list(_kept)
             _kept[: len(before)] = [reference for reference in before if reference() is not None]
@@ -261,12 +265,12 @@ _KEPT = (
     | {"__firstlineno__", "_keras_mask", "__tf_tracing_type__"}
     | set(tf.Tensor.OVERLOADABLE_OPERATORS)
 )
-# Of an eager tensor these raise, whatever its value: no reason to make it.
+# On an eager tensor these raise for any value, so the value is not computed.
 _UNDEFINED = frozenset(("op", "graph", "name", "value_index", "consumers"))
 
 
 def _forward_everything_else() -> None:
-    """For all other operations of an EagerTensor, the deferred tensor first computes its value."""
+    """All other operations of an EagerTensor first compute the deferred tensor's value."""
     for name in dir(EagerTensor):
         if name in _KEPT or name in LazyTensor.__dict__:
             continue
@@ -280,10 +284,10 @@ def _forward_everything_else() -> None:
 
 
 def _bear_the_name_of_eager_tensors() -> None:
-    """Messages of Python and of programs name the type: `type(x).__name__`, "'tensorflow….EagerTensor' object …"."""
+    """Messages of Python and of programs contain the type's name: `type(x).__name__`, "'tensorflow….EagerTensor' object …"."""
     for name in ("__qualname__", "__module__"):
         setattr(LazyTensor, name, getattr(EagerTensor, name))
-    # a type in C has its module in the name that messages show, and not in `__name__`
+    # for a C type, messages show a name with its module, which is not in `__name__`
     vars(type)["__name__"].__set__(LazyTensor, f"{EagerTensor.__module__}.{EagerTensor.__qualname__}")
 
 

@@ -1,11 +1,10 @@
-"""Observations of one eager call: may it be deferred next time?
+"""Observation of one eager call: whether it may be deferred next time. Computes: from the raw operations that a call
+ran, the reasons why it may not be deferred, its guards, and which of its results the path fixes. Needs: the catch-all
+hooks to pass on every operation. Gives: `Observation`. Ignores: Python side effects; only calls of TensorFlow and of
+Keras' own classes are observed, never the program's.
 
-Computes: from the raw operations that a call ran, the reasons why it may not be deferred, the guards it needs, and which
-of its results the path fixes. Needs: the catch-all hooks to hand over every operation. Gives: `Observation`.
-Ignores: Python side effects; only calls of TensorFlow and of Keras' own classes are observed, never the program's.
-
-A tensor is *dynamic* when its value may differ the next time: the call's tensor arguments, what was read from
-variables, and what was computed from those, except their shapes.
+A tensor is *dynamic* if its value may differ next time: the call's tensor arguments, values read from variables, and
+everything computed from those, except their shapes.
 """
 
 from __future__ import annotations
@@ -21,7 +20,8 @@ from terra_refactor.runtime.tf_internals import EagerTensor, KerasVariable, Vari
 from terra_refactor.runtime.trie import Guard, InputRef, SlotSpec
 
 _MAX_STATIC_ELEMENTS = 1024
-# float, double, int32, int64: they hold every index below _MAX_BOUND exactly, so a cast there and back keeps it
+# float, double, int32, int64: they represent every index below _MAX_BOUND exactly, so a cast there and back preserves
+# it
 _EXACT = (1, 2, 3, 9)
 _BOOL = 10
 _MAX_BOUND = 2**24
@@ -30,7 +30,7 @@ _definitions: dict[str, Any] = {}
 
 
 def op_definition(name: str) -> Any:
-    """The registered definition of an operation, or None when the name is that of a function."""
+    """The registered definition of an operation; None if the name is that of a function."""
     if name not in _definitions:
         _definitions[name] = op_def_registry.get(name)
     return _definitions[name]
@@ -48,7 +48,7 @@ def flat_tensors(values: Any) -> list[Any]:
 
 
 class Observation:
-    """Collects what one call does. `problem` is the first reason against deferring it, `intrinsic` if it always holds."""
+    """Records what one call does. `problem` is the first reason against deferring it, `intrinsic`: whether it always applies."""
 
     def __init__(self, trusted: bool, creation: bool = False) -> None:
         self.trusted = trusted
@@ -60,12 +60,12 @@ class Observation:
         self.reads: set[int] = set()  # ids of the handles of variables
         self.writes: set[int] = set()
         self.touches_variables = False
-        self.rehung: Any = None  # the result on which the call hung functions of its own
+        self.rehung: Any = None  # the result on which the call set functions of its own
         self._negative: dict[int, tuple[Any, Any]] = {}  # id of a comparison `x < 0` -> (tensor, the source of x)
         self._dynamic: dict[int, tuple[Any, Any, int | None]] = {}  # id -> (tensor, source, bound)
 
     def add_argument(self, tensor: Any, source: Any, bound: int | None) -> None:
-        """Add a dynamic tensor argument of the call."""
+        """Adds a dynamic tensor argument of the call."""
         self._dynamic[id(tensor)] = (tensor, source, bound)
 
     def is_dynamic(self, tensor: Any) -> bool:
@@ -77,12 +77,12 @@ class Observation:
             self.intrinsic = intrinsic
 
     def saw_value(self, tensor: Any) -> None:
-        """Note that Python read the value of `tensor` during the call."""
+        """Records that Python read the value of `tensor` during the call."""
         if id(tensor) in self._dynamic and not self.trusted:
             self.refuse("looks at a value")
 
     def saw_operation(self, name: str, args: Any, result: Any) -> None:
-        """Note a raw operation with its arguments (operands first) and its result."""
+        """Records a raw operation with its arguments (operands first) and its result."""
         self.ops += 1
         definition = op_definition(name)
         if definition is None:
@@ -98,7 +98,7 @@ class Observation:
                 self._check_total(name, operands)
         outputs = flat_tensors(result if isinstance(result, (list, tuple)) else [result])
         tensors = flat_tensors(operands)
-        # A variable given to an operation is read inside TensorFlow; anything else that is not plain may change too.
+        # A variable passed to an operation is read inside TensorFlow; any other non-plain value may change, too.
         handles = [tensor for tensor in tensors if tensor._datatype_enum() == 20]
         if any(_changes_shape(handle) for handle in _handles_in(operands)):
             self.refuse(f"{name} on a variable whose shape may change")
@@ -182,7 +182,7 @@ class Observation:
                 known = self._dynamic[id(dynamic[0])]
                 return known[1], known[2]
         if name in ("Select", "SelectV2") and len(tensors) == 3:
-            # where(x < 0, x + n, x) is x for every x that passes the guard that the look-up will put on x
+            # where(x < 0, x + n, x) is x for every x that passes the guard that the lookup puts on x
             negative = self._negative.get(id(tensors[0]))
             data = self._dynamic.get(id(tensors[2]))
             if negative is not None and data is not None and data[1] is not None and negative[1] == data[1]:
@@ -221,7 +221,7 @@ def _changes_shape(handle: Any) -> bool:
     """Whether the variable behind a handle may take values of several shapes."""
     data = getattr(handle, "_handle_data", None)
     if data is None or not data.is_set:
-        return False  # no variable: a table, an iterator, a generator of numbers
+        return False  # not a variable: a table, an iterator, a random generator
     return any(each.shape.unknown_rank or any(dim.size < 0 for dim in each.shape.dim) for each in data.shape_and_type)
 
 
@@ -241,7 +241,7 @@ def touched_handles(values: Any) -> list[int]:
 
 
 def _handles_in(values: Any) -> list[Any]:
-    """The handles among the operands, and those of variables that TensorFlow itself reads there."""
+    """The handles among the operands, and those of variables that TensorFlow itself reads."""
     found: list[Any] = []
     for value in values:
         if isinstance(value, KerasVariable):

@@ -1,23 +1,23 @@
 """Rules about raw operations: which may be deferred, and under which condition.
 
-Computes: from an operation's name (and dtypes) whether it can fail on values, touches state, or is random.
-Needs: nothing but names. Gives: the closed sets below and `is_total_op`.
-Ignores: speed. The direction of error: an operation missing here is run at once, which is slower and never wrong.
+Computes: from an operation's name (and dtypes) whether it can fail on values, touches state, or is random. Needs:
+only names. Gives: the closed sets below and `is_total_op`. Ignores: speed. An operation missing here runs
+immediately, which is slower but never wrong.
 
-"Total" means: given the dtypes, the static shapes and the constant operands with which it ran before, it cannot fail,
-and its outputs have the same shapes again. Only total operations are deferred into segments, because an operation
-that fails must fail at its own line of Python, before the next line has run.
+"Total" means: with the dtypes, static shapes and constant operands of an earlier run, it cannot fail, and its outputs
+have the same shapes. Only total operations are deferred into segments, because an operation that fails must fail at
+its own line of Python, before the next line has run.
 """
 
 from __future__ import annotations
 
 
 def names(text: str) -> frozenset[str]:
-    """The set of the words in a text."""
+    """The set of words in a text."""
     return frozenset(text.split())
 
 
-# Element-wise, linear-algebra, convolution and shape operations that never look at values to decide whether they are legal.
+# Element-wise, linear-algebra, convolution and shape operations whose validity never depends on values.
 TOTAL_OPS = names(
     """
     Abs AccumulateNV2 Acos Acosh Add AddN AddV2 All Angle Any ApproximateEqual ArgMax ArgMin Asin Asinh Atan Atan2 Atanh
@@ -49,10 +49,10 @@ TOTAL_OPS = names(
     """
 )
 
-# Total for floating point only: integers may be divided by zero, or raised to a negative power.
+# Total only for floating point: integers may be divided by zero, or raised to a negative power.
 TOTAL_FLOAT_OPS = names("Div RealDiv FloorDiv FloorMod Mod TruncateDiv TruncateMod Pow")
 
-# State that the shim orders by itself: variables.
+# State whose order the shim itself maintains: variables.
 VARIABLE_READ_OPS = names("ReadVariableOp VariableShape")
 VARIABLE_WRITE_OPS = names(
     """
@@ -64,8 +64,8 @@ VARIABLE_WRITE_OPS = names(
     """
 )
 
-# Operations that look at indices: total when the indices are proved to be in range (see `Guard` in trie.py).
-# name -> (position of the operand whose size bounds the indices, position of the indices, position of the axis or None)
+# Operations that read indices: total if the indices are proved to be in range (see `Guard` in trie.py). name ->
+# (position of the operand whose size bounds the indices, position of the indices, position of the axis or None)
 INDEX_OPS = {
     "GatherV2": (0, 1, 2),
     "Gather": (0, 1, None),
@@ -161,26 +161,26 @@ SHAPE_OPERANDS: dict[str, tuple[int, ...]] = {
     "StatelessRandomUniformIntV2": (0, 4, 5),
 }
 
-# Their results depend on shapes alone, which the path fixes.
+# Their results depend only on shapes, which the path fixes.
 SHAPE_READING_OPS = names("Shape ShapeN Size Rank VariableShape StatelessRandomGetAlg")
 
-# Every element of the result is an element of the one operand whose values may change: its bound bounds the result.
+# Every element of the result is an element of the one operand whose values may change, whose bound bounds the result.
 ELEMENT_KEEPING_OPS = names(
     "Cast ExpandDims Identity Reshape ReverseV2 Slice Split SplitV Squeeze StopGradient StridedSlice Tile Transpose Unpack"
     " BroadcastTo"
 )
 
-# Random without an input that carries the state: the state is in the kernel, so they are run at once, in program order.
+# Random, without an input for the state: the state is in the kernel, so they run immediately, in program order.
 STATEFUL_RANDOM_OPS = names(
     "RandomUniform RandomUniformInt RandomStandardNormal TruncatedNormal RandomShuffle RandomGamma RandomPoissonV2"
     " ParameterizedTruncatedNormal Multinomial"
 )
-# Those of them whose only operand is a shape or constants: nothing pending can change what they draw.
+# Those whose only operand is a shape or constants: pending operations cannot change what they draw.
 SHAPE_ONLY_RANDOM_OPS = names("RandomUniform RandomUniformInt RandomStandardNormal TruncatedNormal")
 
 
 def is_total_op(name: str, floating: bool) -> bool:
-    """Whether the operation can never fail on values; `floating` says that its first operand is floating or complex."""
+    """Whether the operation can never fail on values; `floating`: its first operand is floating-point or complex."""
     if name in TOTAL_OPS or name in VARIABLE_READ_OPS or name in VARIABLE_WRITE_OPS:
         return True
     return floating and name in TOTAL_FLOAT_OPS

@@ -1,8 +1,7 @@
-"""A picture of the trace graph: what was seen, where it branched, and what became segments.
+"""A drawing of the trace graph: recorded paths, their branches, and compiled segments.
 
-Computes: a drawing of each program's trie, stretches without a branch folded into one box.
-Needs: the tries. Gives: `svg`, `html`.
-Ignores: how often a path was taken.
+Computes: a drawing of each program's trie; sequences without a branch are one box. Needs: the tries. Gives: `svg`,
+`html`. Ignores: how often a path was taken.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ _MAX_BOXES = 400
 
 @dataclass(slots=True)
 class _Box:
-    """A stretch of nodes with one way through it."""
+    """A sequence of nodes without branches."""
 
     nodes: list[Node]
     children: list[_Box] = field(default_factory=list)
@@ -57,7 +56,7 @@ def _fold(node: Node, budget: list[int]) -> _Box:
 
 
 def _place(box: _Box, depth: int, row: float) -> float:
-    """Set positions; gives the first free row below."""
+    """Sets positions; returns the first free row below."""
     box.x = depth * (_WIDTH + _GAP_X)
     if not box.children:
         box.y = row * (_HEIGHT + _GAP_Y)
@@ -90,7 +89,8 @@ def _draw(box: _Box, lines: list[str]) -> float:
 def svg(programs: list[Program]) -> str:
     """All programs, one below the other, as one SVG document.
 
-    Green: ends a compiled segment. Grey: seen, not compiled. Orange: runs at once or is looked into. Red: could not be built.
+    Green: ends a compiled segment. Grey: recorded, not compiled. Orange: runs immediately or is decomposed. Red:
+    could not be built.
     """
     lines: list[str] = []
     row = 0.0
@@ -117,7 +117,7 @@ def svg(programs: list[Program]) -> str:
 
 
 def html(programs: list[Program], text: str) -> str:
-    """The picture and the text as one page that needs nothing else."""
+    """The drawing and the text as one self-contained page."""
     return (
         "<!doctype html><html lang='en'><head><meta charset='utf-8'><title>Co-execution report</title>"
         "<style>body{font-family:sans-serif;margin:2em}pre{background:#f4f5f8;padding:1em;overflow:auto}"

@@ -1,10 +1,9 @@
-"""Every private name of TensorFlow and Keras that the shim uses, and whether each is there.
+"""Every private name of TensorFlow and Keras that the shim uses, and whether each exists.
 
-Computes: at the first use of the shim, the first name that is missing. Needs: tf_internals.py, whose imports fail by themselves.
-Gives: `PATHS`, `ATTRIBUTES`, `SOUGHT`, `lost_name`.
-Ignores: what the names mean (self_test.py).
+Computes: at the first use of the shim, the first name that is missing. Needs: tf_internals.py, whose imports fail on
+their own. Gives: `PATHS`, `ATTRIBUTES`, `SOUGHT`, `lost_name`. Ignores: what the names mean (self_test.py).
 
-`tests/runtime/test_private_names.py` reads the code of the room and holds that it uses these names and no others.
+`tests/runtime/test_private_names.py` reads the code of the room and checks that it uses exactly these names.
 """
 
 from __future__ import annotations
@@ -89,7 +88,7 @@ ATTRIBUTES: Final[tuple[tuple[str, Callable[[], Any], tuple[str, ...]], ...]] = 
         ("_learning_rate", "_trainable_variables", "_use_weight_decay"),
     ),
 )
-"""(what, how to get one, its attributes) of objects."""
+"""(description, how to get one, its attributes) of objects."""
 
 SOUGHT: Final = names(
     """
@@ -102,7 +101,7 @@ SOUGHT: Final = names(
 
 
 def lost_name() -> str | None:
-    """The first of the names that is not there."""
+    """The first name that does not exist."""
     for path in sorted(PATHS):
         found: Any = tf_internals
         for name in path.split("."):

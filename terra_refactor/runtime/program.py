@@ -17,12 +17,12 @@ from typing import Any
 from terra_refactor.runtime.costs import Costs
 from terra_refactor.runtime.trie import Call, Node
 
-GIVE_UP_AFTER = 20  # calls in a row that left every known path
+GIVE_UP_AFTER = 20  # successive calls that left every known path
 MAX_NODES = 100_000
 
 
 class Epoch:
-    """A number that goes up when an attribute of a Keras layer or optimizer changes: older paths no longer hold."""
+    """A number that is incremented when an attribute of a Keras layer or optimizer changes: older paths are then invalid."""
 
     value = 0
 
@@ -32,7 +32,7 @@ class Epoch:
 
 
 class CoExecutionWarning(UserWarning):
-    """A co-executed function runs eagerly from now on; the message says why."""
+    """A co-executed function runs eagerly from now on; the message has the reason."""
 
 
 _numbers = itertools.count(1)
@@ -42,9 +42,8 @@ class Program:
     """One decorated function or block.
 
     Attributes:
-        frozen: nothing new is recorded; known paths are still used.
-        eager_reason: set when every call is plain eager from now on.
-        alone: the self-test: nothing that it touches is known to other threads, so they do not end its deferral.
+        frozen: nothing new is recorded; known paths are still used. eager_reason: set if all calls are eager from now
+            on. alone: the self-test, whose variables no other thread knows, so that none ends its deferral.
     """
 
     def __init__(
@@ -103,11 +102,11 @@ class Program:
         return not (self.writes.isdisjoint(other.writes | other.reads) and self.reads.isdisjoint(other.writes))
 
     def root(self, settings: tuple[Any, ...]) -> Node:
-        """Start node of every segment for the current state of layers, optimizers and global settings."""
+        """The start node of every segment for the current state of layers, optimizers and global settings."""
         state = (Epoch.value, settings)
         found = self.roots.get(state)
         if found is None:
-            if len(self.roots) > 2:  # older states rarely come back
+            if len(self.roots) > 2:  # older states rarely recur
                 del self.roots[next(iter(self.roots))]
             found = self.roots[state] = Node()
         return found
@@ -119,15 +118,15 @@ class Program:
             self.frozen = True
 
     def sights_before_building(self) -> int:
-        """How often the end of a segment must be seen before it is compiled; more often if there are many."""
+        """How often the end of a segment must be reached before it is compiled; more often if there are many."""
         return 0 if self.segments_built < 16 else 1 if self.segments_built < 48 else 3
 
     def operations(self) -> int:
-        """How many operations were deferred or run at once, in all calls."""
+        """The number of deferred or immediate operations in all calls."""
         return self.deferred + self.ran_at_once
 
     def learned(self) -> int:
-        """A number that goes up when something is compiled, or runs one by one to be compiled when it comes again."""
+        """A number that is incremented when something is compiled, or runs one by one and will be compiled next time."""
         return self.segments_built + self.asides_built + self.replays
 
     def immediate(self, call: Call) -> None:
@@ -135,21 +134,21 @@ class Program:
         self.immediates[call.name] += 1
 
     def refused(self, call: Call, reason: str) -> None:
-        """Count a call that cannot be deferred, with the reason."""
+        """Counts a call that cannot be deferred, with the reason."""
         self.refusals.setdefault(call.name, reason)
 
     def fell_back(self, reason: str) -> None:
-        """Count a call that is eager from here on, with the reason."""
+        """Counts a call that is eager from here on, with the reason."""
         self.fallbacks[reason] += 1
 
     def give_up(self, reason: str) -> None:
-        """Make every later call eager, with one warning."""
+        """Makes every later call eager, with one warning."""
         if self.eager_reason is None:
             self.eager_reason = reason
             warnings.warn(f"{self.name} is no longer co-executed: {reason}", CoExecutionWarning, stacklevel=3)
 
     def end_call(self, missed: bool, seconds: float, graph_seconds: float) -> None:
-        """Account for a call that just ended."""
+        """Records a call that has just ended."""
         self.calls += 1
         self.last_call = time.monotonic()
         self.total_seconds += seconds

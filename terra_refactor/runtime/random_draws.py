@@ -1,13 +1,13 @@
-"""Random operations whose seeds are new at each call: drawn inside segments, with the same bits.
+"""Random operations with new seeds at each call: drawn in segments, with the same bits.
 
-Computes: for a random operation with seeds, the operation without state that draws the same numbers.
-Needs: TensorFlow's kernels on the processor. Gives: `seeded`, `before_kernel`, `forget_kernels`.
-Ignores: operations without seeds: what they draw is nobody's business.
+Computes: for a seeded random operation, the stateless operation that draws the same numbers. Needs: TensorFlow's
+kernels on the processor. Gives: `seeded`, `before_kernel`, `forget_kernels`. Ignores: operations without seeds, whose
+numbers are not reproducible anyway.
 
-After `tf.random.set_seed` every call of `tf.random.uniform` has a seed of its own, as an attribute, and so a kernel of its
-own, which makes it slow and different from every call before. The first draw of such a kernel depends on the seeds alone:
-it is what the operation without state draws with key `[seed]` and counter `[0, seed2]` (Philox). Draws after the first
-continue the kernel's stream, so they are left to the kernel, once it has caught up with what was drawn without it.
+After `tf.random.set_seed` every call of `tf.random.uniform` has its own seed as an attribute, and so its own kernel,
+which makes it slow and different from all earlier calls. The first draw of such a kernel depends only on the seeds:
+it equals that of the stateless operation with key `[seed]` and counter `[0, seed2]` (Philox). Later draws continue
+the kernel's stream, so the kernel does them, after it has been advanced past the numbers drawn without it.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ _WITHOUT_STATE = {
 _PHILOX = 1
 _WHOLE = 2**64 - 1
 
-# What has been drawn with a pair of seeds since the kernels were last thrown away: the operands of draws that its kernel
-# does not know of yet, or None when the kernel knows them all.
+# The draws with a pair of seeds since the kernels were last deleted: the operands of draws that the kernel has not
+# made, or None if it has made all of them.
 _drawn: dict[tuple[Any, ...], Any] = {}
-_unseen: list[bool] = []  # not empty when kernels may have drawn what was not seen here
+_unseen: list[bool] = []  # non-empty if kernels may have made draws that were not observed
 
 
 def _draw(name: str) -> Call:
@@ -47,7 +47,7 @@ _CALLS = {name: _draw(name) for name in _WITHOUT_STATE}
 
 
 def _seeds(args: Any) -> dict[str, Any]:
-    """The attributes of a random operation, by name: they follow the shape in pairs."""
+    """The attributes of a random operation by name; in the arguments they follow the shape in pairs."""
     return dict(zip(args[1::2], args[2::2], strict=False))
 
 
@@ -59,7 +59,7 @@ def _identity(name: str, args: Any, attributes: dict[str, Any]) -> tuple[Any, ..
 
 
 def seeded(run: Any, name: str, args: Any) -> tuple[Call, tuple[Any, ...]] | None:
-    """The call that draws the same numbers without a kernel's state, or None where the kernel must draw them."""
+    """The call that draws the same numbers without a kernel's state; None if the kernel must draw them."""
     call = _CALLS.get(name)
     if call is None or _unseen or run.program.xla or context.context().num_gpus():
         return None
@@ -72,7 +72,7 @@ def seeded(run: Any, name: str, args: Any) -> tuple[Call, tuple[Any, ...]] | Non
         return None
     shape = args[0]
     if type(shape) is LazyTensor:
-        shape = shape._value  # the path fixes it, or it would not have come here
+        shape = shape._value  # the path fixes it, or this code would not be reached
     elif type(shape) is not EagerTensor or not run.knows_value(shape):
         return None  # another shape at another time would be another path
     dtype = tf.as_dtype(attributes["dtype"])
@@ -96,7 +96,7 @@ def before_kernel(fast_path: Any, ctx: Any, name: str, args: Any) -> None:
 
 
 def forget_kernels() -> None:
-    """Note that TensorFlow has deleted its kernels and their states."""
+    """Records that TensorFlow has deleted its kernels and their states."""
     _drawn.clear()
     _unseen.clear()
 

@@ -1,10 +1,10 @@
-"""The catch-all below the API: every raw operation, and every entry to the tapes that does not go through GradientTape.
+"""The catch-all below the API: every raw operation, and every access to tapes that does not go through GradientTape.
 
-Computes: nothing; hands raw operations to the run, to its observation, or through.
-Needs: pywrap_tfe, whose functions the generated code looks up at each call. Gives: `RAW_HOOKS`.
-Ignores: the public API, which is hooked above (api_hooks.py): what comes here is what nobody caught there.
+Computes: nothing; passes raw operations to the run, to its observation, or to TensorFlow. Needs: pywrap_tfe, whose
+functions the generated code looks up at each call. Gives: `RAW_HOOKS`. Ignores: the public API, which is hooked above
+(api_hooks.py): only what was not caught there arrives here.
 
-Outside runs the hooks still do two things: put real tensors where leaked LazyTensors are, and wait for the segments
+Outside of runs the hooks still do two things: replace leaked LazyTensors by real tensors, and wait for segments
 before an operation touches a variable.
 """
 
@@ -61,7 +61,7 @@ _ONLY_PROCESSOR = frozenset(
 def _eager(name: str) -> Any:
     def run(*args: Any) -> Any:
         try:
-            return fast_path(tf_context(), name, None, *args)  # through the hook: the observation must see it
+            return fast_path(tf_context(), name, None, *args)  # through the hook, so that the observation sees it
         except ops.core._FallbackException as fallback:
             converted = _with_tensors_for_lists(name, args)
             if converted is None:
@@ -69,23 +69,25 @@ def _eager(name: str) -> Any:
             try:
                 return fast_path(tf_context(), name, None, *converted)
             except ops.core._NotOkStatusException:
-                raise fallback from None  # TensorFlow fails again, in its own words
+                raise fallback from None  # TensorFlow raises the error itself
 
     return run
 
 
 def _with_tensors_for_lists(name: str, args: Any) -> list[Any] | None:
-    """The arguments with a tensor for each operand that is a Python list, made as the generated code makes it.
+    """The arguments with each Python list operand converted to a tensor, as in the generated code.
 
-    The fast path takes no such operand, and the generated code then goes a way that ends every segment. None where that
-    is right: no such operand, one that does not convert, one with floats, which may be others at each step, or an
-    operation with state, which must not run twice.
+    The fast path rejects such operands, and the generated code then takes a path that ends every segment. None if
+    that is correct: there is no such operand, one does not convert, one contains floats (which may change at each
+    step), or the operation has state and must not run twice.
     """
     definition = op_definition(name)
     if definition is None or definition.is_stateful:
         return None
     converted = list(args)
-    groups: dict[str, list[tuple[int, int | None]]] = {}  # type attribute -> operands, and where in a list of operands
+    groups: dict[
+        str, list[tuple[int, int | None]]
+    ] = {}  # type attribute -> operands, with the index in a list of operands
     for position, operand in enumerate(definition.input_arg):
         value = args[position]
         if operand.type_list_attr:
@@ -150,7 +152,7 @@ def _graph(name: str) -> Any:
         attributes = dict(zip(args[count::2], args[count + 1 :: 2], strict=True))
         known = {attribute.name for attribute in definition.attr}
         operands.update({key: value for key, value in attributes.items() if key in known and value is not None})
-        # attributes that follow from the operands may not be given twice
+        # attributes inferred from the operands may not be given twice
         inferred = {a.type_attr for a in definition.input_arg} | {a.number_attr for a in definition.input_arg}
         inferred |= {a.type_list_attr for a in definition.input_arg}
         for key in inferred:
@@ -179,7 +181,7 @@ def raw_call(name: str) -> Call:
 
 
 def _has_lazy(values: Any, pending: bool = False) -> bool:
-    """Whether there is a deferred tensor among the values; with `pending`, one whose value is not known yet."""
+    """Whether there is a deferred tensor among the values; with `pending`, one without a value."""
     for value in values:
         kind = type(value)
         if kind is LazyTensor:
@@ -195,7 +197,7 @@ def _touches_state(name: Any, values: Any) -> bool:
     definition = op_definition(text)
     if definition is None or definition.is_stateful:
         return text not in op_rules.STATEFUL_RANDOM_OPS
-    return bool(touched_handles(values))  # a variable among the operands is read inside TensorFlow
+    return bool(touched_handles(values))  # a variable operand is read inside TensorFlow
 
 
 def _before_in_crowd(run: Any, operands: Any) -> None:
@@ -270,7 +272,7 @@ def _slow_path(real: Any, name_position: int, inputs_position: int) -> Any:
 
 
 def _tape_entry(real: Any) -> Any:
-    """Any entry to the tapes below GradientTape: what is pending runs first, with its tapes made real."""
+    """Wraps an access to tapes below GradientTape: pending operations run first, with their tapes made real."""
 
     def enter(*args: Any) -> Any:
         run = thread.run
@@ -284,7 +286,7 @@ def _tape_entry(real: Any) -> Any:
 
 
 def _tape_question(real: Any) -> Any:
-    """As `_tape_entry`, for what only matters when a tape is still an event of the trace."""
+    """Like `_tape_entry`, for accesses that matter only if a tape is still an event of the trace."""
 
     def enter(*args: Any) -> Any:
         run = thread.run
@@ -296,7 +298,7 @@ def _tape_question(real: Any) -> Any:
 
 
 def suspend() -> None:
-    """Defer nothing from here on: recording is stopped, watched or duplicated in a way that the trace does not represent."""
+    """Defers nothing from here on: recording is stopped, watched or duplicated in a way that the trace does not represent."""
     run = thread.run
     if run is not None and run.tld.is_eager:
         if not run.depth:
@@ -307,7 +309,7 @@ def suspend() -> None:
 
 
 def resume() -> None:
-    """End `suspend`. A block that began before this run, or in another, changes nothing."""
+    """Ends `suspend`. A block that began before this run, or in another one, has no effect."""
     run = thread.run
     if run is not None and run.tld.is_eager and run.suspended > 0:
         run.suspended -= 1
@@ -326,7 +328,7 @@ def _resume(real: Any) -> Any:
     def leave(*args: Any) -> Any:
         try:
             resume()
-        finally:  # whatever interrupts: recording that stays stopped would lose every later gradient
+        finally:  # for any interruption: recording that stays stopped would lose every later gradient
             result = real(*args)
         return result
 
@@ -358,14 +360,14 @@ def _stop_accumulating(real: Any) -> Any:
 
 
 def count_accumulators() -> None:
-    """Those that were entered before the hooks were installed; whichever thread they are on, this one waits for them."""
+    """Counts those entered before the hooks were installed; on any thread, since this one waits for them."""
     thread.accumulators = sum(
         1 for thing in gc.get_objects() if isinstance(thing, ForwardAccumulator) and thing._recording
     )
 
 
 def _in_device(real: Any) -> Any:
-    """Run operations in a device scope at once, where the scope places them."""
+    """Runs operations in a device scope immediately, with the scope's placement."""
 
     def enter(self: Any) -> Any:
         suspended = _places(self._device_name)
@@ -382,7 +384,7 @@ def _in_device(real: Any) -> Any:
 
 
 def _places(device: Any) -> bool:
-    """Whether a scope with this device changes anything: not that of the only processor there is."""
+    """Whether a scope with this device changes the placement: not for the only processor."""
     return device is not None and not (device in _ONLY_PROCESSOR and len(tf_context().list_logical_devices()) == 1)
 
 
@@ -397,7 +399,7 @@ def _out_of_device(real: Any) -> Any:
 
 
 def _capture(real: Any) -> Any:
-    """Make a deferred tensor real before a graph captures it."""
+    """Makes a deferred tensor real before a graph captures it."""
 
     def capture(self: Any, tensor: Any, *args: Any, **kwargs: Any) -> Any:
         return real(self, real_value(tensor), *args, **kwargs)
@@ -406,7 +408,7 @@ def _capture(real: Any) -> Any:
 
 
 def _constant_hook(real: Any) -> Any:
-    """A few integers that Python hands to an operation below the API are sizes and axes: the path knows their values."""
+    """A few integers that Python passes to an operation below the API are sizes and axes: the path fixes their values."""
 
     def convert_to_eager_tensor(value: Any, ctx: Any, dtype: Any = None) -> Any:
         tensor = real(value, ctx, dtype)
@@ -419,7 +421,7 @@ def _constant_hook(real: Any) -> Any:
 
 
 def _add_callback(real: Any) -> Any:
-    """Defer nothing in this call from here on: callbacks get every operation with its value."""
+    """Defers nothing in this call from here on: callbacks receive every operation with its value."""
 
     def add_op_callback(self: Any, callback: Any) -> Any:
         run = thread.run
@@ -460,7 +462,7 @@ def _clear_caches(real: Any) -> Any:
 
 
 def raw_hooks() -> list[tuple[Any, str, Any]]:
-    """(owner, attribute, replacement) of the hooks below the API that runs and deferred tensors need, and nothing else."""
+    """(owner, attribute, replacement) of exactly the hooks below the API that runs and deferred tensors need."""
     hooks: list[tuple[Any, str, Any]] = [
         (pywrap_tfe, "TFE_Py_FastPathExecute", fast_path),
         (pywrap_tfe, "TFE_Py_Execute", _slow_path(_execute, 2, 3)),
@@ -483,7 +485,7 @@ def raw_hooks() -> list[tuple[Any, str, Any]]:
 
 
 def standing_hooks() -> list[tuple[Any, str, Any]]:
-    """The hooks on what begins and ends a block, and on the state of kernels: they must not miss anything between two runs."""
+    """The hooks at the beginning and end of blocks, and on the state of kernels: they must not miss anything between two runs."""
     clear = pywrap_tfe.TFE_ContextClearCaches
     hooks: list[tuple[Any, str, Any]] = [(pywrap_tfe, "TFE_ContextClearCaches", _clear_caches(clear))]
     for name in ("TFE_Py_TapeSetStopOnThread", "TFE_Py_VariableWatcherNew"):

@@ -1,10 +1,12 @@
-"""Functions of TensorFlow's and Keras' API that the program replaces: what calls them inside a library is no longer what was hooked.
+"""API functions of TensorFlow and Keras that the program replaces, so that library code no longer calls the hooked
+ones.
 
-Computes: which are replaced now. Needs: the modules, and the names that are hooked in them. Gives: `watch`, `unwatch`, `any_replaced`.
-Ignores: what was replaced before the hooks were first put in place; new names.
+Computes: which are replaced at present. Needs: the modules, and the names that are hooked in them. Gives: `watch`,
+`unwatch`, `any_replaced`. Ignores: replacements before the hooks were first installed; new names.
 
-Keras' layers look functions up in these modules at each call, and a layer is one node: the program's function would run as often as
-a path is recorded, and another one would be compiled. So calls are eager as long as a function is replaced.
+Keras layers look up functions in these modules at each call, and a layer is one node: the program's function would
+run only when a path is recorded, and another one would be compiled. So calls are eager as long as a function is
+replaced.
 """
 
 from __future__ import annotations
@@ -32,12 +34,12 @@ class _Watched(types.ModuleType):
         _about_to_set(self, name, None)
         super().__delattr__(name)
 
-    def __reduce__(self) -> Any:  # by its name, as what pickles modules does with other ones
+    def __reduce__(self) -> Any:  # pickled by its name, like other modules
         return importlib.import_module, (self.__name__,)
 
 
 def _about_to_set(module: types.ModuleType, name: str, value: Any) -> Any:
-    """Note that the program sets an attribute of the module. Returns what is to be set."""
+    """Records that the program sets an attribute of the module. Returns the value to set."""
     place = (module.__name__, name)
     before = vars(module).get(name)
     if place not in _hooked or value is before:
@@ -49,7 +51,7 @@ def _about_to_set(module: types.ModuleType, name: str, value: Any) -> Any:
     _originals.setdefault(place, getattr(before, "__coexec_original__", before))
     run = thread.run
     if run is not None and not run.depth and run.tld.is_eager:
-        run.bail_out(REASON)  # what is pending was called before
+        run.bail_out(REASON)  # pending calls were made before
     _replaced.add(place)
     return value
 
@@ -58,12 +60,12 @@ _originals: dict[tuple[str, str], Any] = {}
 
 
 def any_replaced() -> bool:
-    """Whether the program has a function of its own in place of a hooked one."""
+    """Whether the program has replaced a hooked function by its own."""
     return bool(_replaced)
 
 
 def watch(places: Iterable[tuple[Any, str]]) -> None:
-    """Notice from now on when the program sets one of these attributes of modules."""
+    """Observes from now on when the program sets one of these attributes of modules."""
     for module, name in places:
         if type(module) is types.ModuleType:
             module.__class__ = _Watched
@@ -76,7 +78,7 @@ _modules: dict[str, Any] = {}
 
 
 def unwatch() -> None:
-    """Leave the modules as they were."""
+    """Restores the types of the modules."""
     for module in _modules.values():
         module.__class__ = types.ModuleType
     for table in (_hooked, _replaced, _originals, _modules):

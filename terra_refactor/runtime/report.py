@@ -1,4 +1,4 @@
-"""The shim's report in words.
+"""The shim's report as text.
 
 Computes: a summary of each program. Needs: the registered programs. Gives: `register`, `render`.
 Ignores: drawing (picture.py).
@@ -20,7 +20,7 @@ _speculations: weakref.WeakSet[Any] = weakref.WeakSet()
 
 
 def register(program: Program) -> None:
-    """Add a program to the report, which shows it even after its function is gone."""
+    """Adds a program to the report, which lists it even after its function is deleted."""
     _programs.add(program)
     program.at_end = _remember
 
@@ -37,7 +37,7 @@ def register_speculation(speculation: Any) -> None:
 
 
 def programs() -> list[Program]:
-    """The registered programs, in the order they were made."""
+    """The registered programs, in order of creation."""
     return sorted(_programs, key=lambda program: program.number)
 
 

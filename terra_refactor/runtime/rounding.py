@@ -1,8 +1,8 @@
-"""Sums and convolutions in a traced graph round as the single operations of eager execution do.
+"""Makes sums and convolutions in a traced graph round like the single operations of eager execution.
 
-Computes: the graph, changed where TensorFlow's kernels and oneDNN's pass over graphs would round otherwise.
-Needs: a graph that is traced, differentiated, and not yet a function. Gives: `keep_rounding`, `restore`.
-Ignores: what the graph optimiser rewrites (`segments.call_attributes` switches that off).
+Computes: the graph, changed where TensorFlow's kernels and oneDNN's graph pass would round differently. Needs: a
+graph that is traced, differentiated, and not yet a function. Gives: `keep_rounding`, `restore`. Ignores: rewrites by
+the graph optimiser, which `segments.call_attributes` disables.
 
 - The kernel of `AddN` adds into the first operand whose memory it may reuse. In a graph that is any of them, in eager execution
   none, since Python holds them all: a chain of `AddV2` adds in the order of the operands.
@@ -20,14 +20,15 @@ from terra_refactor.runtime.tf_internals import tf
 _LEAST_ORDERED: Final = 3
 """Minimum number of operands whose order matters: two give the same sum either way."""
 _GROUP: Final = 8
-"""Number of operands that the kernel of `AddN` adds up before it adds them to the rest, which comes first."""
+"""Number of operands that the kernel of `AddN` sums before adding them to the rest, which comes first."""
 _CONVOLUTIONS: Final = ("Conv2D", "Conv3D", "DepthwiseConv2dNative")
 
 
 def keep_rounding(graph: Any) -> list[tuple[Any, int, Any]]:
-    """Change the graph, and its outputs, so that it gives the numbers of eager execution.
+    """Changes the graph and its outputs so that it computes the same numbers as eager execution.
 
-    Returns the operands that were replaced (whose, which one, and what it was): a graph that is differentiated again needs them.
+    Returns the replaced operands (operation, index, and former operand), which are needed if the graph is
+    differentiated again.
     """
     operations = graph.get_operations()
     order = {operation.name: number for number, operation in enumerate(operations)}
@@ -51,19 +52,19 @@ def keep_rounding(graph: Any) -> list[tuple[Any, int, Any]]:
 
 
 def restore(uses: list[tuple[Any, int, Any]]) -> None:
-    """Give operations their operands back."""
+    """Restores the operands of operations."""
     for user, index, operand in uses:
         user._update_input(index, operand)
 
 
 def _chain(graph: Any, operation: Any, uses: list[tuple[Any, int, Any]]) -> Any:
-    """The sum of the operands in the order of the kernel, for all who use the operation."""
+    """The sum of the operands in the order of the kernel, for all users of the operation."""
     output = operation.outputs[0]
     users = [(user, index) for user in output.consumers() for index, used in enumerate(user.inputs) if used is output]
     with graph.as_default(), tf.control_dependencies(None):
         operands = list(operation.inputs)
         first = len(operands) % _GROUP
-        if first < 2:  # one operand is no sum: it goes with the group after it
+        if first < 2:  # a single operand is not a sum: it joins the next group
             first += _GROUP
         total = functools.reduce(_add, operands[:first])
         for start in range(first, len(operands), _GROUP):
@@ -79,7 +80,7 @@ def _add(one: Any, other: Any) -> Any:
 
 
 def _separate(bias: Any, convolution: Any, order: dict[str, int]) -> None:
-    """Let the gradient of a bias depend on something that the gradient of the filter does not wait for otherwise."""
+    """Makes the gradient of a bias depend on something on which the gradient of the filter does not depend otherwise."""
     before = convolution.inputs[0].op
     if before.name in order and order[before.name] < order[bias.name]:
         bias._add_control_input(before)

@@ -1,12 +1,12 @@
-"""One call of a co-executed function: which operations wait, which run, and when the waiting ones must.
+"""One call of a co-executed function: which operations are deferred, which run immediately, and when deferred ones run.
 
-Computes: for every hooked call, whether it is deferred (its results are LazyTensors), looked into, or run at once.
-Needs: the trie of its program, and flush.py to run what is pending. Gives: `Run`.
-Ignores: gradient tapes' own rules (tapes.py), compilation (segments.py).
+Computes: for every hooked call, whether it is deferred (its results are LazyTensors), decomposed, or run immediately. Needs: the trie of
+its program, and flush.py to run pending operations. Gives: `Run`. Ignores: gradient tapes' own rules (tapes.py), compilation
+(segments.py).
 
-Nothing is ever run on speculation, and every operation runs exactly once: deferred calls wait in `pending` until Python
-needs a value, an operation must run at once, or the call ends; then they run as one compiled segment or, when the path
-is new, one by one as eager execution would have run them. A segment starts at the root of the trie and ends at such a cut.
+Nothing is run speculatively, and every operation runs exactly once: deferred calls wait in `pending` until Python needs a value, an
+operation must run immediately, or the call ends; then they run as one compiled segment or, on a new path, one by one like eager
+execution. A segment starts at the root of the trie and ends at such a cut.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ from terra_refactor.runtime.trie import (
 from terra_refactor.runtime.values import collect, real_value, real_values
 from terra_refactor.runtime.varying_index import SHAPE_SIZE
 
-MOST_KEPT = 64  # references to tensors that outlived their segment, before the dead among them are dropped
+MOST_KEPT = 64  # references to tensors that outlived their segment, before dead ones are dropped
 _LIBRARIES = ("tensorflow", "keras", "terra_refactor.runtime", "contextlib", "numpy")
 
 
@@ -66,7 +66,7 @@ class Run(Encoder):
     """The state of one call of a co-executed function, on one thread.
 
     Attributes:
-        depth: above 0 while operations must really run (inside a call that runs, or after a bail-out).
+        depth: above 0 while operations must really run (inside a running call, or after a bail-out).
         real: the current segment is being recorded: its operations have run, and its tensors are real.
         log: observes the operations of the call being recorded.
     """
@@ -75,7 +75,7 @@ class Run(Encoder):
         super().__init__()
         self.program = program
         self.depth = 0
-        self.suspended = 0  # how much of the depth is that of blocks in which nothing may be deferred
+        self.suspended = 0  # the part of the depth due to blocks in which nothing may be deferred
         self.log: Observation | None = None
         self.passive = False
         self.missed = False
@@ -85,17 +85,17 @@ class Run(Encoder):
         self.real_tapes = thread.tapes  # those that are really entered on this thread, now and later
         self.tapes: list[run_tapes.TapeState] = []
         self.tape_ids: dict[int, int] = {}
-        self.used: dict[int, tuple[Any, list[Node]]] = {}  # what real tapes have seen used (run_tapes.py)
-        self.computed_aside: set[int] = set()  # slots whose values are there before what is pending runs
+        self.used: dict[int, tuple[Any, list[Node]]] = {}  # tensors whose use real tapes have recorded (run_tapes.py)
+        self.computed_aside: set[int] = set()  # slots whose values exist before the pending operations run
         self.pending: list[Node] = []
         self.slot_specs: list[SlotSpec] = []
         self.recorded = 0
         self.graph_seconds = 0.0
         self.operations_before = program.operations()
         self.learned_before = program.learned()
-        self.flushing = 0  # the thread that is just running what is pending
+        self.flushing = 0  # the thread that currently runs the pending operations
         self.kept: list[Any] = []  # weak references to tensors that outlived their segment
-        self.shared = False  # another thread runs operations: nothing is deferred any more
+        self.shared = False  # another thread runs operations, so nothing is deferred any more
         self.lock = threading.RLock()
         self.real = False
         self.slots = []
@@ -105,7 +105,7 @@ class Run(Encoder):
     # --- segments ----------------------------------------------------------------------------------------------
 
     def keep_facts(self, nodes: list[Node]) -> None:
-        """Keep the values that the path fixes beyond the segment that made them."""
+        """Keeps the values fixed by the path beyond the segment that computed them."""
         slots = self.slots
         last = nodes[-1]
         if last.facts is None:
@@ -122,13 +122,13 @@ class Run(Encoder):
                 self.facts[id(tensor)] = Fact(tensor, value, bound)
 
     def learn(self, tensor: Any, spec: SlotSpec) -> None:
-        """Remember the value of a small integer tensor that the path fixes, or the bound on an index tensor."""
+        """Stores the value of a small integer tensor that the path fixes, or the bound on an index tensor."""
         fact = _fact(spec)
         if fact is not None:
             self.facts[id(tensor)] = Fact(tensor, *fact)
 
     def learn_constant(self, tensor: Any) -> None:
-        """Remember the value of a tensor that Python made of constants, if it may be a shape or an axis."""
+        """Stores the value of a tensor that Python created from constants, if it may be a shape or an axis."""
         if tensor.dtype in (int32, int64) and tensor._rank() <= 1 and tensor._num_elements() <= SHAPE_SIZE:
             self.facts[id(tensor)] = Fact(tensor, tensor._numpy_internal().tobytes(), None)
 
@@ -138,7 +138,7 @@ class Run(Encoder):
         return fact is not None and fact.value is not None
 
     def start_segment(self) -> None:
-        """Begin a segment at the root. Earlier tensors are inputs from now on."""
+        """Begins a segment at the root. Earlier tensors are inputs from now on."""
         recorded, real, slots, specs = self.recorded, self.real, self.slots, self.slot_specs
         if real and thread.recording():
             run_tapes.note_use(self, self.node, [real_of(slot) for slot in slots])
@@ -159,7 +159,7 @@ class Run(Encoder):
         if real:
             for tensor, spec in zip(slots, specs, strict=False):
                 self.learn(real_of(tensor), spec)
-            tensor = None  # it is counted whether anything but the slots holds it
+            tensor = None  # reference counts show whether anything except the slots holds it
         if slots:
             self.kept.extend(flush.release(slots))
             if len(self.kept) > MOST_KEPT:
@@ -168,17 +168,17 @@ class Run(Encoder):
         self.node = self.program.root(global_settings())
 
     def hand_over_kept(self) -> None:
-        """Keep tensors that may outlive the run."""
+        """Records tensors that may outlive the run."""
         keep(self.kept)
         self.kept = []
 
     def cut(self, wanted: Sequence[LazyTensor] = ()) -> None:
-        """Run what is pending, and begin a new segment. Python waits for the `wanted` tensors only."""
+        """Runs the pending operations and begins a new segment. Python waits only for the `wanted` tensors."""
         try:
             if self.pending:
                 notice_patched_classes()
-            if self.pending or self.flushing not in (0, self.ident):  # or they were run because a class was patched
-                with self.lock:  # another thread may be running them just now
+            if self.pending or self.flushing not in (0, self.ident):  # or they ran because a class was patched
+                with self.lock:  # another thread may be running them at the moment
                     if self.pending:
                         if wanted and self.tld.is_eager:
                             aside.compute(self, wanted)
@@ -190,9 +190,10 @@ class Run(Encoder):
             raise
 
     def left_by(self, error: BaseException) -> None:
-        """An error leaves the shim. After an interruption, which may have hit half-way between two states, the rest of the call is eager.
+        """Handles an error that leaves the shim. After an interruption, which may have left an inconsistent state, the rest of the call
+        is eager.
 
-        What is pending runs, as far as it can; nothing is recorded or compiled, and what the run knew of its path is forgotten.
+        Pending operations run as far as possible; nothing is recorded or compiled, and the state of the path is dropped.
         """
         if isinstance(error, Exception) or self.passive or thread.run is not self:
             return
@@ -201,19 +202,19 @@ class Run(Encoder):
         nodes, self.pending = self.pending, []
         try:
             flush.replay(self, nodes)
-        except Exception as half:  # the interruption is what the caller must see
+        except Exception as half:  # the caller must see the interruption
             self.program.fell_back(f"an interruption left something behind ({type(half).__name__})")
         finally:
             self.start_segment()
 
     def _run_pending(self) -> None:
         started = time.perf_counter()
-        here = thread.run  # another one, or none, where another thread runs what this one has deferred
+        here = thread.run  # another one, or none, if another thread runs what this one has deferred
         if here is not None:
             here.depth += 1
         try:
             self.flushing = threading.get_ident()
-            pending, self.pending = self.pending, []  # first of all: whatever interrupts, nothing runs twice
+            pending, self.pending = self.pending, []  # first of all, so that nothing runs twice after any interruption
             if self.tld.is_eager:
                 flush.run_pending(self, pending)
             else:
@@ -228,7 +229,7 @@ class Run(Encoder):
             self.flushing = 0
 
     def force(self, lazy: LazyTensor) -> None:
-        """Compute a deferred tensor whose value Python needs."""
+        """Computes a deferred tensor whose value Python needs."""
         if thread.run is not self:
             self.force_from_elsewhere(lazy)
             return
@@ -236,16 +237,16 @@ class Run(Encoder):
         self.cut((lazy,))
 
     def force_from_elsewhere(self, lazy: LazyTensor) -> None:
-        """Compute a deferred tensor for another thread."""
+        """Computes a deferred tensor for another thread."""
         foreign.ask_for(self, lazy)
 
     def share(self) -> None:
-        """Make the rest of this call eager, because another thread executes operations."""
-        with self.lock:  # it may be running what is pending
+        """Makes the rest of this call eager, because another thread executes operations."""
+        with self.lock:  # it may be running the pending operations
             self.bail_out("another thread runs operations at the same time")
 
     def go_real(self) -> None:
-        """Run what is pending one by one, as eager execution would have; the segment goes on, recorded."""
+        """Runs the pending operations one by one, like eager execution; the segment continues, recorded."""
         self.depth += 1
         try:
             self.flushing = threading.get_ident()
@@ -267,7 +268,7 @@ class Run(Encoder):
         self.real = True
 
     def bail_out(self, reason: str) -> None:
-        """Make the rest of this call eager."""
+        """Makes the rest of this call eager."""
         self.cut()
         wait_for_segments()
         self.program.fell_back(reason)
@@ -341,7 +342,7 @@ class Run(Encoder):
         return self.defer_result(child)
 
     def defer_result(self, child: Node) -> Any:
-        """Make the LazyTensors of a deferred call, and what it returns."""
+        """Creates the LazyTensors of a deferred call, and its result."""
         slots = self.slots
         self.hung |= child.hangs
         for spec in child.specs:
@@ -350,13 +351,13 @@ class Run(Encoder):
 
     def _not_deferred(self, call: Call, args: Any, kwargs: Any) -> Any:
         if call.raw is None and call.role is Role.OPERATION:
-            return call.original(*args, **kwargs)  # the calls inside it are looked at one by one
+            return call.original(*args, **kwargs)  # the calls inside it are handled one by one
         return self.immediate(call, args, kwargs)
 
     def immediate(self, call: Call, args: Any, kwargs: Any) -> Any:
-        """Run a call at once, after everything before it."""
+        """Runs a call immediately, after everything before it."""
         if call.raw is not None and not has_tensor(args) and not op_definition(call.raw).is_stateful:
-            # made of arrays and numbers alone: nothing pending can change it, and no tape records it
+            # computed only from arrays and numbers: pending operations cannot change it, and no tape records it
             self.depth += 1
             try:
                 return call.eager(*args)
@@ -364,7 +365,7 @@ class Run(Encoder):
                 self.depth -= 1
         self.cut(aside.deferred_in(args))
         self.program.immediate(call)
-        if call.raw is None:  # the hook on raw operations waits for what touches state
+        if call.raw is None:  # the hook on raw operations waits for accesses to state
             wait_for_segments()
         self.depth += 1
         try:
@@ -377,7 +378,7 @@ class Run(Encoder):
     def _unknown(self, call: Call, args: Any, kwargs: Any, key: Any, mark: int) -> Any:
         node = self.node
         if call.creation and len(self.inputs) == mark and not any(type(part) is int for part in key):
-            if call in node.relaxed:  # another constant was made here before: make this one now, from outside
+            if call in node.relaxed:  # another constant was created here before: create this one now, as an input
                 node.forget_special(call)
                 self.rollback(mark)
                 self.anonymous = []
@@ -388,7 +389,7 @@ class Run(Encoder):
                     self.depth -= 1
             node.relaxed[call] = key
         if call.arrays is not Arrays.INPUT and any(isinstance(arg, (np.ndarray, np.generic)) for arg in args):
-            # an array that is not what it was here before becomes an input
+            # an array that differs from the earlier one here becomes an input
             seen = (call, "array")
             if seen in node.relaxed and may_convert_arrays(call, args):
                 node.forget_special(seen)
@@ -396,7 +397,7 @@ class Run(Encoder):
                 self.anonymous = []
                 return self.call(call.with_arrays(), args, kwargs)
             node.relaxed[seen] = key
-        if call.at_varying is not None and not self.program.xla:  # XLA wants the ends of a slice to be constants
+        if call.at_varying is not None and not self.program.xla:  # XLA requires the ends of a slice to be constants
             index = varying_index.varying(*args[:2])
             if index is not None:
                 general = (call, index[1])
@@ -404,7 +405,7 @@ class Run(Encoder):
                     node.forget_special(general)
                     self.rollback(mark)
                     self.anonymous = []
-                    self.facts.pop(id(index[0]), None)  # a constant for Python, and not for the path
+                    self.facts.pop(id(index[0]), None)  # a constant for Python, but not for the path
                     result = self.call(call.at_varying, (args[0], *index, *args[2:]), {})
                     if call.rehang is not None:
                         call.rehang(result, *args)
@@ -424,7 +425,7 @@ class Run(Encoder):
         return self._record(call, args, kwargs, key)
 
     def _widen(self, call: Call, args: Any, kwargs: Any, special: Any, mark: int) -> tuple[Node | None, Any] | None:
-        """Numbers as inputs: a child that takes them so, or the sign to record one because a second number came."""
+        """Numbers as inputs: a child that takes them as inputs, or the decision to record one because a second number occurred."""
         self.scalar_dtype = next(
             (as_dtype(value.dtype) for value in args if hasattr(value, "dtype") and not isinstance(value, np.generic)),
             None,
@@ -462,7 +463,7 @@ class Run(Encoder):
         return None
 
     def begin_recording(self) -> bool:
-        """Make the segment real, unless nothing new may be recorded: then the rest of the call is eager."""
+        """Makes the segment real, unless nothing new may be recorded: then the rest of the call is eager."""
         self.missed = True
         if self.program.frozen:
             self.bail_out("more paths than max_paths")
@@ -495,7 +496,7 @@ class Run(Encoder):
         return result
 
     def _raises(self, child: Node, key: Any, error: Exception) -> None:
-        """Run a call that failed at once the next time: it fails again, or depends on values."""
+        """Runs a call that failed immediately next time: it fails again, or depends on values."""
         assert child.call is not None
         self.program.refused(child.call, f"raised {type(error).__name__}")
         child.kind = Kind.IMMEDIATE
@@ -504,7 +505,7 @@ class Run(Encoder):
         self.start_segment()
 
     def run_node(self, node: Node, log: Observation | None) -> Any:
-        """Really run a node, in a segment that is real."""
+        """Really runs a node, in a segment that is real."""
         slots = [real_of(slot) for slot in self.slots]
         if log is not None:
             for reference in node_references(node):
@@ -532,7 +533,7 @@ class Run(Encoder):
             self.log = outer
 
     def add_node(self, child: Node, key: Any, log: Observation, result: Any) -> Any:
-        """Add a call that just ran to the trie, with the kind that its observation allows."""
+        """Adds a call that just ran to the trie, with the kind that its observation allows."""
         call = child.call
         assert call is not None
         specs: list[SlotSpec] = []
@@ -546,7 +547,7 @@ class Run(Encoder):
         except Unencodable as reason:
             log.refuse(f"returns {reason}")
         if log.problem is not None and log.ops == 0:
-            call.descend = True  # no operation of TensorFlow at all: plain Python, and no business of ours
+            call.descend = True  # no TensorFlow operation at all: plain Python, which is not handled here
             return result
         self.program.reads |= log.reads
         self.program.writes |= log.writes
@@ -570,12 +571,12 @@ class Run(Encoder):
         child.single = type(child.result) is SlotRef and len(specs) == 1
         child.pure = call.role is Role.OPERATION and not (call.attributes or child.hangs or log.touches_variables)
         child.guards = tuple(sorted(log.guards, key=lambda guard: (guard.index, guard.bound)))
-        self.node.children[key] = child  # last: whatever interrupts finds no half of a node
+        self.node.children[key] = child  # last, so that no interruption leaves half a node
         self.bind(child, new)
         return result
 
     def bind(self, child: Node, tensors: list[Any]) -> None:
-        """Make the tensors that a real call just returned slots."""
+        """Makes the tensors returned by a real call slots."""
         for tensor in tensors:
             self.ids[id(tensor)] = len(self.slots)
             self.slots.append(tensor)
@@ -583,7 +584,7 @@ class Run(Encoder):
         self.node = child
 
     def _run_known(self, child: Node) -> Any:
-        """A known call in a segment that is being recorded: run it, and check that it made what it made before."""
+        """A known call in a segment that is being recorded: runs it, and checks that its results have the recorded structure."""
         try:
             result = self.run_node(child, None)
         except Exception as error:
@@ -614,7 +615,7 @@ class Run(Encoder):
             code = self.ids.get(id(value))
             hung = value.__dict__
             if code is not None:
-                # what the program hung on it is there already; Keras may have hung more
+                # the program's attributes are already on it; Keras may have set more
                 item: Any = SlotRef(code) if code >= 0 else InputRef(~code)
                 names = tuple(sorted(name for name in hung if name.startswith("_keras_")))
             else:
@@ -633,7 +634,7 @@ class Run(Encoder):
                 return item
             return Hung(item, names, tuple(self._result_template(hung[n], log, specs, new, dynamic) for n in names))
         if value is None or isinstance(value, (Variable, bool, int, float, str)):
-            return value  # a call that never looked at a value gives the same Python values on the same path
+            return value  # a call that never read a value returns the same Python values on the same path
         if kind is list or kind is tuple:
             items = tuple(self._result_template(item, log, specs, new, dynamic) for item in value)
             return Rebuild(kind, items)
@@ -649,32 +650,32 @@ class Run(Encoder):
             before = len(specs)
             items = tuple(self._result_template(item, log, specs, new, dynamic) for item in parts)
             if dynamic and value.dense_shape is not None:
-                # a gradient's slices: their indices went through the look-up that was differentiated
+                # a gradient's slices: their indices passed through the lookup that was differentiated
                 rows = int(value.dense_shape._numpy_internal()[0])
                 for position in range(before, len(specs)):
                     if new[position] is value.indices:
                         specs[position] = replace(specs[position], bound=rows)
-                    elif new[position] is value.dense_shape:  # the shape of what was looked up in, which is fixed
+                    elif new[position] is value.dense_shape:  # the shape of the lookup's table, which is fixed
                         specs[position] = replace(specs[position], static=value.dense_shape)
             return Rebuild(lambda made: IndexedSlices(*made), items)
         raise Unencodable(f"a {kind.__name__}")
 
 
 def _fact(spec: SlotSpec) -> tuple[bytes | None, int | None] | None:
-    """What is known beyond its segment of every tensor with this description: its value, or a bound on its elements."""
+    """Facts that hold beyond its segment for every tensor with this description: its value, or a bound on its elements."""
     if spec.static is not None and spec.dtype in (int32, int64) and spec.shape.num_elements() <= SMALL_ARRAY:
         return spec.static._numpy_internal().tobytes(), None
     return None if spec.bound is None else (None, spec.bound)
 
 
 def _hangs(template: Any) -> bool:
-    """Whether something hangs on a tensor of a result."""
+    """Whether a tensor of a result has attributes."""
     kind = type(template)
     return kind is Hung or (kind is Rebuild and any(_hangs(item) for item in template.items))
 
 
 def source_line() -> str:
-    """File and line of the innermost frame that belongs to the program."""
+    """File and line of the innermost frame of the program."""
     frame: FrameType | None = sys._getframe(2)
     while frame is not None:
         module = frame.f_globals.get("__name__", "")

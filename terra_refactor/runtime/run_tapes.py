@@ -1,11 +1,11 @@
-"""Gradient tapes as events of the trace: entered, left, watching, asked for gradients.
+"""Gradient tapes as events of the trace: entering, leaving, watching, computing gradients.
 
 Computes: whether a tape's event is deferred with the operations around it or really happens now.
 Needs: the run, and the original methods of GradientTape. Gives: `TapeState`, `push`, `pop`, `watch`, `gradient`.
 Ignores: how a segment differentiates (segments.py for tapes inside it, tape_segments.py for real ones around it).
 
-A tape that is entered, used and asked for its gradient within one segment never exists at run time: the segment's graph
-holds its gradient. A tape that a cut finds open becomes real at that cut, and stays real.
+A tape that is entered, used and queried for its gradient within one segment never exists at run time: the segment's
+graph contains its gradient. A tape that is open at a cut becomes real at that cut, and stays real.
 """
 
 from __future__ import annotations
@@ -37,23 +37,21 @@ class VirtualTape:
 
 @dataclass(eq=False, slots=True)
 class TapeState:
-    """A tape first entered in the current segment. `consumed`: it gave its only gradient."""
+    """A tape first entered in the current segment. `consumed`: it has computed its only gradient."""
 
     tape: Any
     consumed: bool = False
 
 
 def real_push(tape: Any) -> None:
-    """Enter a tape now."""
-    tape._recording = (
-        False  # first: `with` leaves a tape alone that does not record, and cannot leave one that is not there
-    )
+    """Enters a tape now."""
+    tape._recording = False  # first: `with` ignores a tape that does not record, and cannot leave one that is missing
     if type(tape._tape) is VirtualTape:
         tape._tape = None
     if thread.generation != hooks.generation and pywrap_tfe.TFE_Py_TapeSetIsEmpty():
         know_tapes()
     try:
-        thread.tapes.append(tape)  # before it is entered: an interruption must leave no tape that nobody knows
+        thread.tapes.append(tape)  # before it is entered, so that an interruption leaves no unknown tape
         original_push(tape)
     except BaseException:
         drop(tape)
@@ -61,24 +59,25 @@ def real_push(tape: Any) -> None:
 
 
 def know_tapes() -> None:
-    """Reset the list of tapes; none records on this thread."""
+    """Resets the list of tapes; none records on this thread."""
     thread.tapes.clear()
     thread.generation = hooks.generation
 
 
 def drop(tape: Any) -> None:
-    """Stop a tape that an interruption left behind, whatever state it is in.
+    """Stops a tape that an interruption left behind, in any state.
 
-    A tape that does not record is not among TensorFlow's: to remove it again would release it twice, and crash the process.
+    A tape that does not record is not in TensorFlow's list: removing it again would release it twice, and crash the
+    process.
     """
     if tape._recording and tape._tape is not None and type(tape._tape) is not VirtualTape:
-        tape._recording, _ = False, _remove(tape._tape._tape)  # on one line: nothing interrupts between the two
+        tape._recording, _ = False, _remove(tape._tape._tape)  # on one line, so that nothing interrupts between the two
     tape._recording = False
     thread.tapes[:] = [other for other in thread.tapes if other is not tape]
 
 
 def real_pop(tape: Any) -> None:
-    """Leave a tape now."""
+    """Leaves a tape now."""
     if type(tape._tape) is VirtualTape:  # entered in a segment that an interruption has ended
         tape._tape, tape._recording = None, False
         return
@@ -91,8 +90,8 @@ def real_pop(tape: Any) -> None:
 
 
 def real_gradient(tape: Any, *args: Any, **kwargs: Any) -> Any:
-    """Compute gradients now. A tape that still records and is not persistent stops first."""
-    with held():  # TensorFlow calls Python back from C++, where an exception of a handler is lost
+    """Computes gradients now. A tape that still records and is not persistent stops first."""
+    with held():  # TensorFlow calls Python from C++, where an exception of a handler is lost
         result = original_gradient(tape, *args, **kwargs)
     if not tape._recording:
         thread.tapes[:] = [other for other in thread.tapes if other is not tape]
@@ -129,7 +128,7 @@ def _immediate(run: Any, call: Call, tape: Any, args: Any, kwargs: Any) -> Any:
 
 
 def note_use(run: Any, last: Node, values: Any) -> None:
-    """Note the operands of a segment that ended at `last` under a real tape."""
+    """Records the operands of a segment that ended at `last` under a real tape."""
     if last.operands is None:
         found: set[int] = set()
         node: Node | None = last
@@ -140,7 +139,7 @@ def note_use(run: Any, last: Node, values: Any) -> None:
     used = run.used
     there = (
         slot for slot in last.operands if slot < len(values)
-    )  # an interruption may have hit between a node and its slots
+    )  # an interruption may have occurred between a node and its slots
     computed = (values[slot] if values[slot] is not None else run.slots[slot]._value for slot in there)
     for tensor in itertools.chain(run.inputs, computed):
         if tensor is not None:
@@ -152,7 +151,9 @@ def note_use(run: Any, last: Node, values: Any) -> None:
 
 
 def _note_late_watch(run: Any, tensors: Any) -> None:
-    """A real tape begins to watch tensors: the next time, the operations of segments that used them run one by one (see `flush`)."""
+    """Handles a real tape that begins to watch tensors: next time, the operations of segments that used them run one by
+    one (see `flush`).
+    """
     for tensor in tensors:
         if isinstance(tensor, (list, tuple)):
             _note_late_watch(run, tensor)
@@ -259,7 +260,7 @@ def _deferrable_event(
 
 
 def _deferred(run: Any, call: Call, tape: Any, index: int, child: Node) -> Any:
-    """Defer an event; the tape object looks as if it had happened."""
+    """Defers an event; the tape object looks as if it had happened."""
     if call is PUSH:
         if tape._tape is None:
             tape._tape = VirtualTape()

@@ -1,8 +1,8 @@
-"""From a stretch of the trie to a compiled function.
+"""From a part of the trie to a compiled function.
 
-Computes: a FuncGraph that does what the nodes did, with automatic control dependencies, and a library function of it.
-Needs: nodes, the kinds of their inputs, and which results are still wanted. Gives: `Segment`, `trace_nodes`, `build_segment`.
-Ignores: gradients that leave the segment (tape_segments.py).
+Computes: a FuncGraph equivalent to the nodes, with automatic control dependencies, and a library function of it.
+Needs: nodes, the kinds of their inputs, and the results that are still needed. Gives: `Segment`, `trace_nodes`,
+`build_segment`. Ignores: gradients that leave the segment (tape_segments.py).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from terra_refactor.runtime.trie import Hung, InputRef, Node, Rebuild, Role, Slo
 from terra_refactor.runtime.values import collect
 
 _numbers = itertools.count()
-_NO_OPERATION = ("Const", "Identity", "Placeholder")  # nothing is decided by these
+_NO_OPERATION = ("Const", "Identity", "Placeholder")  # nothing depends on these
 _KERAS_ATTRIBUTES = frozenset(("_keras_logits", "_keras_mask"))
 _CALLS = ("PartitionedCall", "StatefulPartitionedCall")
 
@@ -43,12 +43,11 @@ class BuildError(Exception):
 
 @dataclass(eq=False, slots=True)
 class Segment:
-    """A compiled stretch of a path.
+    """A compiled part of a path.
 
-    Attributes:
-        sources: where each input comes from: an InputRef or a SlotRef made before the stretch.
-        captures: the resource handles and tensors that the graph captured.
-        live: the slots it gives, in the order of its outputs.
+    Attributes: sources: the source of each input: an InputRef, or a SlotRef created before this part. captures: the
+    resource handles and tensors that the graph captured. live: the slots that it computes, in the order of its
+    outputs.
     """
 
     name: str
@@ -70,7 +69,7 @@ class Segment:
         return found
 
     def run(self, values: list[Any], inputs: Sequence[Any]) -> None:
-        """Run, and put the live slots into `values`. The first run is waited for: XLA compiles in it."""
+        """Runs it, and stores the live slots in `values`. The first run is waited for: XLA compiles in it."""
         results = call_function(
             self.name, self.arguments(values, inputs), self.attrs, self.outputs, wait=self.runs == 0
         )
@@ -80,7 +79,7 @@ class Segment:
 
 
 def find_sources(nodes: Sequence[Node]) -> tuple[Any, ...]:
-    """The references that the nodes read and do not make themselves, in order of first use."""
+    """The references that the nodes read and do not create themselves, in order of first use."""
     first = nodes[0].first_slot
     found: dict[Any, None] = {}
     for node in nodes:
@@ -96,7 +95,7 @@ def trace_nodes(
     """A FuncGraph that replays the nodes; its outputs are the live slots.
 
     Raises:
-        BuildError: a result has another dtype, shape or structure than it had eagerly.
+        BuildError: a result's dtype, shape or structure differs from eager execution.
     """
     actual = [inputs[source.index] if type(source) is InputRef else values[source.index] for source in sources]
     specs = [tf.TensorSpec(tensor.shape, tensor.dtype) for tensor in actual]
@@ -112,7 +111,7 @@ def trace_nodes(
         for slot in live:
             tensor = slots[slot]
             if any(tensor is other for other in (*kept, *tensors)):
-                tensor = tf.identity(tensor)  # two results may not be one tensor: each has a gradient of its own
+                tensor = tf.identity(tensor)  # two results may not be one tensor: each has its own gradient
             kept.append(tensor)
         return list(kept)
 
@@ -154,16 +153,16 @@ def _replay_in_graph(node: Node, slots: Any, inputs: Any, tapes: Any) -> None:
         if not tensor.shape.is_fully_defined():
             tensor.set_shape(spec.shape)
         if len(tensor.op.outputs) > 1 or tensor.op.type in _CALLS:
-            # Gradients stop at operations, and never at function calls: an identity makes one tensor one place to stop.
+            # Gradients stop at operations, never at function calls: an identity makes each tensor a possible stop.
             tensor = tf.identity(tensor)  # noqa: PLW2901
         slots[node.first_slot + index] = tensor
 
 
 def _fill_as_eager(template: Any, slots: Any, inputs: Any, tapes: Any) -> Any:
-    """`fill` for Python that, in a graph, decides by the operation that made a tensor, and by what hangs on it.
+    """`fill` for Python code that, in a graph, depends on the operation that created a tensor, and on its attributes.
 
-    Keras takes the operand of a `Softmax` for the logits. An eager tensor has no operation, and on it hangs what hung on
-    it when the call was recorded: so the tensor given comes from an identity, and has just that.
+    Keras uses the operand of a `Softmax` as the logits. An eager tensor has no operation, and has the attributes that
+    it had when the call was recorded: so the tensor passed here comes from an identity, and has exactly these.
     """
     kind = type(template)
     if kind is Rebuild:
@@ -183,7 +182,7 @@ def _fill_as_eager(template: Any, slots: Any, inputs: Any, tapes: Any) -> Any:
 
 
 class _without_real_tapes:  # noqa: N801  (a context manager, read as words)
-    """Take the thread's real tapes off while a graph is built: they must not record its operations."""
+    """Removes the thread's real tapes while a graph is built: they must not record its operations."""
 
     def __enter__(self) -> None:
         self.tapes = [tape._tape._tape for tape in thread.recording()]
@@ -196,7 +195,7 @@ class _without_real_tapes:  # noqa: N801  (a context manager, read as words)
 
 
 def define_function(name: str, graph: Any, xla: bool) -> Any:
-    """Put a graph into the function library of the context."""
+    """Adds a graph to the function library of the context."""
     attributes = {}
     if xla:
         attributes["_XlaMustCompile"] = attr_value_pb2.AttrValue(b=True)
@@ -212,17 +211,17 @@ _ORDERINGS = ("Less", "LessEqual", "Greater", "GreaterEqual")
 def call_attributes(graph: Any, fast_math: bool) -> tuple[Any, ...]:
     """The attributes with which the context calls functions: executor and session configuration.
 
-    Grappler's arithmetic rewrites and constant folding give other numbers: `exp(x) - 1` becomes `expm1(x)`, `x ** .5` a square
-    root, `(x + c) - c` becomes `x`. Its remapper makes one kernel of a product, a bias and a `tanh`, which rounds otherwise, too.
-    They are off unless the program asks for them (`fast_math`). Even then, it makes
-    `not (x < y)` into `x >= y`, which differs where there are NaNs, and writes sums out to their last terms, of which
-    `x = x + x` twenty times has a million: for a graph with such a pattern the arithmetic rewrites are off. That of TensorFlow
-    2.16 also makes zeros of `x * zeros_like(x)`, infinities and NaNs or not: constants are not folded there.
+    Grappler's arithmetic rewrites and constant folding change the numbers: `exp(x) - 1` becomes `expm1(x)`, `x ** .5`
+    a square root, `(x + c) - c` becomes `x`. Its remapper fuses a product, a bias and a `tanh` into one kernel, which
+    rounds differently, too. They are disabled unless requested (`fast_math`). Even then, it converts `not (x < y)` to
+    `x >= y`, which differs for NaNs, and expands sums into all their terms, of which `x = x + x` twenty times has a
+    million: for a graph with such a pattern the arithmetic rewrites are disabled. In TensorFlow 2.16 it also replaces
+    `x * zeros_like(x)` by zeros, even with infinities and NaNs: constants are not folded there.
 
-    Where Grappler folds no constants it must not reduce control dependencies, either. It drops the edge from a read to the
-    assignment after it when a path over other operations says the same. Such a path may go through one `IdentityN` for all
-    gradients, which is split afterwards, or through a `Shape`, which the executor replaces with a constant: the variable is then
-    assigned to before, or while, it is read.
+    If Grappler folds no constants it must not reduce control dependencies, either. It drops the edge from a read to
+    the following assignment if a path over other operations implies it. Such a path may go through one `IdentityN`
+    for all gradients, which is split afterwards, or through a `Shape`, which the executor replaces by a constant: the
+    variable is then assigned before, or while, it is read.
     """
     attributes = dict(context.context().function_call_options.as_attrs())
     no_arithmetic = not fast_math or _has_inverted_comparison(graph) or _has_sum_of_too_many(graph)
@@ -261,7 +260,7 @@ def _has_inverted_comparison(graph: Any) -> bool:
 
 def _has_sum_of_too_many(graph: Any) -> bool:
     terms: dict[str, int] = {}
-    for op in graph.get_operations():  # in an order in which operands come first
+    for op in graph.get_operations():  # topologically sorted
         if op.type in _SUMS:
             found = terms[op.name] = sum(terms.get(operand.op.name, 1) for operand in op.inputs)
             if found > _MOST_TERMS:
@@ -270,13 +269,16 @@ def _has_sum_of_too_many(graph: Any) -> bool:
 
 
 def fresh_name(text: str) -> str:
-    """A name that no function of the library has."""
+    """A name that no function in the library has."""
     clean = "".join(letter if letter.isalnum() else "_" for letter in text)
     return f"__inference_coexec_{clean}_{next(_numbers)}"
 
 
 def may_use_xla(graph: Any) -> bool:
-    """XLA draws other random floats, and cannot compile strings and lists. (Indices are in range, by guard, when it clamps.)"""
+    """Whether XLA may be used: it draws other random floats, and cannot compile strings and lists.
+
+    (Where it clamps indices, guards ensure that they are in range.)
+    """
     graphs = [graph]
     names = {op.type for each in graphs for op in each.get_operations()}
     for function in graph._functions.values():
@@ -295,16 +297,12 @@ def build_segment(
     sources: tuple[Any, ...] | None = None,
     xla: bool = True,
 ) -> Segment:
-    """Trace and compile the nodes.
+    """Traces and compiles the nodes.
 
-    Args:
-        program: whose options count; `xla` allows XLA where it has that.
-        nodes: a stretch of a path or, with `sources`, any of its nodes.
-        values: the values of the slots among the sources, by slot.
-        inputs: those of the segment.
-        live: the slots that it gives.
-        sources: what the nodes read and do not make themselves.
-        xla: see `program`.
+    Args: program: its options apply; `xla` allows XLA if it has that option. nodes: a part of a path or, with
+    `sources`, any of its nodes. values: the values of the slots among the sources, by slot. inputs: those of the
+    segment. live: the slots that it computes. sources: references that the nodes read and do not create themselves.
+    xla: see `program`.
     """
     if sources is None:
         sources = find_sources(nodes)

@@ -1,10 +1,10 @@
-"""Whether the private interfaces of TensorFlow and Keras still mean what the shim takes them to mean.
+"""Whether the private interfaces of TensorFlow and Keras still behave as the shim assumes.
 
-Computes: at the first use of the shim, from their parameters and from a small program that goes through all of them, the first
-thing that is not as expected. Needs: the hooks in place. Gives: `problem`, `INTERFACES`.
-Ignores: names that are missing: those are an ImportError (tf_internals.py).
+Computes: at the first use of the shim, from their parameters and from a small program that uses all of them, the
+first unexpected behaviour. Needs: the hooks in place. Gives: `problem`, `INTERFACES`. Ignores: missing names, which
+are an ImportError (tf_internals.py).
 
-A problem is no error: every function runs eagerly then, and one warning says why.
+A problem is not an error: every function then runs eagerly, with one warning.
 """
 
 from __future__ import annotations
@@ -53,16 +53,16 @@ INTERFACES: Final[tuple[tuple[Any, str, tuple[str, ...]], ...]] = (
     (KerasLoss, "__call__", ("self", "y_true", "y_pred")),
     (KerasOptimizer, "apply", ("self", "grads", "trainable_variables")),
 )
-"""(owner, name, first parameters) of what is replaced or called from outside TensorFlow and Keras."""
+"""(owner, name, first parameters) of the functions of TensorFlow and Keras that are replaced or called."""
 
 CALLS: Final = 3
 MOST_CALLS: Final = 24
 SEGMENTS: Final = 2
-"""Segments that must have run, calls of the small program after which they must, and maximum number of calls."""
+"""Minimum number of segments that run, calls of the small program after which they must, and maximum number of calls."""
 
 
 def changed_interface() -> str | None:
-    """The first of the interfaces with other parameters. To be called before the hooks are installed."""
+    """The first interface with changed parameters. To be called before the hooks are installed."""
     for owner, name, expected in INTERFACES:
         found = tuple(inspect.signature(getattr(owner, name)).parameters)
         if found[: len(expected)] != expected:
@@ -71,9 +71,9 @@ def changed_interface() -> str | None:
 
 
 def lost_attribute() -> str | None:
-    """The first of the attributes that is missing. Code reads them with a default, so it would not fail.
+    """The first missing attribute. Code reads them with a default, so it would not fail.
 
-    The objects have names of their own and no weights, so that neither Keras' counters nor random streams move.
+    The objects have explicit names and no weights, so that Keras's counters and random streams do not change.
     """
     layer = keras.layers.Masking(name="self_test_masking")
     inputs = keras.Input((1,), name="self_test_input")
@@ -108,7 +108,8 @@ def _step(x: Any, variable: Any) -> Any:
 def changed_behaviour(execute: Any) -> str | None:
     """The failure of a small co-executed program, with the hooks in place.
 
-    Other threads may run operations meanwhile, and may build layers, after which paths are recorded afresh: then it is called more often.
+    Other threads may run operations meanwhile, and may build layers, after which paths are recorded again: then it is
+    called more often.
     """
     program = Program("self-test", xla=False, shadow=False, max_paths=4 * MOST_CALLS, measure=False)
     program.alone = True

@@ -1,4 +1,4 @@
-"""Comparing a compiled segment with eager execution of the same operations from the same state.
+"""Compares a compiled segment with eager execution of the same operations from the same state.
 
 Computes: the first difference between two lists of tensors and two states of variables.
 Needs: the resource handles that the segment touches. Gives: `Snapshot`, `compare`, `tolerance`.
@@ -30,20 +30,20 @@ class Snapshot:
                 self.values.append((handle, tf.constant(value.numpy(), dtype)))  # a copy: updates may be in place
 
     def restore(self) -> None:
-        """Restore the values."""
+        """Restores the values."""
         for handle, value in self.values:
             tf.raw_ops.AssignVariableOp(resource=handle, value=value)
 
 
 def tolerance(dtype: np.dtype[Any]) -> float:
-    """The relative difference (to the largest element) that rounding in another order may make."""
+    """The relative difference (to the largest element) that rounding in another order may cause."""
     return _RELATIVE.get(dtype, 5e-2)
 
 
 def differ(one: Any, other: Any, noise: float = 0.0) -> str | None:
     """How two arrays differ, or None: integers, booleans and strings exactly, floats up to rounding.
 
-    noise: the magnitude of the numbers that these were computed with; what is that much smaller is nothing but rounding.
+    noise: the magnitude of the inputs of the computation; differences that are small relative to it are rounding.
     """
     if one.shape != other.shape or one.dtype != other.dtype:
         return f"{one.dtype}{list(one.shape)} and {other.dtype}{list(other.shape)}"
@@ -71,7 +71,7 @@ def differ(one: Any, other: Any, noise: float = 0.0) -> str | None:
 def compare(ones: Sequence[Any], others: Sequence[Any], state: Snapshot, other_state: Snapshot) -> str | None:
     """The first difference between results and variables, in words, or None.
 
-    A gradient that is zero but for rounding (the bias of an attention key has one) has no digit that is the same twice.
+    A gradient that is zero up to rounding (such as that of an attention key's bias) has no reproducible digits.
     """
     pairs = [(f"result {index}", one, other) for index, (one, other) in enumerate(zip(ones, others, strict=True))]
     variables = zip(state.values, other_state.values, strict=True)

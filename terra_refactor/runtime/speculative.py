@@ -1,12 +1,12 @@
-"""A `tf.function` that proves itself: on its first calls, and on each new trace, it also runs eagerly and is compared.
+"""A verified `tf.function`: on its first calls, and on each new trace, it also runs eagerly and is compared.
 
 Computes: whether results, variables, printed text, raised errors and mutated Python arguments agree.
 Needs: a function that may be run twice on the same inputs and state. Gives: `Speculation`.
 Ignores: effects outside the process, files and network: they happen twice in a compared call.
 
-In a compared call the graph runs first, with its variables, global random state and mutable arguments put back after
-it; then the eager function runs, and its results and effects are the ones that count. A difference, or a graph that
-cannot be made, means eager execution for good, and one warning that says why.
+In a compared call the graph runs first, after which its variables, global random state and mutable arguments are
+restored; then the eager function runs, whose results and effects are used. After a difference, or if the graph cannot
+be built, execution stays eager, with one warning.
 """
 
 from __future__ import annotations
@@ -35,8 +35,7 @@ class Speculation:
     """One speculative function.
 
     Attributes:
-        calls: how many calls are compared for each new trace.
-        reason: why it is eager for good, or None.
+        calls: the number of compared calls for each new trace. reason: why it stays eager, or None.
     """
 
     def __init__(
@@ -51,7 +50,7 @@ class Speculation:
         self.reason: str | None = None
         self.compared = 0
         self.trusted_calls = 0
-        self._left: dict[int, int] = {}  # number of traces -> compared calls still to do
+        self._left: dict[int, int] = {}  # number of traces -> remaining calls to compare
         self._lock = threading.RLock()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -68,7 +67,7 @@ class Speculation:
         return int(self.graph.experimental_get_tracing_count())
 
     def _would_trace(self, args: Any, kwargs: Any) -> bool:
-        """Whether these arguments lead to a trace that was not compared: found out by tracing, which runs no operation."""
+        """Whether these arguments lead to a trace that was not compared; determined by tracing, which runs no operation."""
         before = self._traces()
         with _quiet():
             self.graph.get_concrete_function(*args, **kwargs)
@@ -118,7 +117,7 @@ class Speculation:
         )
 
     def describe(self) -> str:
-        """For the report."""
+        """A line for the report."""
         state = "a graph" if self.reason is None else f"eager: {self.reason}"
         return f"{self.name} (speculative): {state}; {self.compared} calls compared, {self.trusted_calls} trusted"
 
@@ -160,7 +159,7 @@ def _has_global_generator() -> bool:
 
 
 def _variables_of(function: Callable[..., Any], args: Any, kwargs: Any) -> list[Any]:
-    """Every variable that can be reached from the arguments, the closure and the globals that the function names."""
+    """Every variable reachable from the arguments, the closure and the globals that the function names."""
     found: dict[int, Any] = {}
     seen: set[int] = set()
     code = getattr(function, "__code__", None)
@@ -195,7 +194,7 @@ def _variables_of(function: Callable[..., Any], args: Any, kwargs: Any) -> list[
 
 
 def _copy_host(value: Any) -> Any:
-    """A copy of what the call may mutate; tensors, variables and opaque objects stay themselves."""
+    """A copy of mutable arguments; tensors, variables and opaque objects are not copied."""
     if isinstance(value, np.ndarray):
         return value.copy()
     if type(value) is list:
@@ -208,7 +207,7 @@ def _copy_host(value: Any) -> Any:
 
 
 def first_difference(what: str, one: Any, other: Any) -> str | None:
-    """The first difference between what two executions gave, in words, or None. Floats may differ by rounding."""
+    """The first difference between the results of two executions, in words, or None. Floats may differ by rounding."""
     if isinstance(one, (list, tuple)) and isinstance(other, (list, tuple)):
         if len(one) != len(other):
             return f"{what}: {len(one)} against {len(other)} elements"
@@ -242,7 +241,7 @@ def first_difference(what: str, one: Any, other: Any) -> str | None:
     try:
         equal = bool(one == other)
     except (TypeError, ValueError):
-        equal = True  # objects that do not compare are taken to be what they were
+        equal = True  # objects that cannot be compared are assumed to be unchanged
     known = isinstance(one, (str, bytes, int, float, bool, type(None)))
     return f"{what}: {one!r} against {other!r}" if known and not equal else None
 

@@ -11,8 +11,9 @@ from typing import Any
 
 
 class _ThreadState(threading.local):
-    """Attributes: `run` (the active Run or None), `tapes` (GradientTapes that were really entered, outermost first; all that
-    record, if `generation` is that of the hooks), `accumulators` (how many forward accumulators record)."""
+    """Attributes: `run` (the active Run or None), `tapes` (GradientTapes that were really entered, outermost first;
+    complete if `generation` is that of the hooks), `accumulators` (number of recording forward accumulators).
+    """
 
     run: Any = None
     accumulators: int = 0
@@ -24,8 +25,8 @@ class _ThreadState(threading.local):
     def recording(self) -> list[Any]:
         """The tapes that really record, always in the same list.
 
-        Whether a tape does is what its own flag says: an interruption between leaving it and taking it off the list keeps it
-        there. To stop and start such a tape, as around the making of a graph, would begin a recording that nothing ends.
+        The tape's own flag decides: an interruption between leaving it and removing it from the list keeps it there.
+        Stopping and restarting such a tape, as around building a graph, would start a recording that never ends.
         """
         tapes = self.tapes
         if tapes and not all(tape._recording for tape in tapes):
@@ -34,8 +35,9 @@ class _ThreadState(threading.local):
 
 
 class _Hooks:
-    """Attributes: `installed` (whether TensorFlow's API is hooked), `generation` (how often its hooks were taken away: tapes
-    that were entered in between are unknown)."""
+    """Attributes: `installed` (whether TensorFlow's API is hooked), `generation` (number of times that its hooks were
+    removed: tapes entered in between are unknown).
+    """
 
     installed = False
     generation = 0
@@ -43,4 +45,4 @@ class _Hooks:
 
 thread = _ThreadState()
 hooks = _Hooks()
-forked: list[bool] = []  # not empty in a process that was forked while the shim was in use
+forked: list[bool] = []  # non-empty in a process that was forked while the shim was in use

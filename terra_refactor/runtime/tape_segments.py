@@ -1,12 +1,12 @@
 """Segments under a gradient tape that really records: a compiled forward function, and compiled backward functions.
 
-Computes: for each wanted result of the segment, the gradient with respect to what the tape watches, as a function of its own.
-Needs: one real, non-persistent tape. Gives: `TapeSegment`, `build_tape_segment`.
-Ignores: higher orders through the same tape: several tapes, or a persistent one, are served by eager execution.
+Computes: for each needed result of the segment, the gradient with respect to the watched tensors, as a separate
+function. Needs: one real, non-persistent tape. Gives: `TapeSegment`, `build_tape_segment`. Ignores: higher orders
+through the same tape: with several tapes, or a persistent one, execution is eager.
 
-Each wanted result has an entry of its own on the tape, whose inputs are exactly what it depends on: the watched inputs
-and variables, and the wanted results before it. So a gradient with respect to an intermediate result is the same as in
-eager execution, and what is not connected stays None and does not become zero. Junctions (`junctions`) have entries, too.
+Each needed result has its own entry on the tape, whose inputs are exactly its dependencies: the watched inputs and
+variables, and earlier needed results. So a gradient with respect to an intermediate result is the same as in eager
+execution, and unconnected gradients stay None instead of zero. Junctions (`junctions`) have entries, too.
 """
 
 from __future__ import annotations
@@ -55,12 +55,12 @@ class Entry:
     captured: tuple[int, ...]
     shape: tuple[str, ...]  # per input: "tensor", "slices" or "none"
     outputs: int
-    shapes: tuple[tuple[int, ...] | None, ...]  # of the outputs, where they are known
+    shapes: tuple[tuple[int, ...] | None, ...]  # of the outputs, if known
     result: tuple[int, ...] | None  # the shape of the result itself
 
 
 class _Pending:
-    """Placeholder on a tape for a result that may not be computed yet; the tape gets what it needs without waiting."""
+    """Placeholder on a tape for a result that may not be computed yet; the tape gets the needed properties without waiting."""
 
     __slots__ = ("_id", "_shape", "dtype")
 
@@ -75,7 +75,7 @@ class _Pending:
 
 @dataclass(eq=False, slots=True)
 class Differentiated:
-    """A forward function with the intermediate results that its entries need, for one set of watched arguments."""
+    """A forward function that also returns the intermediate results needed by its entries, for one set of watched arguments."""
 
     name: str
     function: Any
@@ -85,7 +85,7 @@ class Differentiated:
 
 @dataclass(eq=False, slots=True)
 class TapeSegment:
-    """A stretch of a path that runs under a real tape."""
+    """A part of a path that runs under a real tape."""
 
     program: Any
     graph: Any
@@ -99,7 +99,7 @@ class TapeSegment:
     variants: dict[tuple[int, ...], Differentiated] = field(default_factory=dict)
 
     def run(self, values: list[Any], inputs: Sequence[Any], tape: Any) -> None:
-        """Run forward, and record the entries on the tape.
+        """Runs forward, and records the entries on the tape.
 
         Raises:
             BuildError: the gradient cannot be built; nothing has run.
@@ -132,7 +132,7 @@ class TapeSegment:
 
     def _differentiate(self, watched: tuple[int, ...]) -> Differentiated:
         graph = self.graph
-        results = list(graph.coexec_results)  # not the outputs, which are copies that nothing was computed from
+        results = list(graph.coexec_results)  # not the outputs, which are copies without a gradient path
         sources = [(graph.inputs[position], position) for position in watched]
         differentiable = [result for result in results if result.dtype.is_floating or result.dtype.is_complex]
         extra = junctions(graph, differentiable, [tensor for tensor, _ in sources])
@@ -142,7 +142,7 @@ class TapeSegment:
         order = {operation.name: number for number, operation in enumerate(graph.get_operations())}
         recorded: list[tuple[Any, int]] = []
         entries: list[Entry] = []
-        # a result comes after the results that it depends on
+        # a result comes after the results on which it depends
         for position, result in sorted(enumerate([*results, *extra]), key=lambda each: order[each[1].op.name]):
             if not (result.dtype.is_floating or result.dtype.is_complex):
                 continue
@@ -170,7 +170,7 @@ class TapeSegment:
         positions: dict[int, int],
         extra: list[Any],
     ) -> Entry | None:
-        with self.graph.as_default():  # the graph around the new one is the default at its making
+        with self.graph.as_default():  # the enclosing graph is the default while the new one is built
             backward = func_graph.FuncGraph(fresh_name("gradient"))
         with backward.as_default():
             incoming = tf.compat.v1.placeholder(result.dtype, result.shape)
@@ -236,10 +236,11 @@ def _backward(entry: Entry, captured: list[Any], attrs: tuple[Any, ...]) -> Any:
 
     def backward(*gradients: Any) -> list[Any]:
         incoming = real_of(gradients[0])
-        if isinstance(incoming, IndexedSlices):  # what uses the result looked rows of it up
+        if isinstance(incoming, IndexedSlices):  # the user of the result looked up rows of it
             incoming = convert_to_tensor(incoming)
         if not tf.executing_eagerly() or not pywrap_tfe.TFE_Py_TapeSetIsEmpty():
-            # a tape around the backward pass, or a graph (a jacobian): a call that differentiates, and can be captured
+            # a tape around the backward pass, or a graph (a jacobian): a call that differentiates, and can be
+            # captured
             results: Any = _differentiable(entry)(incoming, *captured)
         else:
             results = call_function(entry.name, [incoming, *captured], attrs, entry.outputs, wait=False)
@@ -261,7 +262,7 @@ def _backward(entry: Entry, captured: list[Any], attrs: tuple[Any, ...]) -> Any:
 
 
 def _differentiable(entry: Entry) -> Any:
-    """The backward function as TensorFlow's own ConcreteFunction, which differentiates again."""
+    """The backward function as TensorFlow's own ConcreteFunction, which supports higher derivatives."""
     with held():
         function_type = function_type_utils.derive_from_graph(entry.graph)
         concrete = concrete_function.ConcreteFunction.from_func_graph(entry.graph, function_type, {})
@@ -276,7 +277,7 @@ def _differentiable(entry: Entry) -> Any:
 def build_tape_segment(
     program: Any, nodes: Sequence[Node], values: Sequence[Any], inputs: Sequence[Any], live: tuple[int, ...]
 ) -> TapeSegment:
-    """Trace the nodes. The backward functions are made when it is known what the tape watches."""
+    """Traces the nodes. The backward functions are built when it is known what the tape watches."""
     sources = find_sources(nodes)
     graph = trace_nodes(fresh_name(program.name), nodes, sources, values, inputs, live)
     return TapeSegment(

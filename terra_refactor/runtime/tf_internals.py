@@ -1,7 +1,7 @@
-"""The one door to TensorFlow: every private name the shim relies on, imported in one place.
+"""All private names of TensorFlow on which the shim relies, imported in one place.
 
-Computes: nothing. Needs: TensorFlow 2.16 or later, with its own Keras 3. Gives: the modules and classes under short names.
-Ignores: nothing; a missing name is an ImportError here, at first use, and not somewhere in the middle of a step.
+Computes: nothing. Needs: TensorFlow 2.16 or later, with its own Keras 3. Gives: the modules and classes under short
+names. Ignores: nothing; a missing name is an ImportError here, at first use, rather than in the middle of a step.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ except (AttributeError, ImportError) as error:
         f"TensorFlow {tf.__version__} does not have the internals that the co-execution shim uses: {error}"
     ) from error
 
-# Taken before any hook: the shim makes its own constants with it.
+# Stored before any hook: the shim creates its own constants with it.
 make_constant: Any = tf.constant
 as_dtype: Any = tf.as_dtype
 int32: Any = tf.int32

@@ -1,10 +1,10 @@
-"""The trace trie: every path a function was seen to take, one node for each deferred call.
+"""The trace trie: every recorded path of a function, one node for each deferred call.
 
-Computes: nothing; holds what recording found. Needs: nothing of TensorFlow. Gives: `Call`, `Node`, templates and `fill`.
+Computes: nothing; holds the recordings. Needs: nothing of TensorFlow. Gives: `Call`, `Node`, templates and `fill`.
 Ignores: how calls are matched (run.py) and compiled (segments.py).
 
-A template is the arguments of a call with every tensor replaced by a reference: `SlotRef` (made earlier in the same
-segment), `InputRef` (came from outside) or `TapeRef`. Everything else in it is a constant of the path.
+A template is the arguments of a call with every tensor replaced by a reference: `SlotRef` (computed earlier in the
+same segment), `InputRef` (from outside) or `TapeRef`. Everything else in it is a constant of the path.
 """
 
 from __future__ import annotations
@@ -16,25 +16,25 @@ from typing import Any
 
 
 class Kind(enum.Enum):
-    """The action for a call that was recorded before."""
+    """The handling of a call that was recorded before."""
 
     DEFER = "defer"  # it becomes part of a segment
-    DESCEND = "descend"  # its Python runs, and the calls inside it are looked at one by one
-    IMMEDIATE = "immediate"  # it runs at once, after what is pending
+    DESCEND = "descend"  # its Python runs, and the calls inside it are handled one by one
+    IMMEDIATE = "immediate"  # it runs immediately, after all pending operations
 
 
 class Arrays(enum.IntEnum):
     """Which NumPy arrays among a call's arguments become inputs of the segment; the others are constants of the path."""
 
-    CONSTANT = 0  # small ones are constants, larger ones keep the call from being deferred
-    DATA = 1  # floating arrays are inputs; small integer ones are constants (shapes, axes)
+    CONSTANT = 0  # small ones are constants, larger ones prevent the call from being deferred
+    DATA = 1  # floating-point arrays are inputs; small integer ones are constants (shapes, axes)
     INPUT = 2  # all are inputs
 
 
 class ArrayRule(enum.Enum):
-    """When turning an array into a tensor first gives what the call would have made of it."""
+    """The condition under which converting an array to a tensor first is equivalent to the call's own conversion."""
 
-    SAME_DTYPE = "same dtype"  # only where every tensor among the arguments has the array's dtype
+    SAME_DTYPE = "same dtype"  # only if every tensor argument has the array's dtype
     HINT = "hint"  # operators: the other operand's dtype is the hint
     OWN = "own"  # the array's own dtype
 
@@ -74,7 +74,7 @@ class Rebuild:
 
 @dataclass(frozen=True, slots=True)
 class Hung:
-    """A tensor with its Python attributes (Keras leaves the logits on the result of a softmax)."""
+    """A tensor with its Python attributes (Keras stores the logits on the result of a softmax)."""
 
     item: Any
     names: tuple[str, ...]
@@ -83,22 +83,23 @@ class Hung:
 
 @dataclass(eq=False, slots=True)
 class Call:
-    """Something that can be deferred. Compared by identity: it is the first element of every key.
+    """A deferrable call. Compared by identity: it is the first element of every key.
 
     Attributes:
         name: for reports.
-        original: what the program would have called; run when the call is not deferred but looked into.
+        original: the function that the program would have called; run if the call is decomposed instead of deferred.
         eager: runs it on real tensors. graph: builds it inside a graph.
-        arrays, array_rule: what becomes of NumPy arrays among its arguments.
+        arrays, array_rule: the handling of NumPy arrays among its arguments.
         convert_scalars: Python numbers among its arguments become tensors of the other operand's dtype, so that a
             number that changes at every step can become an input of the segment.
-        creation: makes a tensor out of constants alone; running it at once disturbs nothing.
-        descend: always looked into (it draws random numbers, prints, …).
-        attributes: Keras' own Python, which looks at what hangs on its tensors (`Hung`).
-        rehang: hangs on a deferred result what the call itself hangs on it: functions, which no template holds.
-        trusted: known not to fail whatever is inside (a library optimizer's update, a gradient).
-        at_varying: with Python's brackets (a tensor or variable, an index, and more): the same call where the index varies.
-        raw: the name of the operation when this is one operation and not a function of the API.
+        creation: creates a tensor only from constants; running it immediately has no other effect. descend: always
+            decomposed (it draws random numbers, prints, …). attributes: Keras's own Python, which reads the
+            attributes of its tensors (`Hung`). rehang: sets the call's own attributes on a deferred result:
+            functions, which templates cannot hold. trusted: known not to fail, whatever it runs (a library
+            optimizer's update, a gradient).
+        at_varying: with Python's brackets (a tensor or variable, an index, and more): the same call where the index
+            varies.
+        raw: the name of the operation if this is a single operation and not a function of the API.
         owner: a weak reference to the object whose method this is.
     """
 
@@ -121,7 +122,7 @@ class Call:
     _with_arrays: Call | None = None
 
     def with_arrays(self) -> Call:
-        """The same call, with every array among its arguments as an input."""
+        """The same call, with every array argument as an input."""
         if self._with_arrays is None:
             self._with_arrays = replace(self, arrays=Arrays.INPUT)
         return self._with_arrays
@@ -129,19 +130,22 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class SlotSpec:
-    """One tensor made by a node: its dtype (tf.DType), its static shape (tf.TensorShape), and its value when the path fixes it."""
+    """One tensor computed by a node: its dtype (tf.DType), its static shape (tf.TensorShape), and its value if the path
+    fixes it.
+    """
 
     dtype: Any
     shape: Any
     static: Any = None
-    # the tensor whose elements it holds (a SlotRef or an InputRef), or an exclusive upper bound on its elements, for guards
+    # the tensor whose elements it contains (a SlotRef or an InputRef), or an exclusive upper bound on its elements,
+    # for guards
     source: Any = None
     bound: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """The elements of input `index` must be in [0, bound): else the call would fail, and is run at its own line."""
+    """The elements of input `index` must be in [0, bound): otherwise the call would fail, and is run at its own line."""
 
     index: int
     bound: int
@@ -152,19 +156,18 @@ class Node:
     """One deferred call at one place of the trie.
 
     Attributes:
-        first_slot: number of slots made before it in its segment.
-        args, kwargs: templates.
-        result: template of what the call returns; slots made by this node appear as SlotRef.
-        relaxed: what varies here and is an input since a second value came; with the key of the first value until then.
-        segments: what was compiled for the path that ends here.
-        where: file and line of the program that made the call first.
+        first_slot: number of slots created before it in its segment. args, kwargs: templates. result: template of the
+            call's result; slots created by this node appear as SlotRef. relaxed: the values that vary here and are
+            inputs since a second value occurred; before that, the key of the first value.
+        segments: the segments compiled for the path that ends here. where: file and line of the program that first
+            made the call.
         owner: the object whose method was called: it lives as long as the path.
-        pure: it works on its operands alone: on no variable, and on nothing that hangs on tensors.
-        watched_later: a tape that is open here begins to watch, later on, what the nodes before this one worked on.
-        operands: the slots that the nodes up to this one work on, once it has been asked for.
-        aside: what must run to compute some results, given by their slots, apart from all that is pending here (aside.py).
-        divided: where the events of tapes that stay open divide the nodes up to this one, for each set of such tapes (flush.py).
-        facts: what the path fixes of the results of the nodes up to this one, once it has been asked for (run.py).
+        pure: it depends only on its operands: on no variable, and on no attributes of tensors. watched_later: a tape
+            that is open here later begins to watch operands of the nodes before this one. operands: the slots used by
+            the nodes up to this one, computed on request. aside: the nodes that must run to compute some results,
+            given by their slots, separately from the other pending nodes (aside.py). divided: where events of tapes
+            that stay open divide the nodes up to this one, for each set of such tapes (flush.py). facts: the facts
+            that the path fixes about results of the nodes up to this one, computed on request (run.py).
     """
 
     parent: Node | None = None
@@ -196,7 +199,7 @@ class Node:
     hits: int = 0
 
     def forget_special(self, general: Any) -> None:
-        """Remove the recording for the first value, which uses the general one from now on; nothing is compiled for it alone."""
+        """Removes the recording for the first value, which uses the general one from now on; nothing is compiled only for it."""
         special = self.relaxed.get(general)
         if special is not None:
             self.children.pop(special, None)

@@ -1,7 +1,7 @@
-"""Values and templates: taking results apart, and putting real tensors where deferred ones are.
+"""Values and templates: decomposes results, and replaces deferred tensors by real ones.
 
-Computes: nothing of its own. Needs: templates (trie.py). Gives: `collect`, `real_value`, `real_values`.
-Ignores: containers that are not plain: what is inside those is not touched.
+Computes: nothing of its own. Needs: templates (trie.py). Gives: `collect`, `real_value`, `real_values`. Ignores: the
+contents of containers that are not plain.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from terra_refactor.runtime.trie import Hung, InputRef, Rebuild, SlotRef
 
 
 def collect(template: Any, value: Any, first: int, found: list[Any]) -> bool:
-    """Gather the tensors of `value` that are new slots by `template`; False when the structure is another one."""
+    """Collects the tensors of `value` that are new slots according to `template`; False if the structure differs."""
     kind = type(template)
     if kind is SlotRef:
         if template.index == first + len(found):
@@ -45,7 +45,7 @@ def collect(template: Any, value: Any, first: int, found: list[Any]) -> bool:
 
 
 def hung_on(tensor: Any) -> dict[str, Any]:
-    """Attributes of a tensor, deferred or not. Those of the deferred one are newer."""
+    """Attributes of a tensor, deferred or not. Those of the deferred one take precedence."""
     own: dict[str, Any] = tensor.__dict__
     if type(tensor) is LazyTensor and tensor._value is not None:
         below = tensor._value.__dict__

@@ -1,7 +1,8 @@
-"""Indices of Python integers that vary: `x[i]`, `x[i, j]`, `x[a:b]`, `v[i].assign(x)`; the numbers are an input of the segment.
+"""Varying indices of Python integers: `x[i]`, `x[i, j]`, `x[a:b]`, `v[i].assign(x)`; the numbers are an input of the
+segment.
 
-Computes: where an index begins on each axis, and the rest of it, which is structure. Needs: a tensor of known shape.
-Gives: `varying`, `TAKE`, `PUT`. Ignores: indices that may fail, tensors, arrays, None and steps backward: those are constants.
+Computes: the start of an index on each axis, and its structure. Needs: a tensor of known shape. Gives: `varying`,
+`TAKE`, `PUT`. Ignores: indices that may fail, tensors, arrays, None and negative steps, which are constants.
 """
 
 from __future__ import annotations
@@ -13,22 +14,24 @@ import numpy as np
 from terra_refactor.runtime.tf_internals import Variable, int32, make_constant, tf
 from terra_refactor.runtime.trie import Call
 
-SHAPE_SIZE = 8  # elements: no tensor has more axes
+SHAPE_SIZE = 8  # no tensor has more axes
 _NUMBERS = (int, np.int64, np.int32)
 Pattern = tuple[tuple[int, ...], tuple[int, ...], int, int, tuple[int, ...]]
 
 
 def varying(tensor: Any, index: Any) -> tuple[Any, Pattern] | None:
-    """Where the index begins (a tensor), and (extents, steps, mask of single elements, of the ellipsis, shape of the result).
+    """The start of the index (a tensor), and (extents, steps, mask of single elements, of the ellipsis, shape of the
+    result).
 
-    None where a number is out of range, nothing is left, or the index has other parts: then it is a constant of the path.
+    None if a number is out of range, the result is empty, or the index has other parts: then it is a constant of the
+    path.
     """
     parts = index if type(index) is tuple else (index,)
     rank = tensor.shape.rank
     if rank is None or not tensor.shape.is_fully_defined() or not any(map(_has_number, parts)):
         return None
     if tensor.dtype.is_integer and rank == 1 and tensor.shape[0] <= SHAPE_SIZE:
-        return None  # a shape: results whose shape it gives would depend on a value
+        return None  # a shape: shapes computed from it would depend on a value
     omitted = rank - sum(part is not Ellipsis for part in parts)
     if omitted < 0 or sum(part is Ellipsis for part in parts) > 1:
         return None
@@ -73,7 +76,7 @@ def _of_numbers(part: slice) -> bool:
 
 
 def _bounds(begin: Any, pattern: Pattern) -> tuple[Any, Any, Any]:
-    """Begin, end and strides, as the operations want them."""
+    """Begin, end and strides in the form of the operations."""
     extents, steps, *_ = pattern
     return begin, begin + tf.constant(extents, int32), tf.constant(steps, int32)
 
@@ -100,6 +103,6 @@ def _put(variable: Any, begin: Any, pattern: Pattern, value: Any) -> Any:
     )
 
 
-# `varying` gives no index that fails; whether a value fits a slice depends on their shapes alone
+# `varying` returns no index that fails; whether a value fits a slice depends only on their shapes
 TAKE = Call("a varying index", _take, _take, _take, trusted=True)
 PUT = Call("an assignment to a varying index", _put, _put, _put, trusted=True)
