@@ -1,18 +1,21 @@
-"""Measures what an analysis costs: against bare parsing of the same files, warm, after a change, and beside other tools.
+"""Measures the cost of an analysis: compared with parsing the same files, warm, after a change, and compared with
+other tools.
 
     python benchmarks/analysis.py FOLDER... [--peers BIN] [--growth 10 50 100]
 
 For each folder, on a copy of its Python files, each command in a process of its own, in one run:
 
-- `libcst.parse_module` on every file, in one process: the least that a tool that edits text has to do;
-- `terra-refactor analyze`, cold with one and with two jobs (no cache there), warm (nothing changed), and with one file changed;
-- mypy, pyright and pylint with what they do by default, no cache, where `--peers` (a folder with their commands) has them.
+- `libcst.parse_module` on every file, in one process: the minimum for a tool that edits text;
+- `terra-refactor analyze`, cold with one and with two jobs (no cache there), warm (nothing changed), and with one
+  file changed;
+- mypy, pyright and pylint with their defaults, without a cache, if `--peers` (a folder with their commands) has them.
 
 `--growth` copies the files of the first folder side by side until there are so many thousand lines, and fits time = lines ** exponent.
 
-The seconds are processor seconds of all processes of a command together, read ten times a second from `/proc` (so this needs Linux): on
-a busy machine they say more than the clock, which is given, too. Memory is the largest sum over its processes, what they share counted
-once. The lines are those of all files, comments and blank ones included. The report goes to standard output, as Markdown.
+The seconds are processor seconds of all processes of a command together, read ten times a second from `/proc` (so
+this needs Linux): on a busy machine they are more meaningful than wall-clock time, which is given, too. Memory is the
+largest sum over its processes, with shared memory counted once. The lines are those of all files, comments and blank
+ones included. The report goes to standard output, as Markdown.
 """
 
 from __future__ import annotations
@@ -55,7 +58,7 @@ PEERS = {
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Time and memory of one command: processor seconds, seconds on the clock, bytes."""
+    """Time and memory of one command: processor seconds, wall-clock seconds, bytes."""
 
     cpu: float
     wall: float
@@ -125,7 +128,9 @@ def rows(folder: Path, scratch: Path, peers: Path | None, timeout: float) -> Ite
 
 
 def grown(folder: Path, scratch: Path, wanted: int, timeout: float) -> tuple[int, Cost, Cost, Cost]:
-    """Lines, and what parsing, a cold and a warm analysis take, of so many lines of copies; the last copy is cut at whole files."""
+    """Lines, and the costs of parsing, a cold and a warm analysis for that many lines of copies; the last copy is
+    truncated to whole files.
+    """
     work = scratch / "files"
     lines = number = 0
     while lines < wanted:
@@ -143,7 +148,7 @@ def grown(folder: Path, scratch: Path, wanted: int, timeout: float) -> tuple[int
 
 
 def exponent(costs: Sequence[tuple[int, float]]) -> float:
-    """The slope of the straight line through the logarithms."""
+    """The slope of the regression line through the logarithms."""
     points = [(math.log(lines), math.log(seconds)) for lines, seconds in costs]
     middle = [sum(values) / len(points) for values in zip(*points, strict=True)]
     return sum((x - middle[0]) * (y - middle[1]) for x, y in points) / sum((x - middle[0]) ** 2 for x, _ in points)
@@ -192,9 +197,9 @@ def _finished(cost: Cost | None) -> Cost:
 
 
 def measure(command: Sequence[str], work: Path, cache: Path, timeout: float) -> Cost | None:
-    """Run a command; None if it takes too long. RuntimeError if it fails in another way than linters do when they find something."""
+    """Runs a command; None after a timeout. RuntimeError if it fails in another way than linters with findings."""
     environment = {**os.environ, "PYTHONPATH": str(REPOSITORY), "XDG_CACHE_HOME": str(cache), "NO_COLOR": "1"}
-    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # what is installed is compiled once, not for each run
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # installed packages are compiled once, not for each run
     started = time.perf_counter()
     seconds: dict[int, float] = {}
     peak = 0
@@ -213,13 +218,13 @@ def measure(command: Sequence[str], work: Path, cache: Path, timeout: float) -> 
     wall = time.perf_counter() - started
     if process.returncode < 0 or (process.returncode == 2 and "terra_refactor" in command):
         raise RuntimeError(f"{' '.join(command[:4])} ...: exit code {process.returncode}")
-    # the system's own count of what was waited for is exact, but leaves out grandchildren that nobody waits for
+    # the system's own count of finished children is exact, but omits grandchildren that were never waited for
     waited = after.children_user + after.children_system - before.children_user - before.children_system
     return Cost(max(waited, sum(seconds.values())), wall, peak)
 
 
 def usage_of(pid: int) -> tuple[dict[int, float], int]:
-    """Processor seconds of a process and each of its descendants, and the bytes that they hold together."""
+    """Processor seconds of a process and each of its descendants, and their total memory in bytes."""
     ticks = os.sysconf("SC_CLK_TCK")
     seconds: dict[int, float] = {}
     total = 0
@@ -241,7 +246,7 @@ def usage_of(pid: int) -> tuple[dict[int, float], int]:
 
 
 def megabytes(cost: Cost) -> str:
-    """Memory, for people."""
+    """Memory, formatted for display."""
     return f"{cost.memory / 1_000_000:.0f}"
 
 

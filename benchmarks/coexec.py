@@ -1,15 +1,15 @@
 """Times the ten programs of corpus/coexec eagerly, with `tf.function` and with the co-execution shim, each with and without XLA.
 
-Every mode of a program runs in a process of its own, so that what the shim installs cannot slow the others; the processes
-are forked from one that has imported TensorFlow and run nothing. Those of one program live side by side. First each runs the
-same number of steps, until the shim meets nothing new any more; then they take turns, one block of steps each, so that every
-mode meets the same disturbances and does the same steps. A speed-up is the median, over the rounds, of eager time by the
-mode's time in that round. A block ends when its last result and the last variable have been read, so that asynchronous work
-is counted.
+Every mode of a program runs in a process of its own, so that the shim's hooks cannot slow the others; the processes
+are forked from one that has imported TensorFlow and run nothing. Those of one program exist at the same time. First
+each runs the same number of steps, until the shim records nothing new; then they take turns, one block of steps each,
+so that every mode is affected by the same disturbances and runs the same steps. A speed-up is the median, over the
+rounds, of eager time divided by the mode's time in that round. A block ends when its last result and the last
+variable have been read, so that asynchronous work is included.
 
-As far as there is time, every mode is also compared with eager execution in float64, small size: results, printed text, Python
-objects and variables, to 1e-10 relative. A star marks a mode that gives something else, a question mark one that was not
-compared. `--check` does only this, over more steps; exit code 1 if the shim differs anywhere.
+If time permits, every mode is also compared with eager execution in float64, small size: results, printed text,
+Python objects and variables, to 1e-10 relative. A star marks a mode with a difference, a question mark one that was
+not compared. `--check` does only this, over more steps; exit code 1 if the shim differs anywhere.
 
 Run as `python benchmarks/coexec.py`; see `--help`. Writes a CSV file and an SVG plot when asked to.
 """
@@ -40,12 +40,12 @@ import tensorflow as tf
 from corpus.coexec import program as programs
 
 MODES = ("eager", "tf.function", "shim", "tf.function+xla", "shim+xla")
-# Least and most steps of warm-up, rounds, and steps a round.
+# Minimum and maximum steps of warm-up, rounds, and steps per round.
 PLANS = {"small": (16, 64, 7, 8), "large": (4, 64, 3, 2)}
-# The same where the time is limited (`--minutes`).
+# The same with limited time (`--minutes`).
 SHORT_PLANS = {"small": (12, 48, 5, 5), "large": (4, 48, 3, 1)}
-# The warm-up ends when the shim has met nothing new for so many steps: a program that draws one of seven networks takes
-# a while to come to the last of them.
+# The warm-up ends when the shim has recorded nothing new for this many steps: a program that draws one of seven
+# networks takes a while to draw all of them.
 QUIET_STEPS = 8
 CHECK_STEPS = 60
 SHORT_CHECK_STEPS = 8
@@ -76,14 +76,14 @@ class Measurement:
         return statistics.median(self.blocks) if self.blocks else math.nan
 
 
-# Where processes cannot be forked each imports TensorFlow anew, which takes longer and measures the same.
+# Without fork each process imports TensorFlow itself, which takes longer but measures the same.
 _PROCESSES: Any = multiprocessing.get_context(
     "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
 )
 
 
 class Worker:
-    """A process that runs one program in one mode, on demand. After an error, kept in `error`, it is asked nothing more."""
+    """A process that runs one program in one mode, on demand. After an error, stored in `error`, it gets no more commands."""
 
     def __init__(self, program: str, size: str, dtype: str, mode: str) -> None:
         self.mode = mode
@@ -94,7 +94,7 @@ class Worker:
         other.close()
 
     def begin(self, command: str, *arguments: Any) -> None:
-        """Ask for something, and do not wait for it."""
+        """Sends a command without waiting."""
         if not self.error:
             try:
                 self._connection.send((command, *arguments))
@@ -102,7 +102,7 @@ class Worker:
                 self._died()
 
     def end(self) -> Any:
-        """The answer to `begin`, or None after an error."""
+        """The answer to `begin`; None after an error."""
         if self.error:
             return None
         try:
@@ -129,7 +129,7 @@ class Worker:
 
 
 def work(connection: Any, name: str, size: Any, dtype: str, mode: str) -> None:
-    """The other side of `Worker`: answer commands until the connection closes."""
+    """The other side of `Worker`: answers commands until the connection closes."""
     silence = os.open(os.devnull, os.O_WRONLY)
     for stream in (1, 2) if not os.environ.get("COEXEC_STDERR") else (1,):
         os.dup2(silence, stream)  # programs and TensorFlow print
@@ -175,13 +175,13 @@ def work(connection: Any, name: str, size: Any, dtype: str, mode: str) -> None:
             else:
                 raise ValueError(f"unknown command {command!r}")
             connection.send(("", value))
-        except Exception as error:  # whatever a mode raises is its result
+        except Exception as error:  # any exception of a mode is its result
             last_line = next(filter(None, reversed(str(error).strip().splitlines())), "")
             connection.send((f"{type(error).__name__}: {last_line.strip()[:200]}", None))
 
 
 def _is_learning(run: Any, steps: int) -> bool:
-    """Run some steps; whether the shim met something new in them."""
+    """Runs some steps; whether the shim recorded something new."""
     from terra_refactor.runtime.report import programs as co_executed  # noqa: PLC0415 (see `wrap`)
 
     def known() -> list[int]:
@@ -193,12 +193,12 @@ def _is_learning(run: Any, steps: int) -> bool:
 
 
 def wrap(step: Any, mode: str) -> Any:
-    """The step, made to run in a mode."""
+    """The step wrapped for a mode."""
     if mode == "eager":
         return step
     if mode.startswith("tf.function"):
         return tf.function(step, jit_compile=True if mode.endswith("+xla") else None)
-    # Only here: a process that does not run the shim must not have it at all.
+    # Only here: a process that does not run the shim must not import it at all.
     from terra_refactor.runtime import co_execute  # noqa: PLC0415
 
     return co_execute(xla=mode.endswith("+xla"))(step)
@@ -207,14 +207,14 @@ def wrap(step: Any, mode: str) -> Any:
 def measure(
     program: str, size: str, modes: Sequence[str], plan: tuple[int, int, int, int], reports: bool
 ) -> list[Measurement]:
-    """Time one program in the given modes, all against eager."""
+    """Times one program in the given modes, all relative to eager."""
     least, most, rounds, steps = plan
     workers = [Worker(program, size, "float32", mode) for mode in modes]
     try:
         warm = warm_up(workers, least, most)
         blocks: dict[str, list[float]] = {mode: [] for mode in modes}
         for i in range(rounds):
-            # Every other round goes the other way, so that nobody always follows the same neighbour.
+            # Every other round has the reverse order, so that no mode always follows the same one.
             for worker in workers if i % 2 == 0 else reversed(workers):
                 seconds = worker.ask("run", steps)
                 if seconds is not None:
@@ -241,7 +241,10 @@ def measure(
 
 
 def warm_up(workers: Sequence[Worker], least: int, most: int) -> dict[str, float]:
-    """Run every worker for the same number of steps, side by side: as many as the shim needs to learn. Seconds, by mode."""
+    """Runs every worker for the same number of steps, in parallel: as many as the shim needs to record.
+
+    Returns seconds, by mode.
+    """
     shims = [worker for worker in workers if worker.mode.startswith("shim")]
     for worker in shims:
         worker.begin("settle", least, most)
@@ -258,7 +261,7 @@ def warm_up(workers: Sequence[Worker], least: int, most: int) -> dict[str, float
 
 
 def speed_up(measurements: Iterable[Measurement], mode: str, over: str = "eager") -> float:
-    """The median over the rounds of `over`'s time by the mode's time; not a number where one of them is missing."""
+    """The median over the rounds of `over`'s time divided by the mode's time; NaN if one of them is missing."""
     by_mode = {m.mode: m for m in measurements}
     if mode not in by_mode or over not in by_mode:
         return math.nan
@@ -272,7 +275,7 @@ def geometric_mean(values: Iterable[float]) -> float:
     return math.exp(statistics.fmean(map(math.log, real))) if real else math.nan
 
 
-# (program, mode) -> "same", how it differs from eager execution, or what it raises; what was not compared is missing.
+# (program, mode) -> "same", the difference from eager execution, or the exception; missing if not compared.
 Verdicts = Mapping[tuple[str, str], str]
 
 
@@ -323,7 +326,7 @@ def rows(groups: Sequence[list[Measurement]], modes: Sequence[str], verdicts: Ve
 
 
 def document(path: Path, groups: Sequence[list[Measurement]], modes: Sequence[str], verdicts: Verdicts) -> None:
-    """Put the table between the two marks of a page; written whole or not at all.
+    """Puts the table between the two marks of a page; written atomically.
 
     Raises:
         ValueError: the page has no such marks.
@@ -347,7 +350,7 @@ def document(path: Path, groups: Sequence[list[Measurement]], modes: Sequence[st
 
 
 def write_csv(path: Path, groups: Sequence[list[Measurement]], verdicts: Verdicts) -> None:
-    """One row for each program, size and mode; written whole or not at all."""
+    """One row for each program, size and mode; written atomically."""
     scratch = path.with_name(path.name + ".part")
     with scratch.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
@@ -384,7 +387,7 @@ def write_csv(path: Path, groups: Sequence[list[Measurement]], verdicts: Verdict
 
 
 def write_plot(path: Path, groups: Sequence[list[Measurement]], modes: Sequence[str]) -> None:
-    """Bars of the speed-up over eager, on a logarithmic axis, as SVG; written whole or not at all."""
+    """Bars of the speed-up over eager, on a logarithmic axis, as SVG; written atomically."""
     colours = {"tf.function": "#9aa5b1", "shim": "#2f6fde", "tf.function+xla": "#d5b48c", "shim+xla": "#e07a1f"}
     drawn = [mode for mode in modes if mode != "eager"]
     bar, gap, left, top, height = 9, 16, 56, 40, 260
@@ -436,9 +439,9 @@ def write_plot(path: Path, groups: Sequence[list[Measurement]], modes: Sequence[
 
 
 def check(program: str, size: str, modes: Sequence[str], steps: int) -> dict[str, str]:
-    """Compare every mode with eager in float64: "same", or the first difference or error, by mode.
+    """Compares every mode with eager in float64: "same", or the first difference or error, by mode.
 
-    Small programs run side by side; of large ones one at a time has the machine's memory and cores.
+    Small programs run in parallel, large ones one at a time.
     """
     workers = {mode: Worker(program, size, "float64", mode) for mode in ("eager", *(m for m in modes if m != "eager"))}
     records, verdicts = {}, {}
@@ -524,7 +527,7 @@ def main(argv: Sequence[str] | None = None) -> int:
                 continue
             begun = time.monotonic()
             left = (started + 60 * options.minutes - begun) / (len(names) - position) if options.minutes else math.inf
-            # Where not all can be done, every program is timed without XLA before any is left out.
+            # If there is no time for everything, every program is timed without XLA before any is left out.
             groups.append(measure(name, size, modes if left >= dearest else compared, plan, options.report))
             dearest = max(dearest, time.monotonic() - begun)
             for m in groups[-1]:

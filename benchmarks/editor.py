@@ -1,13 +1,13 @@
-"""Answers of the editor about released files at first sight: hover answers for names, and how much hints tell.
+"""Measures the editor's answers about released files: hover answers for names, and the precision of hints.
 
-Computes: for each file the share of names inside functions for which hover has an answer, and the share of inlay hints that are
-fully known.
-Needs: the packages of `corpus/packages` (`python -m corpus fetch`), or files on the command line. Gives: a table on standard output.
+Computes: for each file the share of names in functions for which hover has an answer, and the share of inlay hints
+that are fully known. Needs: the packages of `corpus/packages` (`python -m corpus fetch`), or files on the command
+line. Gives: a table on standard output.
 
     python benchmarks/editor.py [--unanswered] [FOLDER:FILE ...]
 
-A name is any identifier in a function's text that is no keyword. A hint is fully known where it has an element type, and every size is
-a number or has a name.
+A name is any identifier in a function's text that is not a keyword. A hint is fully known if it has a dtype, and
+every size is a number or has a name.
 """
 
 from __future__ import annotations
@@ -52,12 +52,12 @@ class Counts:
     names: int
     answered: int
     unknown: int
-    """Of the answered ones, those whose answer is that nothing is known."""
+    """The number of answers that say that nothing is known."""
     hints: int
     known: int
     longest: int
     seconds: float
-    """Of the processor, for all hovers."""
+    """Processor seconds for all hovers."""
 
 
 def names_in(snapshot: Snapshot, path: str) -> list[tuple[str, int, int]]:
@@ -73,7 +73,7 @@ def names_in(snapshot: Snapshot, path: str) -> list[tuple[str, int, int]]:
 
 
 def is_fully_known(label: str) -> bool:
-    """Whether a hint has an element type, and a number or a name for each size."""
+    """Whether a hint has a dtype, and a number or a name for each size."""
     return re.search(r"\b(float|int|uint|bool|string|complex|bfloat)\w* \(", label) is not None and not re.search(
         r"\?|\.\.\.|…|shapes", label
     )

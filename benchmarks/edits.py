@@ -2,8 +2,9 @@
 
     python benchmarks/edits.py FOLDER EDITS.json [--compare]
 
-`EDITS.json` has an edit by name: `{"body": ["pkg/file.py", "old text", "new text"]}`. They are made one after the other, in a copy of the
-folder and with a cache of its own. With `--compare` each run is held against one without a cache, which must report the same.
+`EDITS.json` has an edit by name: `{"body": ["pkg/file.py", "old text", "new text"]}`. They are applied one after the
+other, in a copy of the folder with a separate cache. With `--compare` each run is compared with one without a cache,
+which must report the same.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ COMMAND = (sys.executable, "-m", "terra_refactor", "lint", "--jobs", "1", "--for
 
 
 def run(folder: Path, cache: Path, *options: str) -> tuple[float, str]:
-    """Processor seconds of one run, and its report without what tells its cost."""
+    """Processor seconds of one run, and its report without the cost."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     done = subprocess.run(
         [*COMMAND, *options, "."],

@@ -4,14 +4,14 @@ hover and hints.
     python benchmarks/lsp.py [--edits N] [--starts N] [FILE ...]
     python benchmarks/lsp.py --soak N [--seed N] [--every N] [FOLDER]
 
-Measured from outside, through a real client over standard input and output: wall-clock time, and the processor time that the server
-took for it (where the system tells; on a busy machine it says more). Without FILE: a made-up file of about 2,000 lines, a made-up
-workspace of 100 files in one chain of imports, and one of a file that 500 others import; before them, starts on a small workspace
-without a cache. Prints a table.
+Measured from outside, through a real client over standard input and output: wall-clock time, and the server's
+processor time for it (if available; more meaningful on a busy machine). Without FILE: a generated file of about 2,000
+lines, a generated workspace of 100 files in one chain of imports, and one with a file that 500 others import; before
+them, starts on a small workspace without a cache. Prints a table.
 
-`--soak N` makes N random edits in the files of a folder instead (three of ten while the last one is analysed), asks after each, compares
-every so many answers (diagnostics, hints, lenses, actions) with those of a second server that is made to forget everything it knows, and
-watches the server's memory.
+`--soak N` makes N random edits in the files of a folder instead (three of ten during the analysis of the previous
+one), requests answers after each, regularly compares them (diagnostics, hints, lenses, actions) with those of a
+second server without any state, and records the server's memory.
 """
 
 from __future__ import annotations
@@ -90,13 +90,13 @@ if __name__ == "__main__":
 
 
 def made_file(lines: int) -> str:
-    """A module of about that many lines."""
+    """A generated module of about that many lines."""
     blocks = lines // BLOCK.count("\n")
     return "import tensorflow as tf\n" + "".join(BLOCK.format(number=number) for number in range(blocks))
 
 
 def made_workspace(folder: Path, files: int) -> Path:
-    """A folder of modules of some 100 lines, each of which imports the one before; gives the last."""
+    """A folder of modules of about 100 lines, each of which imports the one before; returns the last."""
     folder.mkdir()
     for number in range(files):
         before = f"from m{number - 1} import train0 as before\n\nbefore(tf.ones([4, 8]), 0.5)\n" if number else ""
@@ -105,7 +105,7 @@ def made_workspace(folder: Path, files: int) -> Path:
 
 
 def made_importers(folder: Path, files: int) -> Path:
-    """A folder of modules that all import the same one, make its objects and call its functions; gives that one."""
+    """A folder of modules that all import the same one, create its objects and call its functions; returns that one."""
     folder.mkdir()
     (folder / "base.py").write_text(made_file(110))
     for number in range(files):
@@ -114,9 +114,10 @@ def made_importers(folder: Path, files: int) -> Path:
 
 
 class Editor:
-    """A client with a folder, and the texts of files that are open in it; without a folder for the cache, it has an empty one.
+    """A client with a folder and open texts; without a cache folder it has an empty cache.
 
-    One that `refreshes` pulls diagnostics again when the server says so, as VS Code does: it gets first answers about large projects.
+    With `refreshes` it pulls diagnostics again on the server's request, like VS Code, and so gets first answers about
+    large projects.
     """
 
     def __init__(self, folder: Path, cache: str | None = None, *, refreshes: bool = False) -> None:
@@ -168,7 +169,7 @@ class Editor:
         self.client.text_document_did_open(types.DidOpenTextDocumentParams(item))
 
     def edit(self, file: Path, line: int, start: int, end: int, text: str) -> None:
-        """Replaces a part of a line (from 0), as a key does; an end behind the line's takes its line break, too."""
+        """Replaces a part of a line (from 0), like a keystroke; an end beyond the line includes its line break."""
         lines = self.texts[file].splitlines(keepends=True)
         old = lines[line]
         lines[line] = old[:start] + text + old[end:]
@@ -193,7 +194,7 @@ class Editor:
         return await self.client.text_document_diagnostic_async(types.DocumentDiagnosticParams(document))
 
     async def answers(self) -> dict[str, object]:
-        """Everything that can be asked about the open files, at each function where a place is needed."""
+        """All answers about the open files; position requests are made at each function."""
         found: dict[str, object] = {}
         for file, text in self.texts.items():
             document = types.TextDocumentIdentifier(file.as_uri())
@@ -212,7 +213,7 @@ class Editor:
         return found
 
     async def _calls(self, file: Path, document: types.TextDocumentIdentifier) -> list[object]:
-        """The calls along which effects travel, to and from each `def`."""
+        """The calls along which effects propagate, to and from each `def`."""
         found: list[object] = []
         for number, line in enumerate(self.texts[file].splitlines()):
             if line.lstrip().startswith("def "):
@@ -239,17 +240,17 @@ class Editor:
         return found
 
     async def forget(self) -> None:
-        """Makes the server forget all that it knows."""
+        """Makes the server drop all its state."""
         await self.client.workspace_execute_command_async(types.ExecuteCommandParams("terra-refactor.clearCache"))
 
 
 def _units(text: str) -> int:
-    """The length of a text as the protocol counts it."""
+    """The length of a text in the protocol's units."""
     return len(text.encode("utf-16-le")) // 2
 
 
 def processor_time(process: int) -> float:
-    """Seconds of the processor that a process has had, threads that have ended among them; 0 where the system does not tell."""
+    """Processor seconds of a process, including ended threads; 0 if not available."""
     try:
         return time.clock_gettime(~process << 3 | 2)  # the clock of another process, see clock_getcpuclockid(3)
     except (AttributeError, OSError):
@@ -257,7 +258,7 @@ def processor_time(process: int) -> float:
 
 
 def memory_of(process: int) -> int:
-    """Resident memory in MB; 0 where the system does not tell."""
+    """Resident memory in MB; 0 if not available."""
     try:
         pages = int(Path(f"/proc/{process}/statm").read_text().split()[1])
     except OSError:
@@ -266,7 +267,7 @@ def memory_of(process: int) -> int:
 
 
 class Timings:
-    """Seconds that one kind of thing took, each time: of the clock, and of the server's processor."""
+    """The times of one kind of request: wall-clock time, and processor time of the server."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -274,7 +275,7 @@ class Timings:
         self.processor: list[float] = []
 
     async def time(self, process: int, work: Callable[[], Awaitable[object]]) -> None:
-        """Does something, and keeps how long it took."""
+        """Runs some work, and records its time."""
         before, started = processor_time(process), time.perf_counter()
         await work()
         self.clock.append(time.perf_counter() - started)
@@ -293,7 +294,7 @@ def _middle_and_high(seconds: list[float]) -> str:
 
 
 def head(title: str) -> None:
-    """The head of a table."""
+    """The header of a table."""
     print(f"{title}; milliseconds of the clock and of the server's processor: median, 95th percentile (number)")
 
 
@@ -345,7 +346,7 @@ async def measure(file: Path, edits: int) -> None:
         return line
 
     def expression() -> int:
-        """A number in a function becomes another one, or what is called with it does."""
+        """Changes a number in a function, or the argument of a call."""
         lines = editor.texts[file].splitlines()
         places = [(number, found) for number, line in enumerate(lines) for found in re.finditer(r"\b\d\.\d\b", line)]
         line, found = choose.choice([place for place in places if lines[place[0]].startswith(" " * 8)])
@@ -354,18 +355,18 @@ async def measure(file: Path, edits: int) -> None:
         return line
 
     def statement() -> int:
-        """One statement more in a function, between two of them."""
+        """Adds a statement in a function, between two others."""
         line = choose.choice(ends())
         before = editor.texts[file].splitlines()[line]
         indent = before[
             : len(before) - len(before.lstrip())
-        ]  # less of it would end the block, and nothing would parse any more
+        ]  # removing more would end the block, and the text would no longer parse
         new = choose.choice(["tf.debugging.assert_all_finite(1.0, 'x')", "scale = tf.ones([2, 3]) * 2.0", "count = 1"])
         editor.edit(file, line, 0, 0, f"{indent}{new}\n")
         return line
 
     def gap() -> int:
-        """An empty line between functions: everything below moves."""
+        """Adds an empty line between functions: everything below moves."""
         lines = editor.texts[file].splitlines()
         line = choose.choice([number for number, text in enumerate(lines) if text.startswith("def ")])
         editor.edit(file, line, 0, 0, "\n")
@@ -395,12 +396,12 @@ async def measure(file: Path, edits: int) -> None:
 
 
 _HASTE = 0.3
-"""Share of the random edits after which the next one comes while they are analysed."""
+"""Share of the random edits followed by the next one during their analysis."""
 LINES = ("print('x')", "x = 1", "x = tf.zeros([2, 3])", "items = [1, 2]", "raise ValueError", "pass", "@tf.function")
 
 
 def random_edit(editor: Editor, file: Path, choose: random.Random) -> None:
-    """A key in any place, a number or a name changed, a line more or less, or a comment."""
+    """A random edit: a character anywhere, a changed number or name, an added or removed line, or a comment."""
     text = editor.texts[file]
     lines = text.splitlines() or [""]
     at = choose.randrange(len(lines))
@@ -427,7 +428,7 @@ def random_edit(editor: Editor, file: Path, choose: random.Random) -> None:
 
 
 async def soak(folder: Path, edits: int, seed: int, every: int) -> int:
-    """Random edits in the files of a folder, compared with a server that knows nothing; gives the number of answers that differ."""
+    """Random edits in the files of a folder, compared with a server without state; returns the number of different answers."""
     cache = tempfile.mkdtemp()  # of both: diagnostics link to pages of rules in it
     warm, cold = Editor(folder, cache), Editor(folder, cache)
     files = sorted(folder.glob("*.py"))
@@ -443,7 +444,7 @@ async def soak(folder: Path, edits: int, seed: int, every: int) -> int:
     for number in range(1, edits + 1):
         file = choose.choice(files)
         random_edit(warm, file, choose)
-        if number % 20 == 0:  # else hardly any text would still be Python
+        if number % 20 == 0:  # otherwise hardly any text would still be valid Python
             for each in files:
                 if warm.texts[each] != original[each]:
                     warm.replace(each, original[each])
@@ -479,7 +480,7 @@ async def soak(folder: Path, edits: int, seed: int, every: int) -> int:
 
 
 def main() -> int:
-    """Measures what the command line asks for; 1 if an answer differed."""
+    """Runs the requested measurements; returns 1 if an answer differed."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--edits", type=int, default=60, help="edits of each kind")
     parser.add_argument("--starts", type=int, default=5)

@@ -1,8 +1,8 @@
-"""Measures what `terra-refactor record` costs a training loop with small steps.
+"""Measures the cost of `terra-refactor record` for a training loop with small steps.
 
-Each loop runs alone and under `record`, one after the other, in the same interpreter: an eager step of some thirty operations, an eager
-step of a small Keras model with Adam, and a `tf.function`. Numbers are processor seconds of the loop, without the imports; each the least
-of `--rounds` runs. docs/record.md has the numbers of a run.
+Each loop runs by itself and under `record`, one after the other, in the same interpreter: an eager step of some
+thirty operations, an eager step of a small Keras model with Adam, and a `tf.function`. Numbers are processor seconds
+of the loop, without the imports; each is the minimum of `--rounds` runs. docs/record.md has the numbers of a run.
 
 Run as `python benchmarks/record.py [--python FILE ...]`, once for each interpreter, which needs TensorFlow.
 """

@@ -1,12 +1,13 @@
-"""Measures what decides whether `tf.function` pays: eager operations, calls of a traced function, and retraces.
+"""Measures the costs that decide whether `tf.function` pays off: eager operations, calls of a traced function, and
+retraces.
 
-Numbers, each the fastest of many short rounds, on the processor only: one small operation run eagerly (several kinds), the same
-operation inside a graph, one call of a traced function by its number of tensor arguments, one trace of a function by its number of
-operations, and the last two again for a function whose caller records it with an eager tape and asks for the gradient; and
-training steps with a tape of their own, by the operations that the analysis counts in them. From these follows the break-even:
-with fewer operations than that in a call, the call of the graph costs more than it saves. The default of `--min-ops`
-(`terra_refactor/classify/benefit.py`) and the costs in `terra_refactor/classify/calls.py` come from here; docs/benchmarks.md has
-the numbers of a run.
+Numbers, each the fastest of many short rounds, on the CPU only: one small operation run eagerly (several kinds), the
+same operation inside a graph, one call of a traced function by its number of tensor arguments, one trace of a
+function by its number of operations, and the last two again for a function whose caller records it with an eager tape
+and asks for the gradient; and training steps with their own tape, by the operations that the analysis counts in them.
+These give the break-even point: with fewer operations in a call, calling the graph costs more than it saves. The
+default of `--min-ops` (`terra_refactor/classify/benefit.py`) and the costs in `terra_refactor/classify/calls.py` come
+from here; docs/benchmarks.md has the numbers of a run.
 
 Run as `python benchmarks/tf_function_cost.py`; `--quick` takes a fifth of the time and is less exact. Needs TensorFlow.
 """
@@ -62,7 +63,7 @@ def run(count):
     for _ in range(count):
         step({x}, {y})
 """
-"""A training step in a function, as programs have them."""
+"""A training step in a function, as in typical programs."""
 _OF_A_MODEL = """
     loss_of = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)
     def predict(x):
@@ -111,7 +112,7 @@ TRAINING_STEPS = {
     "ten layers by hand": (_BY_HAND.format(depth=10), *_ROWS),
 }
 CHAIN = 64
-"""Operations in the graph from which the cost of one operation inside a graph is read."""
+"""Operations in the graph used to determine the cost of one operation in a graph."""
 ROUND = 20
 """Calls in a round."""
 ARGUMENTS = (0, 1, 2, 4, 8, 16, 32)
@@ -202,7 +203,7 @@ def measure_operation(kind: str, operation: Callable[[Any], Any], rounds: int) -
 
 
 def measure_call(arguments: int, rounds: int) -> float:
-    """Microseconds of a call of a traced function that hands back its first argument, or a constant."""
+    """Microseconds of a call of a traced function that returns its first argument, or a constant."""
     given = [tf.ones([8, 8]) for _ in range(arguments)]
 
     @tf.function(autograph=False)
@@ -213,7 +214,7 @@ def measure_call(arguments: int, rounds: int) -> float:
 
 
 def measure_trace(operations_in_it: int, rounds: int) -> float:
-    """Microseconds of the first call of a function with so many operations; each round traces a new function."""
+    """Microseconds of the first call of a function with that many operations; each round traces a new function."""
     start = tf.ones([8, 8])
 
     def once() -> float:
@@ -246,7 +247,7 @@ class TapedCost:
 
 
 def measure_taped(operations_in_it: int, rounds: int) -> TapedCost:
-    """A function of so many operations of mixed kinds, called under a tape of its eager caller."""
+    """A function of that many operations of mixed kinds, called under a tape of its eager caller."""
     start, other = tf.ones([8, 8]), tf.linalg.eye(8)
     variable = tf.Variable(start)
 
@@ -293,7 +294,7 @@ class StepCost:
 
 
 def measure_step(build: str, x: str, y: str, calls: int) -> StepCost:
-    """A training step: medians of calls of the step and of its graph, and the first call of two graphs, the faster one."""
+    """A training step: medians of calls of the step and of its graph, and the first call of two graphs (the faster one)."""
     source = TRAINING_STEP.format(build=build, x=x, y=y)
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "program.py")
@@ -321,9 +322,9 @@ def measure_step(build: str, x: str, y: str, calls: int) -> StepCost:
 
 
 def fastest(call: Callable[[], Any], rounds: int) -> float:
-    """Microseconds of one call: the fastest of the rounds, for what else runs on the machine only ever adds.
+    """Microseconds of one call: the fastest of the rounds, since other load on the machine only increases the time.
 
-    A round is short, so that on a busy machine some rounds fit between two interruptions.
+    A round is short, so that on a busy machine some rounds are undisturbed.
     """
     for _ in range(10):
         call()
@@ -337,7 +338,7 @@ def fastest(call: Callable[[], Any], rounds: int) -> float:
 
 
 def fit_line(points: dict[int, float]) -> tuple[float, float]:
-    """Least squares: the cost at 0, and the cost of each one more."""
+    """Least squares: the fixed cost, and the cost per unit."""
     slope, intercept = statistics.linear_regression(list(points), list(points.values()))
     return intercept, slope
 

@@ -19,7 +19,7 @@ LEVELS = ("safe", "speculative")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Do the command."""
+    """Runs the command."""
     options = _parser().parse_args(arguments)
     match options.command:
         case "agree":
@@ -130,7 +130,7 @@ def _write_pages() -> None:
 def _agree(names: Sequence[str]) -> int:
     """Prints all disagreements.
 
-    Returns 1 if one of them is more than a different action or a less precise type, which are counted, and are not errors.
+    Returns 1 for any disagreement other than a different action or a less precise type, which are only counted.
     """
     from corpus.expectations import decisions_of, disagreements, missing, programs, said  # noqa: PLC0415 - as above
 

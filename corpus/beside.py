@@ -18,7 +18,7 @@ _T = TypeVar("_T")
 
 
 def on_each_processor(function: Callable[[_Item], _T], items: Sequence[_Item]) -> Iterator[tuple[_Item, _T]]:
-    """Each program or package with its result, as they arrive. An exception of the function is raised here."""
+    """Each program or package with its result, in order of completion. An exception of the function is raised here."""
     processors = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
     context = multiprocessing.get_context("spawn")
     free: Queue[int] = context.Queue()

@@ -33,24 +33,24 @@ else:
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
 KNOWN = ("gpflow", "opennmt-tf", "spektral", "deepctr", "tensorflow-recommenders", "larq", "deel-lip", "tfkbnufft")
-"""Packages that README names, the largest first but for the last two, which gain most at `safe`."""
+"""Packages named in README, the largest first, except the last two, which gain most at `safe`."""
 BEGIN, END = "<!-- claims: begin -->", "<!-- claims: end -->"
 
 
 def write_claims() -> None:
-    """Write the tables into the pages."""
+    """Writes the tables into the pages."""
     for path, text in pages().items():
         path.write_text(text, encoding="utf-8")
 
 
 def pages() -> dict[Path, str]:
-    """The pages with their tables as the files say."""
+    """The pages with their tables from the present files."""
     tables = {ROOT / "README.md": projects(), DOCS / "index.md": results(""), DOCS / "comparison.md": peers(), DOCS / "accuracy.md": table()}
     return {path: replaced(path.read_text(encoding="utf-8"), table) for path, table in tables.items()}
 
 
 def replaced(text: str, table: Sequence[str]) -> str:
-    """A page with another table between its marks. Raises ValueError without the marks."""
+    """The page with the table between its marks replaced. Raises ValueError if the marks are missing."""
     before, begin, rest = text.partition(BEGIN)
     _, end, after = rest.partition(END)
     if not begin or not end:
@@ -82,7 +82,7 @@ def _project_row(name: str, found: Sequence[Summary]) -> str:
 
 
 def results(folder: str) -> list[str]:
-    """The table of results; `folder` leads from the page to docs/."""
+    """The table of results; `folder` is the path from the page to docs/."""
     evaluation = json.loads((DOCS / "evaluation.json").read_text(encoding="utf-8"))["programs"]
     released = {package.name: found for package in packages() if (found := summary.read(package.key))}
     rows = [
@@ -172,7 +172,7 @@ def _suites(folder: str) -> list[tuple[str, str, str]]:
 
 
 def _shim(folder: str) -> list[tuple[str, str, str]]:
-    """Only measured programs: the table may have some of the ten."""
+    """Only measured programs: the table may not have all ten."""
     return [
         (
             f"{len(speeds)} training programs of {size} size under the co-execution shim, two cores",
@@ -259,7 +259,7 @@ def _refactored(released: Mapping[str, Summary]) -> int:
 
 
 def _seconds(released: Mapping[str, Summary]) -> float:
-    """Per thousand lines of measured packages."""
+    """Seconds per thousand lines of measured packages."""
     costs = measured()["packages"]
     timed = {name: found for name, found in released.items() if "analysis" in costs.get(name, {})}
     spent = sum(costs[name]["analysis"]["analyze"]["cpu"] for name in timed)

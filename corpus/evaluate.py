@@ -1,10 +1,11 @@
 """Effects of the refactorings on the programs of `corpus/programs`, measured by running them; the tables of docs/evaluation.md.
 
-For each program and for the levels `safe` and `speculative` all proposed changes are applied together, and the program is run before and after with
-everything recorded: exit code, output, global variables, and each call of each changed function. Unchanged functions are tried (`corpus.trying`).
-Nothing of this is timed by the clock, so each processor takes a program of its own (`corpus.beside`). Then the programs are timed one after
-the other in pairs of runs, one before and one after, in processes of their own and without recording: until two pairs say the same, or
-`--rounds` are done. Numbers go to `docs/evaluation.json`, from which the page is written; a run for some programs replaces their numbers only.
+For each program and for the levels `safe` and `speculative` all proposed changes are applied together, and the
+program is run before and after with everything recorded: exit code, output, global variables, and each call of each
+changed function. Unchanged functions are tried (`corpus.trying`). None of this is timed, so programs run in parallel,
+one per processor (`corpus.beside`). Then the programs are timed one after the other in pairs of runs, one before and
+one after, in separate processes and without recording: until two pairs agree, or `--rounds` are done. Numbers go to
+`docs/evaluation.json`, from which the page is written; a run for some programs replaces their numbers only.
 """
 
 from __future__ import annotations
@@ -36,11 +37,11 @@ PAGE = DOCS / "evaluation.md"
 LEVELS = ("safe", "speculative")
 SLOWER = 1.05
 AGREE = 1.1
-"""Two pairs of runs agree if the faster is at most this many times as fast as the other, and neither is close to being slower."""
+"""Two pairs of runs agree if their ratios differ by at most this factor, and neither is close to 1."""
 TYPICAL = 8.0
-"""Seconds of a program that was never timed."""
+"""Assumed seconds of a program that was never timed."""
 KINDS = ("safety", "class", "action", "type", "precision")
-"""Of disagreements, see `corpus.expectations`."""
+"""Kinds of disagreements, see `corpus.expectations`."""
 
 
 def evaluate(names: Sequence[str], rounds: int) -> int:
@@ -77,7 +78,7 @@ def _keep(data: dict[str, Any]) -> None:
 
 
 def try_all(names: Sequence[str]) -> int:
-    """Renews the results of trying (`corpus.trying`), and the page."""
+    """Repeats the trials (`corpus.trying`), and writes the page."""
     data = json.loads(NUMBERS.read_text())
     chosen = [program for program in programs() if not names or program.name in names]
     for program, found in on_each_processor(tried, chosen):
@@ -128,7 +129,7 @@ def agreement(program: Program) -> dict[str, Any]:
 
 
 def compared(program: Program) -> dict[str, Any]:
-    """Everything about one program that is not timed by the clock."""
+    """All untimed results for one program."""
     entry: dict[str, Any] = {"tensorflow": None}
     plans = {level: plan(program, level) for level in LEVELS}
     for level in LEVELS:
@@ -192,7 +193,7 @@ def _time(entry: dict[str, Any], fixed: FixReport, program: Program, rounds: int
 
 
 def plan(program: Program, level: str) -> FixReport:
-    """The changes of the tool, from the program's folder."""
+    """The tool's changes, in the program's folder."""
     before = os.getcwd()
     os.chdir(program.folder)
     try:
@@ -206,7 +207,7 @@ def _texts(fixed: FixReport) -> dict[str, str]:
 
 
 def run(fixed: FixReport, program: Program, *, record: bool) -> Verification:
-    """Both versions of the program, once."""
+    """Runs both versions of the program once."""
     setting = Setting(sys.executable, program.script, Limits(run_seconds=600), record=record)
     before = os.getcwd()
     os.chdir(program.folder)
@@ -344,7 +345,7 @@ def _summary(
 
 
 def _tried(entries: Sequence[tuple[str, dict[str, Any]]]) -> list[str]:
-    """The functions that are left alone and were decorated, each alone."""
+    """The functions left unchanged that were decorated individually."""
     lines = [
         "## Unchanged functions, tried as graphs",
         "",
@@ -363,7 +364,9 @@ def _tried(entries: Sequence[tuple[str, dict[str, Any]]]) -> list[str]:
 
 
 def _paying_by_trying(entries: Sequence[tuple[str, dict[str, Any]]]) -> list[str]:
-    """The row about functions that pay: converted ones whose calls save more than their traces cost, and those found by trying."""
+    """The row about functions that pay off: converted ones whose calls save more than their traces cost, and those
+    found by trying.
+    """
     converted = {
         level: sum(_saves(function) for _, entry in entries if "tried" in entry for function in entry[level]["functions"].values())
         for level in LEVELS

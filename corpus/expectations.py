@@ -65,8 +65,11 @@ class Program:
 
 @dataclass(frozen=True)
 class Disagreement:
-    """Where the analysis and the reviewer differ. `kind` is `safety` (it says safe, the reviewer unsafe), `class`, `action`, `type`, or
-    `precision` (the types say less, nothing else)."""
+    """A difference between the analysis and the reviewer.
+
+    `kind` is `safety` (the tool says safe, the reviewer unsafe), `class`, `action`, `type`, or `precision` (only the
+    types are less precise).
+    """
 
     program: str
     place: str
@@ -112,13 +115,13 @@ def decisions_of(program: Program) -> dict[tuple[str, str], Decision]:
 
 
 def missing(program: Program, decisions: Mapping[tuple[str, str], Decision]) -> list[str]:
-    """Functions that only one of the two lists."""
+    """Functions that only one of the two lists contains."""
     expected = {(entry.file, entry.qualname) for entry in program.expectations}
     return sorted(f"{file}: {name}" for file, name in expected ^ set(decisions))
 
 
 def disagreements(program: Program, decisions: Mapping[tuple[str, str], Decision]) -> Iterator[Disagreement]:
-    """Where the two differ."""
+    """The differences between the two."""
     for entry in program.expectations:
         decision = decisions.get((entry.file, entry.qualname))
         if decision is None:
@@ -182,6 +185,6 @@ def _written(found: TensorType) -> str:
 
 
 def said(found: Any) -> str:
-    """A disagreement in a line."""
+    """A disagreement as one line."""
     reason = f" ({found.reason})" if found.reason else ""
     return f"{found.program}/{found.place}: {found.kind}: expected {found.expected}, found {found.actual}{reason}"

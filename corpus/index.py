@@ -1,4 +1,4 @@
-"""corpus/README.md: one index of every program and package that the tool is shown and measured on.
+"""corpus/README.md: the index of all programs and packages with which the tool is demonstrated and measured.
 
 Computes: the page, from sidecars, docstrings, marks, and the manifest of packages. The programs of the rules' proofs are with the
 tests that run them (tests/proof), and the index lists them. Runs nothing.
@@ -192,10 +192,10 @@ def _summary(path: Path) -> str:
 
 
 def _load(path: Path) -> ModuleType:
-    """A module of the tests, which are no package."""
+    """Loads a module of the tests, which are not a package."""
     spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    sys.modules.setdefault(path.stem, module)  # dataclasses look their module up
+    sys.modules.setdefault(path.stem, module)  # dataclasses look up their module
     spec.loader.exec_module(module)
     return module

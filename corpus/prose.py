@@ -1,8 +1,8 @@
 """Wraps the prose of Markdown pages at 100 columns.
 
-Computes: pages whose paragraphs and list items fit. Needs: the files that git knows. Gives: `wrap`, for generators of pages.
-Ignores: code, tables, headings, HTML, front matter, and single words that are too long. Run as `python -m corpus.prose [--check]
-[FILE...]` (or by `make format` and `make lint`); without files, all pages that people read.
+Computes: pages whose paragraphs and list items fit. Needs: the files that git knows. Gives: `wrap`, for generators of
+pages. Ignores: code, tables, headings, HTML, front matter, and single words that are too long. Run as `python -m
+corpus.prose [--check] [FILE...]` (or by `make format` and `make lint`); without files, all documentation pages.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 WIDTH = 100
-# Texts that are input of tests, and not read as pages.
+# Texts that are test input, not documentation.
 IGNORED = re.compile(r"tests/|corpus/demo/")
-# `code` and the text of links stay on one line where they fit.
+# `code` and link texts stay on one line if possible.
 _UNBROKEN = re.compile(r"`[^`\n]+`|\[[^\]\n]*\]\([^)\n]*\)")
 _SPACE = "\N{SYMBOL FOR SPACE}"
 _ITEM = re.compile(r"(\s*)((?:[-*+]|\d+[.)])\s+|(?:>\s?)+)?")
 _OTHER = re.compile(r"\s*(\||#|<|!!!|\?\?\?|===|\[[^\]]+\]:|!\[|---|```|~~~)")
 _NESTING = re.compile(r"!!!|\?\?\?|===")
-# Words that Markdown would take for a list, a heading or a quotation at the beginning of a line.
+# Words that Markdown interprets as a list, heading or quotation at the beginning of a line.
 _MARKER = re.compile(r"([-*+>]|#+|\d+[.)]|=+)$")
 
 
 def pages() -> list[Path]:
-    """The Markdown files of the project that are read as pages."""
+    """The project's Markdown files that are documentation."""
     listed = subprocess.run(["git", "ls-files", "*.md"], cwd=ROOT, capture_output=True, text=True, check=True)
     return [ROOT / name for name in listed.stdout.split("\n") if name and not IGNORED.match(name)]
 
@@ -100,7 +100,7 @@ def _wrapped(block: list[str]) -> list[str]:
 
 
 def _without_markers(lines: list[str], indent: int) -> list[str]:
-    """`lines`, none of which begins with a marker: such a word is moved to the line before."""
+    """`lines` without a marker at a beginning: such a word is moved to the previous line."""
     done = lines[:1]
     for line in lines[1:]:
         word, _, rest = line[indent:].partition(" ")
@@ -114,7 +114,7 @@ def _without_markers(lines: list[str], indent: int) -> list[str]:
 
 
 def main(arguments: list[str]) -> int:
-    """Wrap the pages, or with `--check` only name those that are not wrapped; the exit code."""
+    """Wraps the pages, or with `--check` only lists those that are not wrapped; returns the exit code."""
     check = "--check" in arguments
     chosen = [Path(name) for name in arguments if name != "--check"] or pages()
     texts = {path: path.read_text(encoding="utf-8") for path in chosen}

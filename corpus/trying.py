@@ -1,4 +1,5 @@
-"""Functions that `fix` does not change but that would make their program faster as graphs, found by trying them one at a time.
+"""Functions that `fix` does not change but that would make their program faster as graphs, found by trying each of
+them.
 
 Computes: for one program of `corpus/programs`, the functions for which a decorator would still pay. The program is refactored at
 `speculative` first and runs under a profiler: a function in whose body it spends less than `SHARE` of its time outside of graphs
@@ -37,9 +38,9 @@ from terra_refactor.workspace.workspace import Options, analyze, fix
 
 SHARE = 0.05
 MIN_LIMIT, LIMIT = 60.0, 5.0
-"""Limits of a trial: seconds, and a multiple of the time under the profiler. A long Python loop may be traced for hours."""
+"""Limits of a trial: seconds, and a multiple of the time under the profiler. Tracing a long Python loop may take hours."""
 DECORATOR = '@__import__("tensorflow").function'
-"""Needs no import in the file; in any version from Python 3.9 on."""
+"""Needs no import in the file; works since Python 3.9."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,21 +54,23 @@ class Try:
     share: float
     """Share of the program's time that was spent in it outside of graphs before."""
     ratio: float | None
-    """Processor time before by after, of the slower pair (of the first run, where that takes no less); None if the program fails."""
+    """Processor time before divided by after, of the slower pair (of the first run, if that is not faster); None if the
+    program fails.
+    """
     difference: str | None
-    """The reason why it is no candidate after all: the failure of the program, or a difference.
+    """The reason why it is not a candidate after all: the failure of the program, or a difference.
 
-    Not determined if the program takes no less time.
+    Not determined if the program is not faster.
     """
 
     @property
     def pays(self) -> bool:
-        """It makes the program faster, and changes nothing."""
+        """Whether it makes the program faster and changes nothing."""
         return self.difference is None and self.ratio is not None and self.ratio > 1 + SHARE
 
 
 def tried(program: Program) -> list[dict[str, Any]]:
-    """Every function of a program that might pay and is left alone at `speculative`, decorated alone; sorted."""
+    """Every function of a program that might pay off and is unchanged at `speculative`, decorated individually; sorted."""
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch) / program.name
         script = _refactored(program, folder)
@@ -90,7 +93,9 @@ def tried(program: Program) -> list[dict[str, Any]]:
 
 
 def _refactored(program: Program, folder: Path) -> Script:
-    """Copy the program with all changes of `speculative`, a notebook as the module of its cells; gives the command of the copy."""
+    """Copies the program with all changes of `speculative`, a notebook as the module of its cells; returns the command
+    of the copy.
+    """
     fixed = fix([str(program.folder)], Options(Config(jobs=1, level="speculative"), use_cache=False))
     texts = {file.source.path: file.new_text for file in fixed.files}
     replaced = {}
@@ -114,7 +119,7 @@ def _refactored(program: Program, folder: Path) -> Script:
 def _profile(script: Script, folder: Path, output: Path) -> tuple[dict[tuple[str, int], float], float]:
     """The share of the run's time that is spent in each function, by real path and line of `def`; and the seconds of the run.
 
-    Traced functions run other code, and do not count; neither does the import of TensorFlow.
+    Traced functions run other code and are excluded, as is the import of TensorFlow.
     """
     what = ["-m", str(script.module)] if script.file is None else [script.file]
     environment = {**os.environ, "PYTHONPATH": str(folder), "TF_CPP_MIN_LOG_LEVEL": "2"}
@@ -159,7 +164,7 @@ class _Ran:
 
 @dataclass(frozen=True, slots=True)
 class _Setup:
-    """The way the program is run, and its time without changes."""
+    """How the program is run, and its time without changes."""
 
     script: Script
     limits: Limits
@@ -173,7 +178,7 @@ import tensorflow
 sys.argv = ["cProfile", "-o", *sys.argv[1:]]
 cProfile.main()
 """
-"""Runs a program under the profiler, with TensorFlow loaded before."""
+"""Runs a program under the profiler, after importing TensorFlow."""
 
 _TIMED = """
 import json, os, runpy, sys, time
@@ -235,7 +240,7 @@ def _try(decision: Decision, share: float, report: WorkspaceReport, setup: _Setu
         if ratios[0] > 1:
             ratios, difference = _in_pairs(decision, text, report, setup)
     if difference is not None:
-        difference = difference.replace(sys.prefix, "...")  # the location of packages on this machine does not matter
+        difference = difference.replace(sys.prefix, "...")  # paths of packages on this machine are ignored
     where = f"{Path(decision.path).as_posix()}:{decision.qualname}"
     return Try(where, decision.classification.value, round(share, 3), min(ratios, default=None), difference)
 
@@ -247,7 +252,7 @@ def _moved(script: Script, original: Path, copy: Path) -> Script:
 
 
 def _in_pairs(decision: Decision, text: str, report: WorkspaceReport, setup: _Setup) -> tuple[Sequence[float], str | None]:
-    """Processor time before divided by after, of each pair of runs, and the differences; stops when it does not pay."""
+    """Processor time before divided by after, for each pair of runs, and the differences; stops if it does not pay off."""
     change = Change(decision.path, decision.qualname, decision.line, Action.ADD_TF_FUNCTION, Outcome.DONE, "tried")
     file = FileRefactoring(report.sources[decision.path], (change,), text)
     ratios: list[float] = []
@@ -265,7 +270,7 @@ def _in_pairs(decision: Decision, text: str, report: WorkspaceReport, setup: _Se
                 if before and after:
                     ratios.append(before / after)
             if difference is not None or (ratios and min(ratios) <= 1 + SHARE):
-                return ratios, difference  # it fails, or cannot pay
+                return ratios, difference  # it fails, or cannot pay off
     except UsageError as error:
         return ratios, str(error)
     return ratios, None

@@ -15,7 +15,7 @@ from corpus.released.commands import keep_times
 from corpus.released.measuring import REPOSITORY
 
 PARTS = ("agree", "types", "fetch", "analyze", "refactor", "accuracy", "evaluate")
-"""`make coexec` is no part: it takes as long as it is given; nor is `record`, which says something new when a program changes."""
+"""`make coexec` is excluded because it takes as long as it is allowed, and `record` because it changes only with the programs."""
 PAGES = ("report", "index")
 
 
@@ -40,6 +40,6 @@ def _run(part: str) -> int:
 
 
 def _cpu() -> float:
-    """Seconds of processor time of all processes that this one has waited for."""
+    """Processor seconds of all finished child processes."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime

@@ -50,7 +50,7 @@ NUMPY_MODULES = words(
 
 
 PROBABILITY_MODULES = words("bijectors distributions util")
-"""Of TensorFlow Probability: those whose classes programs derive from, and whose objects they keep."""
+"""TensorFlow Probability modules from whose classes programs derive, and whose objects they use."""
 
 
 @dataclass
@@ -64,7 +64,7 @@ class Symbol:
 
 @dataclass
 class Library:
-    """The data for walking a library."""
+    """Data for the traversal of a library."""
 
     name: str
     version: str
@@ -76,7 +76,7 @@ class Library:
     private: tuple[str, ...] = ()
     """Prefixes of private modules in which an exported object is known under the name of its definition."""
     renamed: dict[str, str] = field(default_factory=dict)
-    """Module names that are other names of a module, for example `tensorflow.keras` of `keras`."""
+    """Aliases of modules, for example `tensorflow.keras` for `keras`."""
     extra_members: dict[str, type] = field(default_factory=dict)
     """Canonical class to the class its instances really have, for example `tensorflow.Tensor` to the eager tensor."""
     only_own_names: bool = False
@@ -141,7 +141,8 @@ def keras_choice(symbol: Symbol) -> str:
         return (
             at_root != (parts[-1] in KERAS_ROOT),
             ".legacy" in name or ".experimental" in name,
-            # A function that is a loss and a metric counts as a loss; `keras.saving` before `keras.utils`, that before the rest.
+            # A function that is both a loss and a metric counts as a loss; `keras.saving` comes before `keras.utils`,
+            # which comes before the rest.
             {"utils": 1, "models": 1, "metrics": 2, "backend": 2, "preprocessing": 2}.get(parts[1], 0),
             len(parts),
             # A class's own name before its function-style alias, `MeanSquaredError` before `mse`.
@@ -159,7 +160,7 @@ def keras_library() -> Library:
     return Library(
         name="keras",
         version=keras.__version__,
-        # `tf.keras` has a few names of Keras 2 that `keras` has not.
+        # `tf.keras` has a few names of Keras 2 that `keras` does not have.
         roots=(("keras", keras), ("keras", tf.keras)),
         # Keras 3 has one class for all of Keras 2's optimizers, which only raises an error.
         inside=lambda module: (

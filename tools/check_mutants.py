@@ -40,7 +40,7 @@ import pytest
 REPOSITORY = Path(__file__).resolve().parent.parent
 TESTS = ("tests/cases", "tests/unit/rules", "tests/unit/classify", "tests/golden", "tests/property", "tests/proof")
 FEWEST_SECONDS = 60.0
-"""A mutant is present; one that takes much longer than the tests did does not end."""
+"""A mutant that takes much longer than the tests did counts as endless."""
 NOT_TRIED = "not tried"
 TURNED: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Eq: ast.NotEq,
@@ -76,12 +76,12 @@ class Place:
     index: int | None
     child: ast.AST
     outermost: ast.FunctionDef
-    """The function that the module (or a class of it) has."""
+    """The enclosing function at module or class level."""
     lines: range
-    """Lines of the statement; of a compound one without its body."""
+    """Lines of the statement; for a compound one without its body."""
 
     def put(self, node: ast.AST) -> None:
-        """Hang another node there."""
+        """Replaces the node by another one."""
         if self.index is None:
             setattr(self.parent, self.name, node)
         else:
@@ -90,19 +90,19 @@ class Place:
 
 @dataclass(frozen=True)
 class Mutant:
-    """One mistake."""
+    """One mutation."""
 
     path: Path
     lines: range
     before: str
     after: str
-    """The module as `ast` writes it."""
+    """The source of the module, from `ast`."""
     function: CodeType
-    """The outermost function with the mistake."""
+    """The outermost function with the mutation."""
 
 
 def mistakes(node: ast.AST) -> Iterator[ast.AST]:
-    """Faulty replacements of a node."""
+    """The mutated replacements of a node."""
     match node:
         case ast.Compare(ops=[operator]) if type(operator) in TURNED:
             yield ast.Compare(node.left, [TURNED[type(operator)]()], node.comparators)
@@ -130,7 +130,7 @@ def mistakes(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def places(tree: ast.Module) -> Iterator[Place]:
-    """Each node of functions' bodies, annotations and defaults left out."""
+    """Each node of function bodies, without annotations and defaults."""
     waiting: list[tuple[ast.AST, ast.FunctionDef | None, range]] = [(tree, None, range(0))]
     while waiting:
         parent, outermost, lines = waiting.pop()
@@ -162,7 +162,7 @@ def lines_of(node: ast.AST) -> range | None:
 
 
 def sample(texts: Mapping[Path, str], number: int, seed: int) -> list[Mutant]:
-    """Mistakes in some files, chosen at random, each place once."""
+    """A random sample of mutants of some files, at most one per place."""
     found = []
     for path, text in texts.items():
         tree = ast.parse(text)
@@ -193,12 +193,12 @@ def key_of(code: CodeType) -> Key:
 
 
 def key_of_node(node: ast.FunctionDef) -> Key:
-    """The same of its `def`."""
+    """The same for its `def`."""
     return node.name, min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
 
 
 def codes(code: CodeType) -> Iterator[CodeType]:
-    """A code object and all inside of it."""
+    """A code object and all nested ones."""
     yield code
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
@@ -206,16 +206,15 @@ def codes(code: CodeType) -> Iterator[CodeType]:
 
 
 def exchange(mutant: Mutant) -> None:
-    """Give the mutant's code to every function of this process that was made from the same place.
+    """Replaces the code of every function of this process that was created from the same place.
 
-    Raises:
-        ValueError: a function has other free variables with the mistake, or there is none.
+    Raises: ValueError: the mutated function has other free variables, or there is no such function.
     """
     inside = list(codes(mutant.function))
     number = Counter(key_of(code) for code in inside)
     new = {key_of(code): code for code in inside if number[key_of(code)] == 1}
     exchanged = False
-    gc.unfreeze()  # tests/conftest.py freezes what is imported, and frozen objects are not listed
+    gc.unfreeze()  # tests/conftest.py freezes imported objects, which are then not listed
     for each in gc.get_objects():
         if isinstance(each, FunctionType) and each.__code__.co_filename == str(mutant.path):
             code = new.get(key_of(each.__code__))
@@ -231,19 +230,19 @@ def exchange(mutant: Mutant) -> None:
 
 @dataclass(frozen=True)
 class Passed:
-    """The functions that a test executes."""
+    """The functions and lines that a test executes."""
 
     seconds: float
-    """With the noting of the lines."""
+    """Including the recording of lines."""
     lines: dict[str, list[int]]
     """By file."""
 
 
 class Plugin:
-    """Hook of pytest: runs mutants instead of the tests."""
+    """A pytest hook that runs mutants instead of the tests."""
 
     def __init__(self, rooms: Sequence[Sequence[Path]], number: int, seed: int) -> None:
-        # the imported sources: edits during the run do not matter
+        # the imported sources, so that edits during the run have no effect
         self.rooms = [{path: path.read_text(encoding="utf-8") for path in room} for room in rooms]
         self.number, self.seed = number, seed
         self.failed = ""
@@ -298,7 +297,7 @@ class Plugin:
         self.survived += survived
 
     def _note(self, items: list[pytest.Item]) -> dict[str, Any] | str:
-        """Each test's seconds and lines, by its name; or the name of one that fails."""
+        """Each test's time and executed lines, by its name; or the name of one that fails."""
         files = {str(path) for room in self.rooms for path in room}
         lines: defaultdict[str, set[int]] = defaultdict(set)
 
@@ -329,7 +328,7 @@ class Plugin:
         return found
 
     def _try(self, mutant: Mutant, items: list[pytest.Item]) -> str:
-        """The test that notices a mutant, or `survived`."""
+        """The test that detects a mutant, or `survived`."""
         try:
             exchange(mutant)
         except ValueError as error:
@@ -343,13 +342,13 @@ class Plugin:
 
 
 def unprinted(items: Sequence[pytest.Item]) -> None:
-    """Leave out the dots of pytest, in this process."""
+    """Suppresses pytest's progress dots in this process."""
     for item in items[:1]:
         item.config.pluginmanager.unregister(name="terminalreporter")
 
 
 def in_a_copy(work: Callable[[], Any], seconds: float) -> Any:
-    """The result of a function (as JSON) in a copy of this process; None if that takes longer, a string if it ends otherwise."""
+    """The JSON result of a function in a forked process; None after a timeout, a string if it ends otherwise."""
     with tempfile.NamedTemporaryFile("w+", encoding="utf-8") as answer:
         child = os.fork()
         if child == 0:

@@ -26,7 +26,7 @@ ROOTS = ("tensorflow", "keras", "tf_keras", "numpy")
 
 
 class Names(ast.NodeVisitor):
-    """The dotted names of a module that start at an import, in full."""
+    """The dotted names of a module that start at an import, fully qualified."""
 
     def __init__(self) -> None:
         self.imported: dict[str, str] = {}
@@ -75,7 +75,9 @@ class Names(ast.NodeVisitor):
 
 
 def is_interpreted(name: str) -> bool:
-    """Whether a function has no rule because the analysis runs it itself: it touches the heap, makes an object, or wraps functions."""
+    """Whether a function has no rule because the analysis interprets it itself: it uses the heap, creates an object, or
+    wraps functions.
+    """
     return name in BUILTINS or name in FACTORIES or decoration(name)[0] is not Decoration.UNKNOWN
 
 

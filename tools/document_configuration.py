@@ -31,7 +31,7 @@ def texts() -> dict[Path, str]:
 
 
 def stale_files() -> list[Path]:
-    """The files that are out of date."""
+    """The stale files."""
     return [path for path, text in texts().items() if not path.exists() or path.read_text(encoding="utf-8") != text]
 
 

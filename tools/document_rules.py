@@ -28,7 +28,7 @@ SITE = ROOT / "mkdocs.yml"
 INDEX = "README.md"
 MESSAGES = "messages.md"
 _QUOTED = re.compile(r"`((?:\w+(?:Error|Exception): |\d+ out of the last )[^`]+)`")
-"""A message of TensorFlow, Keras or Python as an explanation quotes it."""
+"""A message of TensorFlow, Keras or Python as quoted in an explanation."""
 
 
 def rule_pages() -> dict[str, str]:

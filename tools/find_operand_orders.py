@@ -42,11 +42,11 @@ LONGEST_SECONDS = 20
 MOST_PARAMETERS = 4
 NO_MATCH = ("that does not match type", "Tensor conversion requested dtype")
 FILLS: tuple[Any, ...] = ([True, False], "i,i->i", 0, [[0]], [[1, 1]])
-"""Arguments for other parameters without a default: a condition, an equation, an axis, indices, paddings."""
+"""Arguments for other required parameters: a condition, an equation, an axis, indices, paddings."""
 
 
 def public_functions() -> Iterator[tuple[str, Callable[..., Any]]]:
-    """The functions of the modules, by canonical name, each once."""
+    """The functions of the modules by canonical name, without duplicates."""
     import keras  # noqa: F401, PLC0415
     import tensorflow  # noqa: F401, PLC0415
 
@@ -124,7 +124,7 @@ def _differs(tf: Any, function: Callable[..., Any], given: dict[str, Any], chang
 
 
 def _fits(tf: Any, function: Callable[..., Any], given: dict[str, Any], one: str, other: str) -> bool:
-    """Whether a graph takes a tensor of the other's dtype in place of the number: then it is the number that does not fit."""
+    """Whether a graph accepts a tensor of the other's dtype in place of the number, so that the number is the reason."""
     try:
         fitting = {**given, one: tf.constant(given[one], given[other].dtype)}
         tf.function(lambda tensor: function(**{**fitting, other: tensor}), autograph=False)(given[other])
@@ -138,7 +138,7 @@ def _too_long(number: int, frame: object) -> None:
 
 
 def look(names: list[str]) -> None:
-    """Prints the rows of these functions; before each `@` and its name, for some end the process."""
+    """Prints the rows of these functions; before each `@` and its name, since some end the process."""
     import tensorflow as tf  # noqa: PLC0415
 
     warnings.simplefilter("ignore")
@@ -159,7 +159,7 @@ def look(names: list[str]) -> None:
 
 
 def rows_of(names: list[str]) -> Iterator[str]:
-    """The rows of these functions, from as many processes as it takes."""
+    """The rows of these functions, from as many processes as necessary."""
     while names:
         seen: list[str] = []
         command = [sys.executable, __file__, "--here", *names]

@@ -1,10 +1,10 @@
-"""Tests whether any file crashes, blocks or confuses the tool, with many mutants of real files.
+"""Fuzz test: whether mutants of real files crash or block the tool, or give inconsistent results.
 
-Run it as `python tools/fuzz_files.py FOLDER... --number N [--seed S] [--jobs J] [--most-bytes B]`; the folders hold Python files and
-notebooks, which are only read. `tests/property/file_mutants.py` defines a trial. Each worker is a process that tries its share and
-writes a line of JSON for each mutant. If one dies, or takes more than `--limit` seconds of processor time, only its present mutant is
-lost, which is kept in the folder `--keep`. The exit code is 1 if a check failed. The same seed makes the same mutants of the same
-files.
+Run it as `python tools/fuzz_files.py FOLDER... --number N [--seed S] [--jobs J] [--most-bytes B]`; the folders hold
+Python files and notebooks, which are only read. `tests/property/file_mutants.py` defines a trial. Each worker is a
+process that tries its share and writes a line of JSON for each mutant. If one dies, or takes more than `--limit`
+seconds of processor time, only its present mutant is lost, which is stored in the folder `--keep`. The exit code is 1
+if a check failed. The same seed gives the same mutants of the same files.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def _told(results: Sequence[dict[str, object]]) -> int:
 
 
 def _serve(options: argparse.Namespace) -> Iterator[dict[str, object]]:
-    """The same mutants for a language server, which is started again when it is stuck, and after a hundred."""
+    """The same mutants for a language server, which is restarted when it hangs, and after every hundred."""
     from file_mutants import mutant_of  # noqa: PLC0415 - after the path is set
     from server_mutants import Server, StuckError, server_trial  # noqa: PLC0415
 
@@ -112,7 +112,7 @@ def _serve(options: argparse.Namespace) -> Iterator[dict[str, object]]:
 
 
 def _drive(options: argparse.Namespace, worker: int, share: Path) -> None:
-    """Starts the worker again for as long as it dies of a mutant."""
+    """Restarts the worker as long as a mutant kills it."""
     share.touch()
     state = share.with_suffix(".state")
     first = worker
@@ -186,7 +186,7 @@ def _work(options: argparse.Namespace) -> None:
             try:
                 data = make(original, chosen, plain)
             except (ValueError, KeyError, AttributeError, TypeError):
-                continue  # a notebook that is none
+                continue  # an invalid notebook
             path = Path("mutant.ipynb" if is_notebook else "mutant.py")
             if options.keep is not None:
                 options.keep.mkdir(parents=True, exist_ok=True)

@@ -37,7 +37,7 @@ ASKING = (
 
 
 def merge(new: Path, folder: Path, *, whole: bool) -> None:
-    """Puts the answers that the tests noted into the files of a folder; `whole` leaves out all others."""
+    """Merges the answers recorded by the tests into the files of a folder; `whole`: removes all others."""
     for name in sorted({path.name.partition(".")[0] for path in new.glob("*.txt")}):
         file = folder / f"{name}.txt"
         kept = {} if whole else read(file)
@@ -56,11 +56,11 @@ def merge(new: Path, folder: Path, *, whole: bool) -> None:
 
 
 def main(arguments: list[str]) -> int:
-    """Runs the tests and keeps their answers."""
+    """Runs the tests and stores their answers."""
     shutil.rmtree(NEW, ignore_errors=True)
     command = [sys.executable, "-m", "pytest", *(arguments or ["-q", "-n", os.environ.get("WORKERS", "2"), *ASKING])]
     status = subprocess.run(command, cwd=REPOSITORY, env={**os.environ, SETTING: "write"}, check=False).returncode
-    # a stopped run may have answers that it did not use yet
+    # an interrupted run may not have used all answers yet
     merge(NEW, FOLDER, whole=not arguments and status in (0, 1))
     return status
 

@@ -59,7 +59,7 @@ DUNDERS = frozenset(
         "le gt ge eq ne divmod rdivmod nonzero reversed missing"
     )
 )
-"""The special methods that code of a program can reach by syntax."""
+"""The special methods that a program can reach by syntax."""
 
 KNOWN_SIGNATURES = {
     "builtins.bytes": "*args, **kwargs",
@@ -128,7 +128,7 @@ def dtype_name(value: object) -> str | None:
 def literal(value: object) -> str:
     """The text of a constant, `dtype("float32")` for a dtype, `_` for anything else."""
     if isinstance(value, str) and value.startswith("/"):
-        return "_"  # a path of this machine
+        return "_"  # a path on this machine
     if plain(value):
         text = repr(value)
         return text if len(text) <= 120 else "_"
@@ -137,7 +137,7 @@ def literal(value: object) -> str:
 
 
 def signature_text(function: object, *, drop_first: bool) -> str | None:
-    """The parameter list of a callable as a Python text, None if it cannot be found out."""
+    """The parameter list of a callable as Python text; None if it cannot be determined."""
     known = KNOWN_SIGNATURES.get(f"{getattr(function, '__module__', '')}.{getattr(function, '__qualname__', '')}")
     if known is not None:
         return known
@@ -181,7 +181,7 @@ def render(parameters: Iterable[inspect.Parameter]) -> str:
 
 
 def documented_signature(function: object) -> str | None:
-    """The signature in the first line of a C function's documentation, where that is a valid Python parameter list."""
+    """The signature in the first line of a C function's documentation, if it is a valid Python parameter list."""
     documentation = getattr(function, "__doc__", None)
     name = getattr(function, "__name__", None)
     if not isinstance(documentation, str) or not isinstance(name, str):
@@ -224,7 +224,7 @@ class Signatures:
 
 
 def public_names(module: types.ModuleType, *, only_own: bool) -> Iterator[str]:
-    """The names a program may use from a module."""
+    """The names that a program may use from a module."""
     for name in sorted(dir(module)):
         if name.startswith("_") and name != "__version__":
             continue
@@ -287,7 +287,7 @@ def unwrapped(value: object) -> object:
 
 
 def is_exception_or_message(cls: type) -> bool:
-    """Protocol buffer classes: their members are of no use here."""
+    """Whether it is a protocol buffer class, whose members are not needed here."""
     return any(base.__module__.startswith("google.") for base in cls.__mro__)
 
 
@@ -312,7 +312,7 @@ def constructor_signature(cls: type) -> str | None:
 
 
 class Writer:
-    """Converts the result of a walk into the content of a file."""
+    """Converts the result of a traversal into the content of a file."""
 
     def __init__(self, library: Library, walk: Walk, foreign: Callable[[type], str | None]) -> None:
         self.library = library
@@ -327,7 +327,7 @@ class Writer:
         self.merge_compatible()
 
     def merge_compatible(self) -> None:
-        """Makes `tf.compat.v1` functions other names of the TensorFlow 2 functions that they equal."""
+        """Makes `tf.compat.v1` functions aliases of the equal TensorFlow 2 functions."""
         prefix = "tensorflow.compat.v1."
         modern = {
             name: symbol
@@ -507,7 +507,7 @@ def generate(name: str) -> dict[str, Any]:
 
 
 def file_name(content: dict[str, Any]) -> str:
-    """The name of the file: TensorFlow, and libraries before version 1, by minor version, the others by major version."""
+    """The name of the file: by minor version for TensorFlow, and libraries before version 1; by major version for others."""
     parts = content["version"].split(".")
     kept = parts[:2] if content["library"] == "tensorflow" or parts[0] == "0" else parts[:1]
     return f"{content['library']}-{'.'.join(kept)}.json.gz"

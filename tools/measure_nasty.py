@@ -1,7 +1,7 @@
 """The cost of programs that are designed to break the analysis: seconds of processor time, memory, and the report.
 
 Run it as `python tools/measure_nasty.py [NAME...] [--limit SECONDS] [--command analyze|lint|fix]`. Each program of
-`tests/property/nasty_programs.py` is written at its full size and given to the command in a process of its own.
+`tests/property/nasty_programs.py` is written at its full size and analysed by the command in a process of its own.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 VERSIONS = ("2.16.2", "2.17.1", "2.18.1", "2.19.1", "2.20.0")
-"""The newest of each release from the oldest that the shim takes to the one that all tests run on."""
+"""The newest version of each release, from the oldest that the shim supports to the one on which all tests run."""
 TESTS = ("tests/runtime",)
 
 
@@ -48,7 +48,7 @@ def environment(version: str, folder: Path) -> Path | None:
 def run(python: Path, minutes: float, tests: list[str]) -> tuple[str, list[str]]:
     """Pytest's last line, and the names of the tests that failed."""
     log = python.parents[1] / "pytest.txt"
-    # warnings of old versions do not concern the shim
+    # warnings of old versions are irrelevant for the shim
     command = [str(python), "-m", "pytest", "-q", "-n", os.environ.get("WORKERS", "2"), "-W", "default", *tests]
     with log.open("w") as output:
         try:
@@ -62,13 +62,13 @@ def run(python: Path, minutes: float, tests: list[str]) -> tuple[str, list[str]]
 
 
 def installed(python: Path) -> str:
-    """The versions that matter, of an environment."""
+    """The relevant installed versions in an environment."""
     code = "import importlib.metadata as m; print(', '.join(f'{n} {m.version(n)}' for n in ('tensorflow', 'keras', 'tf_keras', 'numpy')))"
     return subprocess.run([python, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
 
 
 def main() -> int:
-    """Tries the versions, one after the other."""
+    """Runs the tests with one version after the other."""
     parser = argparse.ArgumentParser(description="Runs the tests of the shim on other versions of TensorFlow.")
     parser.add_argument("versions", nargs="*", default=VERSIONS)
     parser.add_argument("--folder", type=Path, default=REPOSITORY / "build" / "shim-versions")

@@ -36,7 +36,7 @@ _SHOWN = 100
 
 @dataclass(frozen=True)
 class Outcome:
-    """The outcome of a run: `ran`, `failed` or `late`, with its output and its last line of errors."""
+    """The outcome of a run: `ran`, `failed` or `late`, with its output and the last line of standard error."""
 
     how: str
     printed: str
@@ -44,7 +44,7 @@ class Outcome:
 
 
 def run(program: Path, seconds: float) -> Outcome:
-    """One run of a program, in its own folder, without a display and without the network of TensorFlow's logs."""
+    """Runs a program once, in its own folder, without a display and without TensorFlow's logs."""
     environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "MPLBACKEND": "Agg", "PYTHONDONTWRITEBYTECODE": "1"}
     command = [sys.executable, program.name]
     try:
@@ -58,7 +58,7 @@ def run(program: Path, seconds: float) -> Outcome:
 
 
 def same(one: str, other: str) -> bool:
-    """Whether two outputs are the same but for the last digits of numbers."""
+    """Whether two outputs are equal up to the last digits of numbers."""
     if _NUMBER.sub("#", one) != _NUMBER.sub("#", other):
         return False
     pairs = zip(_NUMBER.findall(one), _NUMBER.findall(other), strict=True)
@@ -66,7 +66,7 @@ def same(one: str, other: str) -> bool:
 
 
 def tried(program: Path, level: str, seconds: float) -> tuple[str, list[str]]:
-    """The behaviour of a program, and the errors in the answers about it."""
+    """The behaviour of a program, and the errors in the tool's answers about it."""
     wrong: list[str] = []
     with tempfile.TemporaryDirectory() as folder:
         before, after = (Path(folder, name) for name in ("before", "after"))

@@ -55,7 +55,7 @@ THEME = TerminalTheme(
         (140, 149, 159),
     ],
 )
-"""Light, as the pages are."""
+"""Light, like the documentation pages."""
 _FONTS = re.compile(r"\s*@font-face \{.*?\}", re.DOTALL)
 _SECONDS = re.compile(r"\d+\.\d s\)")
 

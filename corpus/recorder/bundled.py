@@ -57,15 +57,15 @@ class Bundled:
     """Command lines, from the root, without the interpreter."""
     sources: tuple[Path, ...]
     eager: bool = True
-    """Whether `tf.function`, Keras and `tf.data` are made to run eagerly."""
+    """Whether `tf.function`, Keras and `tf.data` run eagerly."""
     drivers: tuple[tuple[str, str], ...] = ()
-    """Scripts by name, which call functions of the sources that have no script; the sources are then below a folder `corpus`, as in this
-    repository.
+    """Scripts by name that call functions of sources without a script; the sources are then below a folder `corpus`, as
+    in this repository.
     """
 
     @property
     def file(self) -> Path:
-        """Where its recording is kept."""
+        """The file of its recording."""
         return RECORDINGS / self.group / f"{self.name}.json"
 
     @property
@@ -126,7 +126,7 @@ program = {name}.build("small", "float32")
 for arguments in program.arguments(8):
     program.step(*arguments)
 """
-"""Builds one of the programs of the co-execution shim in its small size, and takes eight steps."""
+"""Builds one of the programs of the co-execution shim in its small size, and runs eight steps."""
 
 
 def _demo() -> Bundled:
@@ -142,7 +142,7 @@ def _sources(folder: Path) -> tuple[Path, ...]:
 
 
 def record_bundled(names: Sequence[str]) -> int:
-    """Runs the programs and keeps the types that reach their functions.
+    """Runs the programs and stores the types that reach their functions.
 
     Returns 1 if one of them fails; its recording is then unchanged.
     """
@@ -168,7 +168,7 @@ def _recorded(program: Bundled) -> tuple[list[int], list[dict[str, Any]]]:
             printed = Path(scratch) / f"{number}.txt"
             try:
                 exits.append(record(root, output, list(command), sys.executable, program.eager, printed))
-            except SystemExit:  # the interpreter died: there is nothing to keep
+            except SystemExit:  # the interpreter died: there is nothing to store
                 exits.append(1)
             if exits[-1]:
                 print(printed.read_text(encoding="utf-8", errors="replace")[-2000:])
@@ -176,7 +176,7 @@ def _recorded(program: Bundled) -> tuple[list[int], list[dict[str, Any]]]:
             recordings.append(json.loads(output.read_text(encoding="utf-8")))
     functions = merged(recordings)["functions"]
     for function in functions:
-        del function["calls"]  # counts do not matter here, and differ between runs
+        del function["calls"]  # counts are not needed here, and differ between runs
     return exits, functions
 
 
@@ -184,7 +184,7 @@ def _recorded(program: Bundled) -> tuple[list[int], list[dict[str, Any]]]:
 
 
 def stale() -> list[str]:
-    """Programs without a recording, or that have changed since; and recordings of no program."""
+    """Programs without a recording, or changed since; and recordings without a program."""
     found = []
     known = set()
     for program in bundled():
@@ -199,7 +199,7 @@ def stale() -> list[str]:
 
 
 def comparisons() -> dict[str, Comparison]:
-    """Every group's comparison. Nothing is run."""
+    """The comparison of every group. Nothing is run."""
     by_root: dict[tuple[str, Path], list[Bundled]] = defaultdict(list)
     for program in bundled():
         if program.file.exists():
@@ -213,7 +213,7 @@ def comparisons() -> dict[str, Comparison]:
 
 
 def _named(comparison: Comparison, found: Sequence[Bundled]) -> Comparison:
-    """With the program's name before each place, where every program is a folder of its own."""
+    """The comparison with the program's name before each place, if every program is a separate folder."""
     if len(found) > 1:
         return comparison
     prefix = f"{found[0].name}/"
@@ -227,7 +227,7 @@ def _named(comparison: Comparison, found: Sequence[Bundled]) -> Comparison:
 
 @contextmanager
 def _laid_out(program: Bundled) -> Iterator[Path]:
-    """The folder in which a program is run, and analysed."""
+    """The folder in which a program is run and analysed."""
     if not program.drivers:
         yield program.root
         return
@@ -258,7 +258,7 @@ def _inside(folder: Path) -> Iterator[None]:
 
 
 def numbers(found: Mapping[str, Comparison]) -> dict[str, Any]:
-    """The counts of each group and of all, as docs/types.json has them."""
+    """The counts of each group and of all, in the form of docs/types.json."""
     rows = {**found, "all": total(list(found.values()))}
     return {
         group: {
@@ -271,8 +271,8 @@ def numbers(found: Mapping[str, Comparison]) -> dict[str, Any]:
 
 
 def not_exact(found: Mapping[str, Comparison]) -> list[str]:
-    """A line for every inferred type that is not exactly the recorded one, for every false tensor, and every function that the analysis
-    does not list.
+    """A line for every inferred type that is not exactly the recorded one, for every false tensor, and every function
+    that the analysis does not list.
     """
     lines = []
     for group, comparison in found.items():
@@ -286,7 +286,7 @@ def not_exact(found: Mapping[str, Comparison]) -> list[str]:
 
 
 def compare_bundled() -> int:
-    """Compares and writes. Returns 1 if a type is wrong, or a recording does not match its program."""
+    """Compares and writes the results. Returns 1 if a type is wrong, or a recording does not match its program."""
     for problem in stale():
         print(f"{problem} (python -m corpus record)")
     found = comparisons()

@@ -25,16 +25,16 @@ class Verdict(Enum):
 
     EXACT = "exact"
     IMPRECISE = "imprecise"
-    """It covers the recorded types, and more."""
+    """It covers the recorded types, and others."""
     UNKNOWN = "unknown"
     """There is no type."""
     WRONG = "wrong"
-    """Something was recorded that it rules out."""
+    """It excludes a recorded type."""
 
 
 @dataclass(frozen=True, slots=True)
 class ArrayType:
-    """Element type and shape; None where unknown. In a recording an unknown size is one that a symbolic tensor leaves open."""
+    """Dtype and shape; None if unknown. In a recording, an unknown size is one that a symbolic tensor leaves open."""
 
     dtype: str | None
     shape: tuple[Size, ...] | None
@@ -54,7 +54,7 @@ class Item:
     name: str
     verdict: Verdict
     recognised: bool
-    """The report says that it is a tensor or a variable (for results: that it is or holds some)."""
+    """Whether the report says that it is a tensor or a variable (for results: that it is or contains some)."""
     recorded: tuple[ArrayType, ...]
     reported: tuple[ArrayType, ...]
     kind: str
@@ -71,19 +71,19 @@ class Comparison:
     """All items of one program or package."""
 
     functions: int
-    """Functions that ran and that the report lists."""
+    """Functions that ran and are in the report."""
     unmatched: tuple[str, ...]
-    """Functions that ran and that the report does not list."""
+    """Functions that ran and are not in the report."""
     parameters: tuple[Item, ...]
-    """Parameters that were given tensors or variables."""
+    """Parameters that received tensors or variables."""
     containers: tuple[Item, ...]
-    """Parameters that were given containers of tensors, and never a tensor."""
+    """Parameters that received containers of tensors, and never a tensor."""
     arrays: tuple[Item, ...]
-    """Parameters that were given NumPy arrays, and never a tensor."""
+    """Parameters that received NumPy arrays, and never a tensor."""
     returns: tuple[Item, ...]
-    """Results that were or held tensors, variables or arrays."""
+    """Results that were or contained tensors, variables or arrays."""
     false_tensors: tuple[str, ...]
-    """Parameters that the report calls tensors or variables and that were never given one."""
+    """Parameters that are tensors or variables in the report but never received one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,7 @@ def compare(
 ) -> Comparison:
     """Compares the report with the recording; `only` restricts it to functions below one folder (or of one file) of `root`.
 
-    With `usual` the sizes of the report's default run count, and the recorded run must be that.
+    With `usual` the sizes of the report's default run are compared, and the recorded run must be the default run.
     """
     told: dict[tuple[str, int, str], list[Mapping[str, Any]]] = defaultdict(list)
     for entry in report["functions"]:
@@ -161,7 +161,7 @@ def compare(
             recorded = _recorded(observations)
             if kinds & {"tensor", "variable", "deferred tensor"}:
                 recognised = kind in ("tensor", "variable")
-                # an object that is converted to a tensor is an object nevertheless: the report omits the tensor
+                # an object that converts to a tensor is still an object: the report omits the tensor
                 silent = kind == "unknown" or (kind == "object" and not kinds & {"tensor", "variable"})
                 verdict = _verdict(recorded, reported, recognised, silent)
                 parameters.append(Item(place, name, verdict, recognised, recorded, reported, kind))
@@ -210,7 +210,7 @@ def merged(recordings: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def total(comparisons: Sequence[Comparison]) -> Comparison:
-    """All programs as one."""
+    """All programs combined."""
     return Comparison(
         sum(comparison.functions for comparison in comparisons),
         *(
@@ -221,7 +221,7 @@ def total(comparisons: Sequence[Comparison]) -> Comparison:
 
 
 def _definition_lines(path: Path) -> dict[tuple[int, str], int]:
-    """From the line where the interpreter says that a function begins (its first decorator) and its name to the line of its `def`."""
+    """From the interpreter's first line of a function (its first decorator) and its name to the line of its `def`."""
     lines: dict[tuple[int, str], int] = {}
     for node in ast.walk(ast.parse(path.read_bytes())):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
@@ -233,7 +233,10 @@ def _definition_lines(path: Path) -> dict[tuple[int, str], int]:
 
 
 def _recorded(observations: Iterable[Mapping[str, Any]]) -> tuple[ArrayType, ...]:
-    """The array types among observations. Symbolic tensors count only where nothing else was seen: their sizes are left open."""
+    """The array types among observations.
+
+    Symbolic tensors count only if nothing else was observed, since their sizes are open.
+    """
     found = list(_arrays(observations))
     concrete = [entry for entry in found if not entry.get("symbolic")]
     return tuple(dict.fromkeys(_type(entry) for entry in (concrete or found)))
@@ -283,7 +286,7 @@ def covers(said: ArrayType, seen: ArrayType) -> bool:
 
 
 def generalized(types: Iterable[ArrayType]) -> frozenset[ArrayType]:
-    """The types with None for the sizes in which those of one element type and rank differ."""
+    """The types, with None for sizes that differ among those of one dtype and rank."""
     groups: dict[tuple[str | None, int | None], list[Size]] = {}
     for entry in types:
         key = (entry.dtype, None if entry.shape is None else len(entry.shape))

@@ -1,13 +1,14 @@
 """Runs a program or a module eagerly and records the types that reach the parameters and results of a project's functions.
 
-Needs: nothing but the interpreter that runs it (and what the program itself imports), so that it works in any environment: `python
-observe.py ROOT OUTPUT [--eager] (-m MODULE | SCRIPT) [ARGUMENT ...]`. Gives: OUTPUT, JSON, written when the program ends, for
-whatever reason: `{"functions": [{"path", "name", "line", "calls", "parameters": {NAME: [TYPE ...]}, "returns": [TYPE ...]}]}` with
-paths relative to ROOT, the line of the first decorator (or of the `def`), and types `{"kind", "dtype", "shape", "symbolic", "held"}`,
-each once; `held` are the arrays that a container holds.
+Needs: only the interpreter that runs it (and the program's own imports), so that it works in any environment: `python
+observe.py ROOT OUTPUT [--eager] (-m MODULE | SCRIPT) [ARGUMENT ...]`. Gives: OUTPUT, JSON, written when the program
+ends, for any reason: `{"functions": [{"path", "name", "line", "calls", "parameters": {NAME: [TYPE ...]}, "returns":
+[TYPE ...]}]}` with paths relative to ROOT, the line of the first decorator (or of the `def`), and types `{"kind",
+"dtype", "shape", "symbolic", "held"}`, each once; `held` are the arrays that a container holds.
 
-How: `sys.setprofile`, in every thread that TensorFlow calls back into, too. Only calls of code below ROOT are recorded. `--eager`
-makes `tf.function`, Keras and `tf.data` run everything eagerly. At most MAX_CALLS calls of one function are recorded.
+How: `sys.setprofile`, also in every thread in which TensorFlow calls back. Only calls of code below ROOT are
+recorded. `--eager` makes `tf.function`, Keras and `tf.data` run everything eagerly. At most MAX_CALLS calls of one
+function are recorded.
 
 Ignores: functions that only a graph calls, when not `--eager`; values that differ only in content; items of containers beyond
 MAX_ITEMS.
@@ -43,7 +44,7 @@ class Recorded:
         self.path = path
         self.calls = 0
         self.first = -2
-        """The instruction of a frame when it begins, as opposed to when a generator resumes."""
+        """The first instruction of a frame, as opposed to the resumption of a generator."""
         self.parameters: dict[str, dict[str, None]] = {name: {} for name in _parameter_names(code)}
         self.returns: dict[str, None] = {}
 
@@ -129,12 +130,12 @@ def _add(seen: dict[str, None], value: object) -> None:
     if len(seen) < MAX_TYPES:
         try:
             seen[json.dumps(describe(value), sort_keys=True)] = None
-        except Exception as error:  # access to a value of the program may have any effect
+        except Exception as error:  # access to a program's value may have side effects
             seen[json.dumps({"kind": "object", "problem": type(error).__name__})] = None
 
 
 def describe(value: object) -> dict[str, Any]:
-    """The type of a value: its kind; element type and shape of an array; the arrays that a container holds."""
+    """The type of a value: its kind; dtype and shape of an array; the arrays in a container."""
     array = _array(value)
     if array is not None:
         return array
@@ -170,7 +171,7 @@ def _array(value: object) -> dict[str, Any] | None:
         return _typed("variable", _name(value.dtype), value.shape)  # type: ignore[attr-defined]
     if names.get("IndexedSlices") == "tensorflow":
         return _typed("tensor", _name(value.dtype), value.shape)  # type: ignore[attr-defined]
-    if names.get("DeferredTensor") == "tensorflow_probability":  # has element type and shape, and TensorFlow takes it for a tensor
+    if names.get("DeferredTensor") == "tensorflow_probability":  # it has dtype and shape, and TensorFlow accepts it as a tensor
         return _typed("deferred tensor", _name(value.dtype), value.shape)  # type: ignore[attr-defined]
     if "tensorflow" in (names.get("Tensor"), names.get("RaggedTensor"), names.get("SparseTensor")):
         eager = "EagerTensor" in names or "Tensor" not in names
@@ -184,14 +185,14 @@ def _name(dtype: Any) -> str:
 
 def _typed(kind: str, dtype: str, shape: Any, symbolic: bool = False) -> dict[str, Any]:
     rank = getattr(shape, "rank", 0)
-    given = shape.as_list() if rank is not None and hasattr(shape, "as_list") else shape  # of TensorFlow 1: no plain numbers
+    given = shape.as_list() if rank is not None and hasattr(shape, "as_list") else shape  # TensorFlow 1: not plain numbers
     sizes = None if rank is None else [None if size is None else int(size) for size in given]
     name = "string" if dtype.startswith(("str", "bytes")) else dtype
     return {"kind": kind, "dtype": name, "shape": sizes, "symbolic": symbolic}
 
 
 def _make_eager(recorder: Recorder) -> None:
-    """Makes TensorFlow run everything eagerly; its own threads, which run the functions of `tf.data`, are watched, too."""
+    """Makes TensorFlow run everything eagerly; its own threads, which run the functions of `tf.data`, are observed, too."""
     import tensorflow as tf  # noqa: PLC0415 - only where it is asked for
     from tensorflow.python.ops import script_ops  # noqa: PLC0415
 
@@ -207,7 +208,7 @@ def _make_eager(recorder: Recorder) -> None:
     insert, kept = script_ops.FuncRegistry.insert, []
 
     def kept_for_good(self: Any, function: Any) -> Any:
-        kept.append(function)  # the registry has weak references, and no graph holds a generator's functions where all is eager
+        kept.append(function)  # the registry has weak references, and no graph keeps a generator's functions alive if everything is eager
         return insert(self, function)
 
     script_ops.FuncRegistry.insert = kept_for_good

@@ -1,4 +1,4 @@
-"""Runs a program under `observe.py`, in a process of its own, and keeps the recording together with its sources."""
+"""Runs a program under `observe.py` in a separate process, and stores the recording together with its sources."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ def numbers() -> dict[str, Any]:
 
 
 def table() -> list[str]:
-    """A row for each group of programs and kind of answer; `all` is the last."""
+    """A row for each group of programs and kind of answer, with `all` at the end."""
     found = numbers()
     lines = [
         "| programs | functions | what | number | recognised | precision | sound | exact | less precise | unknown | wrong |",

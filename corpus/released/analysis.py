@@ -17,7 +17,7 @@ from terra_refactor.workspace.workspace import Options, analyze
 
 
 def main() -> None:
-    """Analyse the current folder."""
+    """Analyses the current folder."""
     results = analyze(["."], Options(Config(respect_gitignore=False), use_cache=False))
     report = plain(build_report(results))
     for entry, decision in zip(report["functions"], results.decisions, strict=True):

@@ -84,12 +84,12 @@ def _numbers(trial: Trial) -> dict[str, Any]:
 
 
 def measured() -> dict[str, Any]:
-    """Everything that was measured, by package; `machine` says where and when."""
+    """All measurements by package; `machine` has place and date."""
     return json.loads(MEASURED.read_text(encoding="utf-8")) if MEASURED.exists() else {"packages": {}}
 
 
 def keep(name: str, part: str, numbers: dict[str, Any]) -> None:
-    """Adds measurements; those that are not repeated this time stay."""
+    """Adds measurements; those not repeated this time are kept."""
     data = measured()
     data["packages"].setdefault(name, {}).setdefault(part, {}).update(numbers)
     _write(data)

@@ -1,7 +1,7 @@
-"""Brings the packages: finds each file through the index that pip is configured with, checks its digest, unpacks it.
+"""Downloads the packages: finds each file through pip's configured index, checks its digest, unpacks it.
 
-Nothing of a package is built or run. A package that is there already (its marker holds the digest of the manifest) is left as it is, so a run that was
-interrupted is started again. Unpacking cannot write outside its folder.
+No package is built or run. Existing packages (whose marker holds the digest of the manifest) are skipped, so an
+interrupted run can be repeated. Unpacking cannot write outside its folder.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _ACCEPT = "application/vnd.pypi.simple.v1+json, text/html;q=0.2"
 
 
 def fetch(wanted: Sequence[Package]) -> int:
-    """Downloads missing packages. Returns 1 if some are still missing then."""
+    """Downloads missing packages. Returns 1 if some are still missing afterwards."""
     missing = [package for package in wanted if not package.fetched]
     failed = 0
     index = index_url() if missing else ""
@@ -47,10 +47,9 @@ def fetch(wanted: Sequence[Package]) -> int:
 
 
 def index_url() -> str:
-    """The package index that pip uses here; its help says which, with all of pip's configuration in effect.
+    """The package index that pip uses here, from its help, which reflects all of pip's configuration.
 
-    Raises:
-        FetchError: pip does not say.
+    Raises: FetchError: it is not in the help.
     """
     environment = {**os.environ, "COLUMNS": "1000"}
     command = [sys.executable, "-m", "pip", "download", "--help"]
@@ -73,7 +72,7 @@ def _bring(package: Package, index: str) -> None:
 
 
 def file_address(page: bytes, file: str) -> str:
-    """The address of a file on the index's page of a project (PEP 503 or 691), as it is written there.
+    """The address of a file on the index's page of a project (PEP 503 or 691), as written there.
 
     Raises:
         FetchError: the page does not have the file.
@@ -136,7 +135,7 @@ def store(package: Package, content: bytes) -> None:
         unpacked.mkdir()
         unpack(str(archive), str(unpacked))
         inside = list(unpacked.iterdir())
-        # a source distribution has one folder, in which everything lies
+        # a source distribution has a single top-level folder
         top = inside[0] if not package.file.endswith(".whl") and len(inside) == 1 and inside[0].is_dir() else unpacked
         top.rename(package.folder)
     package.marker.write_text(package.sha256 + "\n", encoding="utf-8")

@@ -1,6 +1,7 @@
 """The packages of corpus/packages.toml.
 
-Gives: `packages`, in the order of their names. A package's files lie in corpus/packages/NAME-VERSION once `fetch.py` brought them.
+Gives: `packages`, in the order of their names. A package's files are in corpus/packages/NAME-VERSION after `fetch.py`
+has downloaded them.
 """
 
 from __future__ import annotations
@@ -23,17 +24,17 @@ STORE = CORPUS / "packages"
 
 
 class UnknownPackageError(Exception):
-    """A name that the manifest does not have."""
+    """A name that is not in the manifest."""
 
 
 @dataclass(frozen=True)
 class Suite:
-    """The way a package's own tests are run here."""
+    """How a package's own tests are run here."""
 
     arguments: tuple[str, ...]
     """Arguments of pytest, from the package's folder."""
     path: str
-    """The folder that is put before `sys.path`, from the package's."""
+    """The folder that is put first on `sys.path`, relative to the package's folder."""
     requires: tuple[str, ...]
     """Their requirements besides TensorFlow, in pip's syntax."""
     legacy_keras: bool
@@ -62,7 +63,7 @@ class Package:
 
     @property
     def marker(self) -> Path:
-        """Holds the digest of the archive that the folder was unpacked from; there only when the folder is whole."""
+        """Contains the digest of the unpacked archive; exists only if the folder is complete."""
         return STORE / f"{self.key}.sha256"
 
     @property
@@ -71,7 +72,7 @@ class Package:
 
 
 def packages(names: Sequence[str] = ()) -> list[Package]:
-    """All packages, or those that are named.
+    """All packages, or the named ones.
 
     Raises:
         UnknownPackageError: a name is not in the manifest.

@@ -1,6 +1,7 @@
-"""A command, run and measured.
+"""Runs and measures a command.
 
-Memory is that of all its processes together, read four times a second where the system says so (Linux); else that of the largest of them.
+Memory is that of all its processes together, read four times a second if available (Linux); otherwise that of the
+largest of them.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ INTERVAL = 0.25
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """One command, after it ended."""
+    """A finished command."""
 
     code: int | None
     """The exit code; None if it was stopped."""
@@ -37,12 +38,12 @@ class Measured:
 
     @property
     def costs(self) -> dict[str, float]:
-        """The part of it that is recorded."""
+        """The recorded part of the measurements."""
         return {"cpu": round(self.cpu, 1), "wall": round(self.wall, 1), "memory": round(self.memory / 2**20)}
 
 
 def run(command: Sequence[str], folder: Path, timeout: float, environment: Mapping[str, str] | None = None) -> Measured:
-    """Run a command in a folder, with additions to the environment."""
+    """Runs a command in a folder, with additions to the environment."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     started = time.perf_counter()
     peak = 0
@@ -76,7 +77,7 @@ def run(command: Sequence[str], folder: Path, timeout: float, environment: Mappi
 
 
 def run_module(arguments: Sequence[str], folder: Path, timeout: float) -> Measured:
-    """Run a module of this repository with this Python."""
+    """Runs a module of this repository with this Python."""
     environment = {"PYTHONPATH": str(REPOSITORY), "NO_COLOR": "1"}
     return run([sys.executable, "-m", *arguments], folder, timeout, environment)
 

@@ -55,7 +55,7 @@ _Suite: TypeAlias = tuple[dict[str, str], Measured]
 
 @dataclass(frozen=True, slots=True)
 class _Refactored:
-    """A package's tests before and after the changes of each level, with the number of files that these change."""
+    """A package's tests before and after the changes of each level, with the number of changed files."""
 
     before: _Suite
     levels: tuple[tuple[str, int, _Suite], ...]
@@ -79,7 +79,7 @@ def _refactored(package: Package, *, levels: Sequence[str], timeout: float) -> _
                 problems.append(f"fix ended with {fixed.code}: {fixed.err[-500:]}")
             changed = _changed_files(package.folder, copy)
             texts = tuple((copy / name).read_bytes() for name in changed)
-            if texts not in after:  # the same changes need no second run, and none need none
+            if texts not in after:  # equal changes need no second run, and no changes need none
                 after[texts] = _run_tests(package, copy, timeout)
             found.append((level, len(changed), after[texts]))
     return _Refactored(before, tuple(found), tuple(problems))
@@ -161,7 +161,7 @@ def _with_suites(wanted: Sequence[Package]) -> list[Package]:
         if package.suite is not None and not package.fetched:
             print(f"{package.key}: not fetched (python -m corpus fetch)")
     found = [package for package in wanted if package.suite is not None and package.fetched]
-    return sorted(found, key=lambda package: _spent(package.name), reverse=True)  # else the longest may be alone at the end
+    return sorted(found, key=lambda package: _spent(package.name), reverse=True)  # otherwise the longest may run alone at the end
 
 
 def _spent(name: str) -> float:
@@ -171,7 +171,7 @@ def _spent(name: str) -> float:
 
 
 def _environment(package: Package) -> Path:
-    """The interpreter of a package's environment, made when it is first needed."""
+    """The interpreter of a package's environment, created on first use."""
     assert package.suite is not None
     folder = ENVIRONMENTS / package.key
     python = folder / ("Scripts" if sys.platform == "win32" else "bin") / "python"

@@ -1,12 +1,12 @@
 """The numbers and names of a report that are committed for each package, and their differences.
 
-Computes: `summary_of`, from a report of `analysis.py`; everything in it is the same in each run. Gives: `differences`, one line for
-each thing that changed, for a person; `read` and `write` for corpus/released/expected.
+Computes: `summary_of`, from a report of `analysis.py`; everything in it is the same in each run. Gives:
+`differences`, one line for each change, for display; `read` and `write` for corpus/released/expected.
 
-Terms. A **candidate** is a function (no lambda) outside of tests that is a `tf.function` already, or that has a parameter that is, or
-holds, a tensor or a variable. **Refactored** is a candidate with an action; its level is the least one at which `fix` makes it. A
-candidate without an action is **refused**, for a reason: the first rule that makes it unsafe, or the report's sentence without names
-and numbers.
+Terms. A **candidate** is a function (no lambda) outside of tests that is a `tf.function` already, or that has a
+parameter that is, or holds, a tensor or a variable. **Refactored** is a candidate with an action; its level is the
+lowest one at which `fix` makes it. A candidate without an action is **refused**, for a reason: the first rule that
+makes it unsafe, or the report's sentence without names and numbers.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Summary = dict[str, Any]
 
 
 def summary_of(report: Mapping[str, Any]) -> Summary:
-    """The part of a report that is kept."""
+    """The committed part of a report."""
     functions = [entry for entry in report["functions"] if not in_tests(entry["path"])]
     candidates = [entry for entry in functions if is_candidate(entry)]
     changed = [entry for entry in candidates if entry["action"] != "none"]
@@ -68,9 +68,9 @@ def in_tests(path: str) -> bool:
 
 
 def is_candidate(entry: Mapping[str, Any]) -> bool:
-    """Whether a function is one that a graph could be for."""
+    """Whether a graph could be useful for a function."""
     if entry["kind"] == "lambda":
-        return False  # it takes no decorator
+        return False  # it cannot have a decorator
     return entry["hybrid"] or any(
         parameter["kind"] in ("tensor", "variable") or (parameter["kind"] == "container" and parameter["types"])
         for parameter in entry["parameters"]
@@ -108,7 +108,7 @@ def read(key: str) -> Summary | None:
 
 
 def write(key: str, summary: Summary) -> None:
-    """Commit to a summary."""
+    """Writes a summary to commit."""
     EXPECTED.mkdir(exist_ok=True)
     text = json.dumps(summary, indent=1, ensure_ascii=False)
     (EXPECTED / f"{key}.json").write_text(text + "\n", encoding="utf-8")

@@ -26,12 +26,12 @@ ACTIONS = {"add_tf_function": "add", "remove_tf_function": "remove", "tune_tf_fu
 
 
 def write_tables() -> None:
-    """Write the page."""
+    """Writes the page."""
     PAGE.write_text(page(), encoding="utf-8")
 
 
 def page() -> str:
-    """The page, from the files that are committed."""
+    """The page, from the committed files."""
     rows = [(package, found) for package in packages() if (found := summary.read(package.key)) is not None]
     numbers = measured()
     parts = [_head(), _totals(rows), _each(rows), _reasons(rows), _costs(rows, numbers), _suites(rows, numbers), _whole(numbers)]

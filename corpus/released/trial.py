@@ -77,7 +77,7 @@ class Definitions(ast.NodeVisitor):
         self.inside(name + ".<locals>.", [node.body])
 
     def name_of(self, name: str) -> str:
-        """A name that is declared global belongs to the module."""
+        """The name of a definition; one that is declared global belongs to the module."""
         return name if name in self.global_names else self.prefix + name
 
     def inside(self, prefix: str, body: list[Any]) -> None:
@@ -90,7 +90,7 @@ class Definitions(ast.NodeVisitor):
 
 
 def declared_global(node: ast.AST) -> Iterator[str]:
-    """The names that a scope's statement declares global, those of inner scopes left out."""
+    """The names that a statement of a scope declares global, without those of inner scopes."""
     if isinstance(node, ast.Global):
         yield from node.names
     if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
@@ -114,7 +114,7 @@ def parsed(folder: Path) -> dict[str, ast.Module | None]:
 
 
 def without_comprehensions(qualname: str) -> str:
-    """`<listcomp>` and its like are scopes of their own in some versions of Python and not in others."""
+    """The qualified name without `<listcomp>` and similar parts, which are scopes only in some versions of Python."""
     for name in ("listcomp", "setcomp", "dictcomp", "genexpr"):
         qualname = qualname.replace(f"<{name}>.<locals>.", "")
     return qualname
@@ -124,7 +124,7 @@ def without_comprehensions(qualname: str) -> str:
 
 
 def analyze_folder(folder: Path, timeout: float) -> Trial:
-    """Analyse a folder, and check the report. Without one, `report` is empty and `failures` say why."""
+    """Analyses a folder, and checks the report. Without a report, `failures` has the reason."""
     trial = Trial(folder.name)
     files = parsed(folder)
     trial.analyze = run_module(["corpus.released.analysis"], folder, timeout)
@@ -163,7 +163,7 @@ def try_folder(folder: Path, timeout: float) -> Trial:
 
 
 def ended_well(what: str, measured: Measured, trial: Trial) -> bool:
-    """Whether a command ended with an exit code that it may end with here."""
+    """Whether a command ended with an expected exit code."""
     if measured.code in (DONE, UNREADABLE) and "Traceback" not in measured.err:
         return True
     how = f"stopped after {measured.wall:.0f} s" if measured.code is None else f"exit code {measured.code}"
@@ -172,7 +172,7 @@ def ended_well(what: str, measured: Measured, trial: Trial) -> bool:
 
 
 def check_definitions(trial: Trial, files: dict[str, ast.Module | None]) -> None:
-    """Compare the functions of the report with those that `ast` finds, and look for internal errors."""
+    """Compares the functions of the report with those that `ast` finds, and looks for internal errors."""
     expected: Counter[Key] = Counter()
     for name, tree in files.items():
         if tree is not None:
@@ -195,7 +195,7 @@ def check_definitions(trial: Trial, files: dict[str, ast.Module | None]) -> None
 
 
 def check_errors(trial: Trial, files: dict[str, ast.Module | None]) -> None:
-    """Files that do not parse are errors, and no others."""
+    """Checks that exactly the files that do not parse are errors."""
     listed = {error["path"] for error in trial.report["errors"]}
     unparsable = {name for name, tree in files.items() if tree is None}
     say(trial, "does not parse, and is no error", Counter((name, 0, "") for name in unparsable - listed))
@@ -203,7 +203,7 @@ def check_errors(trial: Trial, files: dict[str, ast.Module | None]) -> None:
 
 
 def say(trial: Trial, what: str, found: Counter[Key]) -> None:
-    """Add a failure for each key, the first ones in full."""
+    """Adds a failure for each key, the first ones in full."""
     total = found.total()
     for path, line, name in sorted(found)[:SHOWN]:
         trial.failures.append(f"{path}:{line} {name} {what}")

@@ -1,9 +1,9 @@
-"""The gallery of shape bugs: small programs as people write them, each broken and mended.
+"""The gallery of shape bugs: small realistic programs, each in a broken and a corrected version.
 
-`tensorflow_1/NAME/` and `tensorflow_2/NAME/` hold `broken.py` and `mended.py`. The line of the bug in the broken one ends in a comment,
-`# BUG raises: why` where TensorFlow stops there, `# BUG silent: why` where it goes on with a wrong result. Programs of TensorFlow 1 are
-written as they were then (`import tensorflow as tf`); they run with `tf.compat.v1` under that name. `python -m corpus.shape_bugs` prints the
-index.
+`tensorflow_1/NAME/` and `tensorflow_2/NAME/` hold `broken.py` and `mended.py`. The line of the bug in the broken one
+ends in a comment: `# BUG raises: why` if TensorFlow raises there, `# BUG silent: why` if it continues with a wrong
+result. Programs of TensorFlow 1 are in their original form (`import tensorflow as tf`); they run with `tf.compat.v1`
+under that name. `python -m corpus.shape_bugs` prints the index.
 """
 
 from __future__ import annotations
@@ -23,19 +23,22 @@ class ShapeBug:
 
     name: str
     generation: int
-    """1 or 2: the TensorFlow that it is written for."""
+    """1 or 2: the TensorFlow version for which it is written."""
     broken: Path
     mended: Path
     line: int
     """The line of the bug in the broken program, from 1."""
     silent: bool
-    """TensorFlow does not notice."""
+    """Whether TensorFlow does not detect it."""
     function: str | None
-    """In which function the bug stands, which the program calls with what is wrong there; None where it stands at the top."""
+    """The function that contains the bug, which the program calls with the invalid arguments; None at module level."""
 
 
 def shape_bugs() -> tuple[ShapeBug, ...]:
-    """The pairs of the gallery, sorted by generation and name. Raises ValueError if a broken program has not one mark, or a mended one has."""
+    """The pairs of the gallery, sorted by generation and name.
+
+    Raises ValueError unless a broken program has exactly one mark and the corrected one has none.
+    """
     found: list[ShapeBug] = []
     for generation in (1, 2):
         for folder in sorted((FOLDER / f"tensorflow_{generation}").iterdir()):

@@ -6,7 +6,7 @@ from corpus.shape_bugs import shape_bugs
 
 
 def main() -> None:
-    """One line for each pair, and how many there are of which kind."""
+    """One line for each pair, and the number of pairs of each kind."""
     bugs = shape_bugs()
     for bug in bugs:
         kind = "silent" if bug.silent else "raises"

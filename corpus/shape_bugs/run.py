@@ -1,7 +1,8 @@
 """Runs programs of the gallery in TensorFlow: `python -m corpus.shape_bugs.run GENERATION FILE...`, one JSON object a line.
 
-Each object has `path`, `type` (the exception's class, or null), `error` (null, or its text with all its file names and lines), and `output`. With generation 1,
-`tf.compat.v1` is what `import tensorflow` gives, without eager execution; that cannot be undone, so it takes a process of its own.
+Each object has `path`, `type` (the exception's class, or null), `error` (null, or its text with all its file names
+and lines), and `output`. With generation 1, `import tensorflow` gives `tf.compat.v1` without eager execution; this
+cannot be undone, so it runs in a separate process.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import tensorflow as tf
 
 
 def run(path: Path, generation: int) -> dict[str, str | None]:
-    """Runs one program as a script and says what came of it."""
+    """Runs one program as a script and returns the outcome."""
     random.seed(1)
     np.random.seed(1)  # noqa: NPY002 - the programs use it
     if generation == 1:
@@ -40,7 +41,7 @@ def run(path: Path, generation: int) -> dict[str, str | None]:
 
 
 def main(arguments: list[str]) -> None:
-    """Runs the programs and prints what came of each."""
+    """Runs the programs and prints the outcome of each."""
     generation = int(arguments[0])
     if generation == 1:
         tf.compat.v1.disable_eager_execution()
