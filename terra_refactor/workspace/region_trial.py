@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from terra_refactor.classify.decision import (
+    Action,
     Classification,
     Decision,
     Hazard,
@@ -120,7 +121,8 @@ def hoistable(trial: Trial, decision: Decision, hazard: Hazard, found: Sequence[
         given = frozenset(
             each.name
             for each in decision.parameters
-            if each.kind in kinds or (each.kind is ParameterValueKind.UNKNOWN and each.name in arrays)
+            if each.kind in kinds
+            or (each.kind in (ParameterValueKind.UNKNOWN, ParameterValueKind.TENSOR) and each.name in arrays)
         )
         new = made_of_arrays(candidate, line, hazard.message, found, given, numpy_name(trial.outliner.tree))
     return () if new is None else (new,)
@@ -292,9 +294,13 @@ def doubts(decision: Decision) -> tuple[int, int]:
 def with_assumptions(trial: Trial, decision: Decision) -> Decision:
     """The decision with an assumption for each conversion, and for each argument with containers of unknown content."""
     decision = with_assumed_structures(decision)
-    found = tuple(each for each in trial.assumed if each not in decision.assumptions)
+    reread = () if trial.region is None else trial.region.reread
+    assumed = dict.fromkeys((*trial.assumed, *(f"`{text}` has the same variables in each call" for text in reread)))
+    found = tuple(each for each in assumed if each not in decision.assumptions)
     if not found:
         return decision
+    if decision.action is Action.CO_EXECUTE:
+        return replace(decision, assumptions=(*decision.assumptions, *found))
     count = len(decision.assumptions) + len(found)
     held = "one assumption holds" if count == 1 else f"{count} assumptions hold"
     return replace(

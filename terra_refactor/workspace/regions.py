@@ -33,6 +33,7 @@ from terra_refactor.ir.program import ModuleIR, Program
 from terra_refactor.refactor.plan import refactor_file
 from terra_refactor.refactor.regions.candidates import Candidate
 from terra_refactor.refactor.regions.conversions import number_as_operand, numpy_name
+from terra_refactor.refactor.regions.hoisting import hoisted_inside
 from terra_refactor.refactor.regions.outline import Placement
 from terra_refactor.refactor.regions.own_names import made_by_scope
 from terra_refactor.refactor.regions.region import ExtractedFunction
@@ -155,6 +156,7 @@ def _inside(statements: Statements) -> Iterable[ast.stmt]:
 def _outline(trial: Trial) -> None:
     """Creates the function of a trial, at the first possible position."""
     while trial.placements:
+        trial.hoisted = hoisted_inside(trial.candidate, trial.hoisted)
         made = trial.outliner.outline(
             trial.candidate, trial.placements[0], trial.name, trial.depth, trial.passed, trial.converted, trial.hoisted
         )
@@ -258,6 +260,8 @@ def _advance(trial: Trial, decision: Decision | None) -> None:
     against = _held_against(trial, decision, assumed=False)
     if decision.classification is Classification.UNSAFE and not against:
         against = _held_against(trial, decision, assumed=True)
+        # the update belongs to its tape, as far as nothing but assumptions is held against it
+        against = (against - frozenset(map(id, (trial.candidate.anchor, *trial.candidate.core)))) or against
     if _cut(trial, against) or _hoist(trial, decision):
         return
     if decision.classification is Classification.UNSAFE and _cut(trial, _above_the_tape(trial, decision)):
@@ -413,7 +417,7 @@ def _with_numbers(trial: Trial, decision: Decision) -> frozenset[int]:
                 id(each) for each in trial.candidate.movable_inside if numbers & usage_of([each]).needs.keys()
             )
             found |= inside
-            rest = trial.candidate.tape_without(inside | trial.candidate.deferred)
+            rest = trial.candidate.tape_without(inside | trial.candidate.deferred | trial.candidate.leading)
             if numbers & usage_of([rest]).needs.keys():
                 found.add(id(trial.candidate.anchor))
         elif numbers & usage_of([statement]).needs.keys():
@@ -438,7 +442,8 @@ def _with_hazards(trial: Trial, decision: Decision, *, assumed: bool) -> frozens
     for statement in _statements_down_to_tape(trial.candidate):
         here = {line for line in lines if line is not None and holds(statement, line)}
         if statement.lineno == trial.candidate.anchor.lineno:
-            inside = [each for each in trial.candidate.movable_inside if any(holds(each, line) for line in here)]
+            apart = (*trial.candidate.movable_inside, *trial.candidate.leading_inside)
+            inside = [each for each in apart if any(holds(each, line) for line in here)]
             found.update(map(id, inside))
             here -= {line for line in here if any(holds(each, line) for each in inside)}
             if here:

@@ -172,6 +172,24 @@ def write_nested(seed: int) -> str:
     return f"{HEAD}seen = []\n\n\nclass Trainer:\n{made}{method}{loop.format('trainer.update')}"
 
 
+LEADING = (
+    "count += 1",
+    "drawn = np.random.normal(size=4).astype('float32')\nx = x + drawn",
+    "print('opened', count)\ncount += 1",
+    "at_first = count\ndrawn = np.random.uniform(-0.1, 0.1, size=4)\nx = x + drawn.astype('float32') * 0.1",
+    "drawn = np.random.uniform(-0.1, 0.1, 4)\nprint(len(seen))\nseen = seen[-20:]",
+)
+"""Statements at the beginning of the tape: host code, and what follows it."""
+
+
+def write_leading(seed: int) -> str:
+    """A program with host code at the beginning of its tape's block."""
+    chance = random.Random(seed)
+    before, tape, after = write_program(seed).partition("with tf.GradientTape() as tape:\n")
+    indent = " " * (len(before) - len(before.rstrip(" ")) + 4)
+    return before + tape + textwrap.indent(chance.choice(LEADING), indent) + "\n" + after
+
+
 def fixed(text: str, level: str = "speculative") -> tuple[str, int]:
     """The text after `fix`, and how many steps became functions."""
     Path("m.py").write_text(text, encoding="utf-8")
@@ -231,3 +249,12 @@ def test_steps_that_cannot_be_graphs_do_the_same_under_the_shim(
     pytest.importorskip("tensorflow")
     monkeypatch.chdir(tmp_path)
     assert check(SHIMMED, level="coexec") >= len(SHIMMED)
+
+
+@pytest.mark.tensorflow
+def test_programs_with_host_code_at_the_beginning_of_the_tape_do_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("tensorflow")
+    monkeypatch.chdir(tmp_path)
+    assert check(range(6), write_leading) >= 3

@@ -15,6 +15,7 @@ from typing import Final, TypeAlias
 
 from terra_refactor.refactor.regions.deferral import may_be_deferred, metrics_of
 from terra_refactor.refactor.regions.host_code import HostCode, host_code_of
+from terra_refactor.refactor.regions.leading import host_modules, runs_before_tape
 from terra_refactor.refactor.regions.variables import WEIGHTS, is_update
 from terra_refactor.syntax.name_flow import AstScope, ScopeFlow, Statements, inner_blocks, statements_of_scope, usage_of
 
@@ -73,6 +74,13 @@ class RegionScope:
         assert isinstance(module, ast.Module)
         return host_code_of(module, self.self_name if self.is_method else "")
 
+    @cached_property
+    def host_modules(self) -> frozenset[str]:
+        """The names of modules, and of built-in functions, that compute nothing which a tape records."""
+        module = self.outer[0] if self.outer else self.node
+        assert isinstance(module, ast.Module)
+        return host_modules(module)
+
     @property
     def is_method(self) -> bool:
         """Whether it is a method whose first parameter is its object."""
@@ -118,10 +126,13 @@ class Candidate:
 
     Attributes:
         scope: the enclosing module or function.
-        path: the path to the tape's block, from the scope's own block. level: the index in the path of the block that contains the run.
-            start, end: the run, as indices in that block. stays: the statements, by identity, that must stay outside. deferred: those of
-            them that move after the run. dropped: the `del` statements of the run, which are unnecessary for a function's local
-            variables.
+        path: the path to the tape's block, from the scope's own block.
+        level: the index in the path of the block that contains the run.
+        start, end: the run, as indices in that block.
+        stays: the statements, by identity, that must stay outside.
+        deferred: those of them that move after the run.
+        dropped: the `del` statements of the run, which are unnecessary for a function's local variables.
+        leading: the statements at the beginning of the tape's block that move before the run.
     """
 
     scope: RegionScope
@@ -132,6 +143,7 @@ class Candidate:
     stays: frozenset[int] = frozenset()
     deferred: frozenset[int] = frozenset()
     dropped: frozenset[int] = frozenset()
+    leading: frozenset[int] = frozenset()
 
     @property
     def block(self) -> Statements:
@@ -140,10 +152,11 @@ class Candidate:
 
     @property
     def statements(self) -> Statements:
-        """The run, without the statements that move after it."""
+        """The run, without the statements that move out of it."""
         outside = self.deferred | self.dropped
         left = [statement for statement in self.block[self.start : self.end] if id(statement) not in outside]
-        return [self.tape_without(self.deferred) if statement is self.anchor else statement for statement in left]
+        rest = self.tape_without(self.deferred | self.leading)
+        return [rest if statement is self.anchor else statement for statement in left]
 
     @property
     def moved(self) -> Statements:
@@ -152,6 +165,23 @@ class Candidate:
         for statement in self.block[self.start : self.end]:
             here += [statement, *(self.anchor.body if statement is self.anchor else ())]
         return [statement for statement in here if id(statement) in self.deferred]
+
+    @property
+    def ahead(self) -> Statements:
+        """The statements that move before the run."""
+        return [statement for statement in self.anchor.body if id(statement) in self.leading]
+
+    @property
+    def leading_inside(self) -> tuple[ast.stmt, ...]:
+        """The statements at the beginning of the tape's own block that may run before the tape is opened."""
+        if self.path[-1][0] is not self.block:
+            return ()
+        found: list[ast.stmt] = []
+        for statement in self.anchor.body[:-1]:
+            if why_it_stays(statement) is not None or not runs_before_tape(statement, self.scope.host_modules):
+                break
+            found.append(statement)
+        return tuple(found)
 
     @property
     def deletions(self) -> Sequence[ast.Delete]:
@@ -250,7 +280,8 @@ class Candidate:
 
     def without(self, stays: frozenset[int]) -> Candidate | None:
         """The run around the tape that also excludes these statements; None if there is none."""
-        return _settled(replace(self, stays=self.stays | stays, deferred=frozenset(), dropped=frozenset()))
+        fresh = frozenset[int]()
+        return _settled(replace(self, stays=self.stays | stays, deferred=fresh, dropped=fresh, leading=fresh))
 
 
 def find_candidates(tree: ast.Module) -> tuple[Candidate, ...]:
@@ -365,7 +396,11 @@ def _settled(candidate: Candidate) -> Candidate | None:
         settled = replace(candidate, level=level, start=start, end=end, deferred=frozenset(deferred), dropped=dropped)
         movable = list(map(id, settled.movable_inside))
         first = next((place for place, each in enumerate(movable) if each in candidate.stays), len(movable))
-        return replace(settled, deferred=settled.deferred.union(movable[first:]))
+        settled = replace(settled, deferred=settled.deferred.union(movable[first:]))
+        leading = [id(each) for each in settled.leading_inside if id(each) not in settled.deferred]
+        last = max((place for place, each in enumerate(leading, start=1) if each in candidate.stays), default=0)
+        # what comes before the tape comes before these, too
+        return replace(settled, start=at, leading=frozenset(leading[:last])) if last else settled
     return None
 
 

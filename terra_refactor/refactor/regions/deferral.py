@@ -224,8 +224,18 @@ def _is_number_of(node: ast.expr, results: set[str] | frozenset[str], host: Host
             return _is_result_of(value, results, host)
         case ast.Call(func=ast.Attribute(value=value, attr="numpy" | "item"), args=[]):
             return _is_result_of(value, results, host)
+        case ast.Call(
+            func=ast.Attribute(value=ast.Call(func=ast.Attribute(value=value, attr="numpy"), args=[]), attr=method),
+            args=[],
+            keywords=[],
+        ):
+            return method in _SUMS_UP and _is_result_of(value, results, host)
         case _:
             return False
+
+
+_SUMS_UP: Final = frozenset({"item", "max", "mean", "min", "std", "sum"})
+"""Methods of an array that give a number."""
 
 
 def _is_result_of(node: ast.expr, results: set[str] | frozenset[str], host: HostCode) -> bool:

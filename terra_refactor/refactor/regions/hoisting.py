@@ -1,7 +1,7 @@
 """Host expressions of a run that the call of its function evaluates, and passes as arguments.
 
 Computes: the attribute reads, and the calls with a new result each time, that can be evaluated before the run. Needs:
-a candidate, a line and its hazard. Gives: `Hoisted`, `attribute_behind`, `attributes_of`, `call_behind`,
+a candidate, a line and its hazard. Gives: `Hoisted`, `hoisted_inside`, `attribute_behind`, `attributes_of`, `call_behind`,
 `made_of_arrays`, `with_arguments`. Ignores: whether a graph keeps the meaning with the argument; the function with
 the argument is judged again.
 
@@ -58,6 +58,13 @@ class Hoisted:
     name: str
     text: str
     nodes: tuple[ast.expr, ...]
+
+
+def hoisted_inside(candidate: Candidate, hoisted: Sequence[Hoisted]) -> tuple[Hoisted, ...]:
+    """The expressions that the run still evaluates: what a statement outside evaluates itself is no argument."""
+    inside = {id(node) for statement in candidate.statements for node in ast.walk(statement)}
+    left = (replace(each, nodes=tuple(node for node in each.nodes if id(node) in inside)) for each in hoisted)
+    return tuple(each for each in left if each.nodes)
 
 
 def attribute_behind(candidate: Candidate, line: int, message: str, others: Sequence[Hoisted]) -> Hoisted | None:

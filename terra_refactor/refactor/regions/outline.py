@@ -26,7 +26,7 @@ import re
 import tokenize
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
 from types import MappingProxyType
@@ -36,9 +36,17 @@ from terra_refactor.refactor.regions.candidates import Candidate, RegionScope, d
 from terra_refactor.refactor.regions.hoisting import Hoisted, with_arguments
 from terra_refactor.refactor.regions.own_names import bound_by_each_pass, made_by_scope, needed_by_each_pass
 from terra_refactor.refactor.regions.region import ExtractedFunction
+from terra_refactor.refactor.regions.rereading import rereadable
 from terra_refactor.refactor.regions.variables import UPDATES
 from terra_refactor.syntax.edit import split_lines
-from terra_refactor.syntax.name_flow import ScopeFlow, declared_names, inner_blocks, statements_of_scope, usage_of
+from terra_refactor.syntax.name_flow import (
+    ScopeFlow,
+    Statements,
+    declared_names,
+    inner_blocks,
+    statements_of_scope,
+    usage_of,
+)
 
 _KERAS_NAMES: Final = frozenset({"train_step", "test_step", "predict_step", "call", "fit"})
 """Methods of Keras models, which a base class may define."""
@@ -149,7 +157,8 @@ class Outliner:
                 return around
         else:
             around = frozenset[str]()
-        unbound = needs - flow.bound_before(candidate.block, candidate.start) - needed_by_each_pass(candidate)
+        bound_here = flow.bound_before(candidate.block, candidate.start) | usage_of(candidate.ahead).binds.keys()
+        unbound = needs - bound_here - needed_by_each_pass(candidate)
         if unbound:
             return Refused(f"`{min(unbound)}` may be unbound where it begins", frozenset(unbound))
         changing = self._changing(candidate, depth) | self._declared(candidate) | passed
@@ -158,12 +167,21 @@ class Outliner:
                 return Refused(f"`{bound}` is used both inside and outside of it")
         needs |= around
         captured = self._captured(candidate, placement, needs, changing)
+        lists = () if hoisted else rereadable(candidate, frozenset(needs - captured), self.tree)
+        if lists:
+            needs = (needs - {each.name for each in lists}).union(*(each.roots for each in lists))
+            captured = self._captured(candidate, placement, needs, changing)
         inputs = (*self._ordered(candidate, needs - captured), *(each.name for each in hoisted))
         span = self._span(candidate)
         if isinstance(span, Refused):
             return span
         given = {each.name: each.text for each in hoisted} | dict(converted)
-        return self._written(candidate, placement, inputs, outputs, span, name, depth, given, hoisted)
+        # as parameters of these names, which take the place of the lists
+        places = (*hoisted, *(Hoisted(each.text, "", each.nodes) for each in lists))
+        made = self._written(candidate, placement, inputs, outputs, span, name, depth, given, places)
+        if lists and isinstance(made, ExtractedFunction):
+            return replace(made, reread=tuple(each.text.strip("()") for each in lists))
+        return made
 
     def bound_again(self, candidate: Candidate) -> frozenset[str]:
         """The names of the scope that the run reads and that several statements bind: a function would read the latest value."""
@@ -304,13 +322,16 @@ class Outliner:
         name = name or self._name(candidate, placement)
         is_method = placement in (Placement.METHOD, Placement.BESIDE)
         parameters = [*self._captured(candidate, placement, set(), set()), *inputs] if is_method else list(inputs)
-        left = self._lines_of_moved(candidate, first)
+        ahead = self._lines_of_moved(candidate.ahead, first)
+        left = self._lines_of_moved(candidate.moved, first)
         deleted = {line for each in candidate.deletions for line in range(each.lineno, (each.end_lineno or 0) + 1)}
         end = candidate.statements[-1].end_lineno or last
         left |= {
             line: indent_of_run for line in range(end + 1, last + 1) if self.lines[line - 1].lstrip().startswith("#")
         }
-        numbers = [line for line in range(first, end + 1) if line not in left and line not in deleted]
+        numbers = [
+            line for line in range(first, end + 1) if line not in left and line not in ahead and line not in deleted
+        ]
         changed = self._with_parameters(hoisted)
         body = [self._shifted(line, indent_of_run, indent + unit, changed.get(line)) for line in numbers]
         if not body[-1].endswith(("\n", "\r")):
@@ -323,6 +344,7 @@ class Outliner:
         target = f"{', '.join(outputs)} = " if outputs else ""
         given = [texts.get(each, each) for each in inputs]
         call = self._wrapped(f"{indent_of_run}{target}{callee}(", given, ")", unit, newline)
+        call = "".join(self._shifted(line, ahead[line], indent_of_run) for line in sorted(ahead)) + call
         for line in sorted(left):
             text = self._shifted(line, left[line], indent_of_run)
             call += text if text.endswith(("\n", "\r")) else text + newline
@@ -358,10 +380,10 @@ class Outliner:
                 found = {name: None for name in found if name not in usage.binds}
         return list(found)
 
-    def _lines_of_moved(self, candidate: Candidate, first: int) -> dict[int, str]:
-        """The lines of the statements that move after the run, with the comments directly above each, and their indentation."""
+    def _lines_of_moved(self, moved: Statements, first: int) -> dict[int, str]:
+        """The lines of statements that move out of the run, with the comments right above each, and their indentation."""
         found: dict[int, str] = {}
-        for statement in candidate.moved:
+        for statement in moved:
             start = statement.lineno
             while start - 1 >= first and self.lines[start - 2].lstrip().startswith("#"):
                 start -= 1

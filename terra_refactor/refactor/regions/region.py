@@ -33,6 +33,8 @@ class ExtractedFunction:
     end: int = field(repr=False)
     call: str = field(repr=False)
     """The text that replaces the range from `start` to `end`."""
+    reread: tuple[str, ...] = ()
+    """The expressions that the function evaluates in the place of names of the run."""
 
 
 def apply_regions(text: str, regions: Iterable[ExtractedFunction]) -> str:

@@ -22,7 +22,7 @@ from terra_refactor.domain.value import (
     members,
 )
 from terra_refactor.facts.records import AttributeRead, Call, Container, Display, ItemRead, ItemWrite
-from terra_refactor.facts.view import ContextView
+from terra_refactor.facts.view import ContextView, is_tensorflow_tensor
 from terra_refactor.ir.ids import OpId
 from terra_refactor.rules.rule import CureHint, CureKind, LocalHazard, Nature, Rule, RuleKind, Samples, Severity
 from terra_refactor.tf_model.graph_traits import CONVERT, is_method_of_array
@@ -40,6 +40,7 @@ ARRAY_IS_CONVERTED: Final = (
 )
 """Last words of an assumption that is never made: the code converts the value because callers do pass arrays."""
 _IN_ITS_PLACE: Final = "a traced function gets a tensor in its place"
+_NO_TENSOR: Final = "the tensor that a traced function gets cannot"
 
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
@@ -52,6 +53,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
         yield from _conversion(view, call, name)
         if has_trait(name, Trait.CONCRETE_ARRAYS):
             yield from _given(view, call, name)
+    yield from _several_places(view)
     uses = [
         *(
             (write.op, write.owner, "an item of the array {0} is assigned", ", which cannot change")
@@ -72,8 +74,25 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
         parameter = view.argument_behind(array)
         if parameter is not None:
             said = what.format(f"`{parameter}`", f"`{view.written(number)}`")
-            why = f"{_IN_ITS_PLACE}{more}" if more is not None else "the tensor that a traced function gets cannot"
+            why = f"{_IN_ITS_PLACE}{more}" if more is not None else _NO_TENSOR
             yield LocalHazard(number, f"{said}: {why}", parameter=parameter)
+
+
+def _several_places(view: ContextView) -> Iterator[LocalHazard]:
+    """Parameters of unknown type that are indexed with an array of integers: eagerly no tensor can be, so they are arrays."""
+    for item in view.reached(ItemRead):
+        given = view.parameter_behind(item.owner)
+        if given is None or view.argument_behind(item.owner) is not None or not _is_list_of_places(view, item.index):
+            continue
+        is_tensor, parameter = view.becomes_tensor(item.index)
+        if is_tensor and view.all_of(item.owner, _may_be_array):
+            message = f"`{view.written(item.op)}` takes several places of the array `{given}`: {_NO_TENSOR}"
+            yield LocalHazard(item.op, message, parameter=parameter)
+
+
+def _may_be_array(value: Value) -> bool:
+    """Whether nothing but uses say what a value is."""
+    return isinstance(value, UnknownValue) or is_tensorflow_tensor(value)
 
 
 def _of_array(view: ContextView, call: Call, name: str) -> Iterator[LocalHazard]:

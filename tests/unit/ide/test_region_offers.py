@@ -51,7 +51,9 @@ def test_a_step_is_offered_as_a_function_where_somebody_asks(tmp_path: Path) -> 
 
 
 def test_what_stands_in_the_way_is_told(tmp_path: Path) -> None:
-    text = all_rules()["TR507"].samples.bad.replace("  # TR507", "\n            print(weights)")
+    text = all_rules()["TR507"].samples.bad.replace(
+        "  # TR507", "\n            first = weights[0]\n            print(first)"
+    )
     session = project(tmp_path, {"m.py": text})
     path = shown(tmp_path, "m.py")
     offers = code_actions(session.snapshot(path), path, 8, 8, explicit=True)
