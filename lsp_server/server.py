@@ -103,6 +103,8 @@ class TerraServer(LanguageServer):
         self._widening: set[str] = set()
         """The projects with a first answer, by their folders, during their full analysis."""
         self._looking: set[str] = set()
+        self.regions_found: Callable[[], Awaitable[object]] | None = None
+        """Called when the regions of a file were found: its diagnostics are others."""
         """The files whose regions are being searched."""
         self._tasks: set[asyncio.Future[Any]] = set()
 
@@ -186,9 +188,7 @@ class TerraServer(LanguageServer):
             if found is None or (await self._shown(found, path)).are_final:
                 return found
             if not soon and self.client.refreshes_lenses:
-                if path not in self._looking:
-                    self._looking.add(path)
-                    self.keep(asyncio.ensure_future(self._look(path)))
+                self.look_soon(path)
                 return found
             if await self.scheduler.regions(found) or self.scheduler.stopped:
                 return found
@@ -196,6 +196,12 @@ class TerraServer(LanguageServer):
     async def _shown(self, snapshot: Snapshot, path: str) -> Regions:
         """`shown_regions`, which parses a new text."""
         return await self.scheduler.in_thread(partial(shown_regions, snapshot, path))
+
+    def look_soon(self, path: str) -> None:
+        """Looks for the regions of a file when no text has changed for a while."""
+        if path not in self._looking:
+            self._looking.add(path)
+            self.keep(asyncio.ensure_future(self._look(path)))
 
     async def _look(self, path: str) -> None:
         """Searches for the regions of a file when no text has changed for a while."""
@@ -214,7 +220,10 @@ class TerraServer(LanguageServer):
                 if await self.scheduler.regions(found):
                     after = await self._shown(found, path)
                     if before.undecided or before.decisions != after.decisions:
-                        await self.workspace_code_lens_refresh_async(None)
+                        if self.client.refreshes_lenses:
+                            await self.workspace_code_lens_refresh_async(None)
+                        if self.regions_found is not None:
+                            await self.regions_found()
                     return
         finally:
             self._looking.discard(path)

@@ -18,15 +18,24 @@ from lsp_server.convert import TextPositions
 from lsp_server.rule_pages import rule_uri
 from lsp_server.server import NAME, TerraServer
 from terra_refactor.ide.diagnostics import Problem, Tag, diagnostics
+from terra_refactor.ide.regions import are_known
 from terra_refactor.ide.snapshot import Snapshot
 from terra_refactor.rules.rule import Severity
 from terra_refactor.syntax.source import Source
+from terra_refactor.workspace.found_region import may_have_regions
 
 SOURCE = "terra-refactor"
 
 
 def register(server: TerraServer) -> None:
     """Adds the handler."""
+
+    async def regions_found() -> None:
+        if server.client.refreshes_diagnostics:
+            await server.workspace_diagnostic_refresh_async(None)
+        publish_soon(server)
+
+    server.regions_found = regions_found
 
     @server.feature(
         types.TEXT_DOCUMENT_DIAGNOSTIC,
@@ -38,12 +47,20 @@ def register(server: TerraServer) -> None:
         if server.documents.is_cell(uri):
             return types.RelatedFullDocumentDiagnosticReport(items=[])
         snapshot = await server.first(path)
+        if snapshot is not None:
+            _look(server, snapshot, path)
         items = [] if snapshot is None else problems_of(server, snapshot, path).get(uri, [])
         result_id = result_id_of(items)
         related = _related(server, snapshot, path) if snapshot is not None and server.client.related_documents else None
         if result_id == params.previous_result_id:
             return types.RelatedUnchangedDocumentDiagnosticReport(result_id=result_id, related_documents=related)
         return types.RelatedFullDocumentDiagnosticReport(items=items, result_id=result_id, related_documents=related)
+
+
+def _look(server: TerraServer, snapshot: Snapshot, path: str) -> None:
+    """The findings about training steps come later, because the program is analysed again for them."""
+    if not snapshot.left_out and may_have_regions(snapshot.sources[path]) and not are_known(snapshot):
+        server.look_soon(path)
 
 
 def _related(
@@ -167,6 +184,8 @@ async def _publish(server: TerraServer) -> None:
         snapshot = await server.first(path)
         if not server.documents.is_open(path):
             continue
+        if snapshot is not None:
+            _look(server, snapshot, path)
         found = {} if snapshot is None else problems_of(server, snapshot, path)
         for uri in server.documents.parts(path):
             publish(server, uri, found.get(uri, []))

@@ -20,7 +20,8 @@ from terra_refactor.classify.region import RegionDecision
 from terra_refactor.ide.annotations import AnnotationStyle, KnownTypes, known_types, write_types
 from terra_refactor.ide.explanations import action_title, change_title, extraction_title
 from terra_refactor.ide.extracting import all_but, with_functions
-from terra_refactor.ide.regions import MODULE, beside_regions, find_regions, regions_at, shown_regions
+from terra_refactor.ide.region_findings import shown_findings
+from terra_refactor.ide.regions import MODULE, beside_regions, find_regions, known_regions, regions_at, shown_regions
 from terra_refactor.ide.shape_cures import shape_cure
 from terra_refactor.ide.snapshot import Snapshot
 from terra_refactor.ir.function import FunctionKind
@@ -28,6 +29,7 @@ from terra_refactor.refactor.cures import TITLES, cure_of
 from terra_refactor.refactor.plan import refactor_file
 from terra_refactor.refactor.result import Change, FileRefactoring, Outcome
 from terra_refactor.refactor.transforms.context import NotMade
+from terra_refactor.rules.no_benefit.missed_extraction import RULE as MISSED_EXTRACTION
 from terra_refactor.rules.rule import Finding
 from terra_refactor.syntax.deep_stack import deeply
 from terra_refactor.syntax.edit import apply_edits
@@ -158,10 +160,13 @@ def one_for_each_change(offers: Iterable[Offer]) -> tuple[Offer, ...]:
 def _for_findings(snapshot: Snapshot, path: str, first_line: int, last_line: int) -> Iterator[Offer]:
     here = [
         finding
-        for finding in snapshot.findings.get(path, ())
+        for finding in (*snapshot.findings.get(path, ()), *shown_findings(snapshot, path))
         if finding.span.line <= last_line and first_line <= finding.span.end_line
     ]
     for finding in here:
+        if finding.rule == MISSED_EXTRACTION.id:
+            yield from _for_region(snapshot, path, finding)
+            continue
         decision = _decision_of(snapshot, path, finding)
         if finding.fixable and decision is not None and decision.action is not Action.NONE:
             yield Offer(
@@ -184,6 +189,20 @@ def _for_findings(snapshot: Snapshot, path: str, first_line: int, last_line: int
     for finding in here:
         request = Request(Task.SUPPRESS, path, rule=finding.rule, span=finding.span)
         yield Offer(f"Ignore {finding.rule} ({finding.name}) here", OfferKind.QUICK_FIX, request, finding)
+
+
+def _for_region(snapshot: Snapshot, path: str, finding: Finding) -> Iterator[Offer]:
+    """The extraction of the training step of a finding."""
+    for region in known_regions(snapshot, path):
+        if region.extract and region.line == finding.span.line:
+            yield Offer(
+                extraction_title(region),
+                OfferKind.QUICK_FIX,
+                _extraction(region),
+                finding,
+                preferred=region.level is Level.SAFE,
+                assumptions=_region_assumptions(region),
+            )
 
 
 def _for_hazards(snapshot: Snapshot, path: str, first_line: int, last_line: int) -> Iterator[Offer]:

@@ -6,11 +6,12 @@ findings, which the session has removed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from enum import Enum
 
 from terra_refactor.ide.causes import writing_places
+from terra_refactor.ide.region_findings import shown_findings
 from terra_refactor.ide.snapshot import NAMED, Snapshot, name_span
 from terra_refactor.ide.unchanged import Unchanged, unchanged_functions
 from terra_refactor.rules.misuse.deprecated_argument import RULE as DEPRECATED_ARGUMENT
@@ -57,14 +58,18 @@ def diagnostics(snapshot: Snapshot, path: str) -> tuple[Problem, ...]:
         return (Problem(None, "not-analysed", Severity.INFORMATION, Span(line, 1, line, 1), error.message),)
     unchanged = unchanged_functions(snapshot, path)
     if unchanged is None:
-        return tuple(_problems(snapshot, path))
+        return _in_order(_problems(snapshot, path))
     kept = [_moved(problem, unchanged, path) for problem in _problems(unchanged.before, path)]
     new = [
         problem
         for problem in _problems(snapshot, path)
         if unchanged.lines(snapshot, problem.span.line, problem.span.column) is None
     ]
-    return tuple(sorted((*filter(None, kept), *new), key=lambda problem: (problem.span, problem.rule or "")))
+    return _in_order((*filter(None, kept), *new))
+
+
+def _in_order(problems: Iterable[Problem]) -> tuple[Problem, ...]:
+    return tuple(sorted(problems, key=lambda problem: (problem.span, problem.rule or "")))
 
 
 def _moved(problem: Problem, unchanged: Unchanged, path: str) -> Problem | None:
@@ -92,7 +97,7 @@ def _problems(snapshot: Snapshot, path: str) -> Iterator[Problem]:
             (*finding.related, *writing_places(snapshot, finding)),
             _TAGS.get(finding.rule, ()),
         )
-        for finding in snapshot.findings.get(path, ())
+        for finding in (*snapshot.findings.get(path, ()), *shown_findings(snapshot, path))
         if not snapshot.left_out or finding.severity is not Severity.INFORMATION
     )
 

@@ -189,6 +189,21 @@ def shown_regions(snapshot: Snapshot, path: str) -> Regions:
     return Regions(tuple(each for each in carried if each.inside not in undecided), undecided, are_final=False)
 
 
+def known_regions(snapshot: Snapshot, path: str) -> tuple[RegionDecision, ...]:
+    """The decisions about the regions of a file that are known, without reading the file: after an edit, those whose code is as it was."""
+    with _guard:
+        known = _known.get(_key(snapshot))
+    if known is not None:
+        return tuple(each.decision for each in known.get(path, ()))
+    return _carried(path, snapshot.sources[path].text)
+
+
+def are_known(snapshot: Snapshot) -> bool:
+    """Whether the regions of the files as they are were looked for."""
+    with _guard:
+        return _key(snapshot) in _known
+
+
 def _carried(path: str, text: str) -> tuple[RegionDecision, ...]:
     """The decisions about the regions of the previous text that occur exactly once in this one, with the same lines."""
     with _guard:

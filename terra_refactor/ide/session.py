@@ -26,6 +26,7 @@ from terra_refactor.ide.snapshot import Snapshot
 from terra_refactor.ir.build.relower import relower
 from terra_refactor.ir.program import ModuleIR, Program
 from terra_refactor.record.record_file import Record, read_record
+from terra_refactor.rules.no_benefit.missed_extraction import RULE as MISSED_EXTRACTION
 from terra_refactor.syntax.modules import ModuleIndex
 from terra_refactor.syntax.source import Source, display_path
 from terra_refactor.workspace.at_releases import at_releases
@@ -37,6 +38,7 @@ from terra_refactor.workspace.evidence import (
     evidence_files,
     match_records,
 )
+from terra_refactor.workspace.found_region import may_have_regions
 from terra_refactor.workspace.import_graph import (
     ImportScan,
     connected_files,
@@ -471,7 +473,9 @@ class Session:
             ),
             findings=_by_path(
                 without_known(
-                    select_findings(at_releases(findings, own, pins), decisions, self.config, own), self.config, own
+                    select_findings(at_releases(findings, own, pins), decisions, self.config, own, _unchecked(own)),
+                    self.config,
+                    own,
                 ).findings
             ),
             errors={path: result for path, result in lowered.items() if isinstance(result, FileError)},
@@ -588,6 +592,11 @@ class Session:
                 self._lowered[path] = _Lowered(task.source, task.name, result, *good)
                 results[path] = result
         return results
+
+
+def _unchecked(sources: Mapping[str, Source]) -> Mapping[str, tuple[str, ...]]:
+    """The rules of `lint` whose findings a snapshot does not have: those about regions, which are looked for later."""
+    return {path: (MISSED_EXTRACTION.id,) for path, source in sources.items() if may_have_regions(source)}
 
 
 def _lines(source: Source) -> int:

@@ -14,14 +14,12 @@ from dataclasses import dataclass, field
 from terra_refactor.classify.decision import Action, Decision, Level
 from terra_refactor.ide.code_actions import NewText, all_safe
 from terra_refactor.ide.explanations import change_title, extraction_title
+from terra_refactor.ide.region_findings import findings_of_regions
 from terra_refactor.ide.regions import MODULE, Regions, beside_regions, find_regions
 from terra_refactor.ide.session import Session
 from terra_refactor.ide.snapshot import Snapshot
-from terra_refactor.rules.no_benefit.missed_extraction import RULE as MISSED_EXTRACTION
-from terra_refactor.rules.rule import Finding
-from terra_refactor.workspace.found_region import FoundRegion, outside_shim, region_findings, without_shim
+from terra_refactor.workspace.found_region import outside_shim, without_shim
 from terra_refactor.workspace.results import Stats, WorkspaceReport
-from terra_refactor.workspace.selection import select_findings, without_known
 from terra_refactor.workspace.workspace import ProgressCallback
 
 
@@ -122,7 +120,7 @@ def report_of(session: Session, cancelled: Callable[[], bool], progress: Progres
                 (
                     finding
                     for snapshot, found in zip(snapshots, regions, strict=True)
-                    for findings in (*snapshot.findings.values(), _of_regions(snapshot, found))
+                    for findings in (*snapshot.findings.values(), findings_of_regions(snapshot, found))
                     for finding in findings
                 ),
                 key=lambda finding: (finding.path, finding.span, finding.rule, finding.message),
@@ -138,15 +136,6 @@ def report_of(session: Session, cancelled: Callable[[], bool], progress: Progres
             )
         ),
     )
-
-
-def _of_regions(snapshot: Snapshot, regions: tuple[FoundRegion, ...]) -> tuple[Finding, ...]:
-    """The findings about regions that should be functions."""
-    decisions = [decision for group in snapshot.decisions.values() for decision in group]
-    selected = select_findings(region_findings(regions), decisions, snapshot.config, snapshot.sources)
-    found = without_known(selected, snapshot.config, snapshot.sources).findings
-    # to `select_findings`, suppressions of other rules seem unused
-    return tuple(finding for finding in found if finding.rule == MISSED_EXTRACTION.id)
 
 
 def safe_changes(

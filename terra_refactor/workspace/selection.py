@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -25,7 +25,7 @@ from terra_refactor.syntax.location import Span
 from terra_refactor.syntax.source import Source
 from terra_refactor.workspace.baseline import Baseline, compare_with_baseline, read_baseline
 from terra_refactor.workspace.results import Comparison, SuppressedFinding
-from terra_refactor.workspace.suppression import suppress
+from terra_refactor.workspace.suppression import NOTHING_UNCHECKED, suppress
 
 _EVERY_RULE = "ALL"
 
@@ -68,10 +68,14 @@ class Selection:
 
 
 def select_findings(
-    findings: Iterable[Finding], decisions: Iterable[Decision], config: Config, sources: Mapping[str, Source]
+    findings: Iterable[Finding],
+    decisions: Iterable[Decision],
+    config: Config,
+    sources: Mapping[str, Source],
+    unchecked: Mapping[str, Collection[str]] = NOTHING_UNCHECKED,
 ) -> Selection:
-    """The findings to report, sorted by position: the selected ones that no comment suppresses."""
-    everything = suppress(findings, decisions, sources)
+    """The findings to report, sorted by position: the selected ones that no comment suppresses. `unchecked` as in `suppress`."""
+    everything = suppress(findings, decisions, sources, unchecked)
     chooser = _Chooser(config)
     kept = sorted(
         (chooser.graded(finding) for finding in everything.findings if chooser.is_selected(finding)), key=_order

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -30,6 +30,7 @@ from terra_refactor.workspace.results import SuppressedFinding
 
 ABOUT_COMMENTS: Final = frozenset({UNUSED.id, MALFORMED.id})
 """Findings about suppression comments, which no comment suppresses."""
+NOTHING_UNCHECKED: Final[Mapping[str, Collection[str]]] = {}
 _LIST = re.compile(r"\[([^\]]*)\]")
 
 
@@ -42,8 +43,14 @@ class Suppressed:
     suppressed: tuple[SuppressedFinding, ...]
 
 
-def suppress(findings: Iterable[Finding], decisions: Iterable[Decision], sources: Mapping[str, Source]) -> Suppressed:
-    """Removes the findings that comments in the sources suppress."""
+def suppress(
+    findings: Iterable[Finding],
+    decisions: Iterable[Decision],
+    sources: Mapping[str, Source],
+    unchecked: Mapping[str, Collection[str]] = NOTHING_UNCHECKED,
+) -> Suppressed:
+    """Removes the findings that comments in the sources suppress. `unchecked`: the rules that were not checked in a file, whose comments
+    are not reported as unused."""
     comments = {
         path: found
         for path, source in sorted(sources.items())
@@ -71,7 +78,7 @@ def suppress(findings: Iterable[Finding], decisions: Iterable[Decision], sources
                 name = rules[hazard.rule].name if hazard.rule in rules else ""
                 used[decision.path].update(_covering(comments[decision.path], hazard.rule, name, hazard.span))
     for path, here in comments.items():
-        left.extend(_about(path, sources[path], here, used[path]))
+        left.extend(_about(path, sources[path], here, used[path], unchecked.get(path, ())))
     return Suppressed(tuple(left), tuple(suppressed))
 
 
@@ -84,7 +91,13 @@ def _covering(here: Suppressions, rule: str, name: str, span: Span) -> Iterator[
                     yield entry, code
 
 
-def _about(path: str, source: Source, here: Suppressions, used: set[tuple[Suppression, str]]) -> Iterator[Finding]:
+def _about(
+    path: str,
+    source: Source,
+    here: Suppressions,
+    used: set[tuple[Suppression, str]],
+    unchecked: Collection[str],
+) -> Iterator[Finding]:
     """Findings about the comments of one file."""
     for malformed in here.malformed:
         yield _finding(MALFORMED, path, malformed.span, f"the comment {malformed.message}")
@@ -96,13 +109,22 @@ def _about(path: str, source: Source, here: Suppressions, used: set[tuple[Suppre
         unknown = [code for _, code in codes if code and not _is_known(code)]
         if unknown:
             yield _finding(MALFORMED, path, span, f"the comment names {_listed(unknown)}, and there is no such rule")
-        unused = [(entry, code) for entry, code in codes if (entry, code) not in used and code not in unknown]
+        unused = [
+            (entry, code)
+            for entry, code in codes
+            if (entry, code) not in used and code not in unknown and not _may_be_about(code, unchecked)
+        ]
         if unused:
             names = [code for _, code in unused if code]
             verb = "report" if len(names) > 1 else "reports"
             message = f"{_listed(names)} {verb} nothing here" if names else "no rule reports anything here"
             fix = _removal(source.text, entries, {code for _, code in unused}) if not unknown else ()
             yield _finding(UNUSED, path, span, message, fix)
+
+
+def _may_be_about(code: str, unchecked: Collection[str]) -> bool:
+    rules = all_rules()
+    return any(rule.startswith(code) or rules[rule].name == code for rule in unchecked)
 
 
 def _is_known(code: str) -> bool:

@@ -108,3 +108,43 @@ def test_answers_are_of_the_newest_text(folder: Path) -> None:
         assert "TR401" in (await asyncio.gather(*waiting))[-1]
 
     converse(folder, modern(), scenario)
+
+
+STEP = """\
+import tensorflow as tf
+
+weights = tf.Variable(tf.zeros([8, 1]))
+batches = tf.data.Dataset.from_tensor_slices((tf.ones([640, 8]), tf.ones([640, 1]))).batch(32)
+
+for epoch in range(20):
+    for features, targets in batches:
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(tf.square(tf.sigmoid(features @ weights) - targets))
+        weights.assign_sub(0.1 * tape.gradient(loss, weights))
+    print(epoch, float(loss))
+"""
+
+
+def test_the_finding_about_a_training_step_comes_when_nobody_types(folder: Path) -> None:
+    (folder / "loop.py").write_text(STEP)
+
+    async def pushed(talk: Conversation) -> None:
+        uri = talk.open("loop.py")
+        await talk.until(lambda: uri in talk.published)
+        await talk.until(lambda: "TR507" in {item.code for item in talk.published[uri].diagnostics})
+        (found,) = [item for item in talk.published[uri].diagnostics if item.code == "TR507"]
+        assert (found.severity, found.range.start.line) == (types.DiagnosticSeverity.Information, 7)
+
+    async def pulled(talk: Conversation) -> None:
+        uri = talk.open("loop.py")
+        first = await talk.pull(uri)
+        for _ in range(200):
+            if "TR507" in {item.code for item in (await talk.pull(uri)).items}:
+                break
+            await asyncio.sleep(0.05)
+        else:
+            raise AssertionError("it never came")
+        assert "TR507" not in {item.code for item in first.items}
+
+    converse(folder, poor(), pushed)
+    converse(folder, modern(), pulled)

@@ -21,14 +21,15 @@ from terra_refactor.ide.code_actions import (
     perform,
 )
 from terra_refactor.ide.code_lens import code_lenses
+from terra_refactor.ide.diagnostics import diagnostics
 from terra_refactor.ide.hover import hover
 from terra_refactor.ide.proving import ProofResult, change_around, prove
 from terra_refactor.ide.regions import find_regions, shown_regions
-from terra_refactor.ide.session import StaleError
+from terra_refactor.ide.session import Session, StaleError
 from terra_refactor.ide.whole_project import proposals, safe_changes
 from terra_refactor.rules.registry import all_rules
 from terra_refactor.syntax.source import source_from_text
-from terra_refactor.workspace.workspace import Options, fix
+from terra_refactor.workspace.workspace import Options, analyze, fix
 
 
 def test_a_step_is_offered_as_a_function_where_somebody_asks(tmp_path: Path) -> None:
@@ -216,3 +217,40 @@ def test_a_step_is_proven_before_it_is_a_function(tmp_path: Path) -> None:
     assert proof.page.startswith("# Extract as @tf.function: train_step\n")
     gone = prove(snapshot, Request(Task.EXTRACT, path, "other", 12), sys.executable, "", lambda: False)
     assert isinstance(gone, NotPossible)
+
+
+def test_the_finding_of_lint_is_shown_when_the_steps_are_known(tmp_path: Path) -> None:
+    session = project(tmp_path, {"m.py": TRAINING})
+    path = shown(tmp_path, "m.py")
+    snapshot = session.snapshot(path)
+    assert not [problem for problem in diagnostics(snapshot, path) if problem.rule == "TR507"]
+    find_regions(snapshot)
+    (problem,) = [problem for problem in diagnostics(snapshot, path) if problem.rule == "TR507"]
+    linted = analyze([str(tmp_path)], Options(config=Config(jobs=1), use_cache=False)).findings
+    (finding,) = [finding for finding in linted if finding.rule == "TR507"]
+    assert (problem.span, problem.severity, problem.message) == (finding.span, finding.severity, finding.message)
+    line = finding.span.line
+    fixes = [offer for offer in code_actions(snapshot, path, line, line) if offer.kind is OfferKind.QUICK_FIX]
+    assert [offer.title for offer in fixes] == [
+        "Extract as @tf.function: train_step",
+        "Ignore TR507 (missed-extraction) here",
+    ]
+    assert fixes[0].preferred
+    assert isinstance(perform(snapshot, fixes[0].request), NewText)
+    # in another text, it is where its code is
+    session.set_buffer(path, source_from_text(f"import os\n{TRAINING}", path))
+    (moved,) = [each for each in diagnostics(session.snapshot(path), path) if each.rule == "TR507"]
+    assert moved.span.line == line + 1
+
+
+@pytest.mark.parametrize("how", ["comment", "ignored"])
+def test_the_finding_can_be_silenced(tmp_path: Path, how: str) -> None:
+    code = "random.normal([32, 4])"
+    text = TRAINING.replace(code, f"{code}  # terra: ignore[TR507]") if how == "comment" else TRAINING
+    (tmp_path / "m.py").write_text(text)
+    session = Session(str(tmp_path), Config(jobs=1, ignore=("TR507",) if how == "ignored" else ()))
+    path = shown(tmp_path, "m.py")
+    snapshot = session.snapshot(path)
+    assert not diagnostics(snapshot, path)  # the comment is not unused: nobody has looked
+    find_regions(snapshot)
+    assert not diagnostics(snapshot, path)
