@@ -15,9 +15,9 @@ from terra_refactor.analysis.facts import BranchFact, EntryKind, FailureFact, Ob
 from terra_refactor.analysis.log import Log
 from terra_refactor.domain.dim import Dim, OpenDim
 from terra_refactor.domain.effect import Effect, EffectKind, EffectSite, RootKind, Target
-from terra_refactor.domain.lattice import join_all, names_object, rename
-from terra_refactor.domain.state import HeapKey, Naming, State, Suspect
-from terra_refactor.domain.value import BOTTOM, FunctionValue, ObjectId, Value
+from terra_refactor.domain.lattice import filter_members, join_all, names_object, rename
+from terra_refactor.domain.state import EXISTS, HeapKey, Naming, State, Suspect
+from terra_refactor.domain.value import BOTTOM, FunctionValue, ObjectId, Reference, UnionValue, Value
 from terra_refactor.ir.function import Function
 from terra_refactor.ir.ids import FunctionId, OpId
 from terra_refactor.ir.ops import Op
@@ -354,6 +354,22 @@ class Frame:
         """The result of an operation that has run on this path."""
         value = None if op is None else self.values[op]
         return BOTTOM if value is None else value
+
+    def present(self, op: OpId | None) -> Value:
+        """The result of an operation, without alternatives that do not exist in this call: objects that other calls of a joined context
+        pass."""
+        value = self.value(op)
+        if type(value) is not UnionValue or self.root.naming is None:
+            return value
+        relative, state = self.root.naming.names.all, self.state
+        return filter_members(
+            value,
+            lambda member: (
+                type(member) is not Reference
+                or member.object not in relative
+                or state.get((member.object, EXISTS)) is not None
+            ),
+        )
 
     def note_read(self, op: OpId, key: HeapKey) -> None:
         """Records a read of state that outlives the call."""

@@ -85,7 +85,7 @@ _OF_TENSORS: Final = frozenset({"shape", "dtype", "ndim", "T"})
 
 def load_attribute(site: Site, op: Op) -> Value:
     assert isinstance(op, ops.LoadAttribute)
-    value = site.frame.value(op.object)
+    value = site.frame.present(op.object)
     alternatives = members(value)
     if len(alternatives) == 1:
         return attribute_of(site, alternatives[0], op.name)
@@ -443,7 +443,7 @@ def store_attribute(site: Site, op: Op) -> None:
     frame = site.frame
     if op.value is None:
         return
-    target, value = frame.value(op.object), frame.value(op.value)
+    target, value = frame.present(op.object), frame.value(op.value)
     set_attribute(site, target, op.name, value)
     array_given_form(site, op.object, op.name, value)
 
@@ -534,7 +534,7 @@ def _call_hook(site: Site, target: Reference, cls: Value | None, name: str, valu
 def delete_attribute(site: Site, op: Op) -> None:
     assert isinstance(op, ops.DeleteAttribute)
     engine, frame = site.engine, site.frame
-    alternatives = members(frame.value(op.object))
+    alternatives = members(frame.present(op.object))
     for member in alternatives:
         if isinstance(member, Reference):
             key = (member.object, op.name)

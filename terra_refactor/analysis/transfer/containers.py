@@ -115,7 +115,7 @@ def _formatted_path(site: Site, op: ops.FormatString) -> Value | None:
 
 def unpack_element(site: Site, op: Op) -> Value:
     assert isinstance(op, ops.UnpackElement)
-    value = site.frame.value(op.source)
+    value = site.frame.present(op.source)
     items = unpacked_from_loaded(site, value, op.total) if op.star is None and is_loaded(value) else None
     if items is not None:
         return items[op.position]

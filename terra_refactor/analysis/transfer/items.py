@@ -86,7 +86,7 @@ _MODULES: Final = LibraryValue("sys.modules")
 def load_item(site: Site, op: Op) -> Value:
     assert isinstance(op, ops.LoadItem)
     frame = site.frame
-    container, index = frame.value(op.object), frame.value(op.index)
+    container, index = frame.present(op.object), frame.value(op.index)
     if all(
         isinstance(member, TupleValue | SequenceValue | TensorValue) or _is_list(site, member)
         for member in members(container)
@@ -266,7 +266,7 @@ def _made_item(site: Site, container: Reference, index: Value, factory: Value) -
 def store_item(site: Site, op: Op) -> None:
     assert isinstance(op, ops.StoreItem)
     frame = site.frame
-    container, index, value = frame.value(op.object), frame.value(op.index), frame.value(op.value)
+    container, index, value = frame.present(op.object), frame.value(op.index), frame.value(op.value)
     alternatives = members(container)
     for member in alternatives:
         owner = owner_of_attributes(member)
@@ -349,7 +349,7 @@ def _store_into(site: Site, container: Reference, index: Value, value: Value, *,
 def delete_item(site: Site, op: Op) -> None:
     assert isinstance(op, ops.DeleteItem)
     frame = site.frame
-    container, index = frame.value(op.object), frame.value(op.index)
+    container, index = frame.present(op.object), frame.value(op.index)
     for member in members(container):
         if isinstance(member, Reference):
             key = (member.object, ITEMS)

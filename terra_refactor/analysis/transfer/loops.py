@@ -69,7 +69,7 @@ WIDEN_AFTER: Final = 1
 def for_loop(site: Site, op: Op) -> Terminated | None:
     assert isinstance(op, ops.For)
     frame = site.frame
-    found = _in_graph(iterate(site, frame.value(op.iterable)))
+    found = _in_graph(iterate(site, frame.present(op.iterable)))
     if frame.loop_lengths.setdefault(op.id, found.length) != found.length:
         frame.loop_lengths[op.id] = None
     before = dict(frame.state.locals)
@@ -135,7 +135,7 @@ def _note_advanced(site: Site, loop: ops.For | ops.Comprehension) -> None:
     kept = isinstance(source, ops.LoadAttribute) or (
         isinstance(source, ops.LoadName) and source.scope is ops.Scope.GLOBAL
     )
-    alternatives = members(frame.value(loop.iterable))
+    alternatives = members(frame.present(loop.iterable))
     if not any(isinstance(member, SequenceValue) and member.kind in ITERATORS for member in alternatives):
         return
     if kept:
@@ -154,7 +154,7 @@ def _worth_unrolling(frame: Frame, elements: Sequence[Value], body: Block) -> bo
 
 def _list_of(site: Site, op: Op) -> ObjectId | None:
     """The list that a `for` iterates over: it may change during the loop."""
-    source = site.frame.value(op.iterable) if isinstance(op, ops.For) else None
+    source = site.frame.present(op.iterable) if isinstance(op, ops.For) else None
     if isinstance(source, Reference) and site.engine.objects.facts[source.object].kind is ObjectKind.LIST:
         return source.object
     return None
@@ -391,7 +391,7 @@ def comprehension(site: Site, op: Op) -> Value:
     frame = site.frame
     collector = Collector(frame.uncertainty)
     frame.collectors.append(collector)
-    found = iterate(site, frame.value(op.iterable))
+    found = iterate(site, frame.present(op.iterable))
     if found.elements is None or not _worth_unrolling(frame, found.elements, op.body):
         collector.exact = found.elements == ()
     try:
