@@ -182,7 +182,7 @@ def _values(text: str, file: str, extended_by: tuple[str, ...], bounds: Path | N
     base = str(Path(file).parent / values["extend"])
     seen = (*extended_by, os.path.abspath(file))
     if os.path.abspath(base) in seen:
-        raise UsageError(f"{file}:{_line_of_key(text, 'extend')}: `extend` leads round in a circle to {base}")
+        raise UsageError(f"{file}:{_line_of_key(text, 'extend')}: `extend` is circular: it leads back to {base}")
     inherited = _values(_read(Path(base)), base, seen, bounds)
     if "baseline" in inherited:  # relative to the file that contains it
         inherited["baseline"] = os.path.abspath(Path(base).parent / inherited["baseline"])

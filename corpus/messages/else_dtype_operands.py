@@ -1,6 +1,6 @@
 """TypeError: Input 'y' of 'Maximum' Op has type float64 that does not match type float32 of argument 'x'.
 
-A Python number in front of a tensor becomes a float32 before the tensor is looked at.
+A Python float to the left of a tensor becomes float32, whatever the dtype of the tensor is.
 """
 import tensorflow as tf
 

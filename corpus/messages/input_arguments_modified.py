@@ -1,6 +1,7 @@
 """ValueError: ... should not modify its Python input arguments. Modifying a copy is allowed
 
-Or the change happens once, while the function is traced: an argument or default that the function changes keeps no state in a graph.
+A traced function may not change a list or dict that is an argument or a default. Where TensorFlow does not notice, the change happens
+once, while the function is traced.
 """
 import tensorflow as tf
 

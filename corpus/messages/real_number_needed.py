@@ -1,6 +1,6 @@
 """TypeError: must be real number, not SymbolicTensor
 
-`math` works on Python numbers; a tensor inside a `tf.function` has no value to give.
+`math` works on Python numbers; a tensor inside a `tf.function` has no value while the function is traced.
 """
 import math
 

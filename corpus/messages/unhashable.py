@@ -1,6 +1,6 @@
 """TypeError: Could not generate a generic TraceType for ... Please verify that it is immutable/hashable. Otherwise, consider implementing the Tracing Protocol for it.
 
-Arguments that are no tensors are part of the key under which a graph is kept, so they must have a hash.
+A traced function looks up its graphs by the arguments that are not tensors, so these must be hashable.
 """
 import tensorflow as tf
 

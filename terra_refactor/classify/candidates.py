@@ -71,7 +71,7 @@ _BLOCKING: Final = {
     Decoration.OVERLOAD: "it is a signature for type checkers only",
     Decoration.ABSTRACT: "it is abstract: subclasses replace it",
     Decoration.CACHED: "its results are cached by argument",
-    Decoration.OBJECT: "its decorator makes another object of it",
+    Decoration.OBJECT: "its decorator replaces it by another object",
     Decoration.DISPATCHES: "it is one of several implementations, selected by the types of arguments: another object would be registered",
     Decoration.TRACED: "TensorFlow calls it while it builds graphs",
     Decoration.HOST_CALLBACK: "TensorFlow runs it as Python in graphs as well",

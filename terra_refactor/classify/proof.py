@@ -96,7 +96,7 @@ class Proof:
             if view.is_within(number, Trait.LEAVES_GRAPH):
                 return "if the code that `tf.init_scope` runs eagerly affects the graph"
             if any(asks_what_tensors_are(view, test) for test in open_conditions(view, number)):
-                return "if the condition on what the tensor is lets it run"
+                return "if the condition on the kind of the tensor lets it run"
         if hazard.nature is Nature.UNCONVERTED and self._is_left_by_keras_only(context, hazard.via):
             return releases.KERAS_LEAVES_CALL
         doubts: list[Doubt] = []
@@ -130,7 +130,7 @@ class Proof:
         code = self.values.code(context)
         if not context.in_graph and self._is_up_to_tensor(context, failure.op):
             # a graph has both sides; eager code may test the rank first
-            return "if the condition on a tensor around it lets it run"
+            return "if the enclosing condition on a tensor lets it run"
         fact = code.facts[failure.op]
         asked = [*code.inputs(failure.op)]
         if isinstance(fact, Call) and fact.owner is not None:

@@ -161,7 +161,7 @@ def _doubt_of_way(
         if expected.is_behind_end(*at):
             return "if the program does not end before"
         if failure.by_default and proof.is_optional(*at):
-            return "if a run that comes here leaves these options as they are by default"
+            return "if this code runs while these options have their defaults"
         step = reached[at[0].id]
         at = None if step is None else (facts.contexts[step[0]], step[1])
     return None

@@ -87,7 +87,7 @@ def cure_of(source: Source, place: Curable) -> Cure | NotMade:
     Raises SourceError if the source does not parse.
     """
     if place.cure is None:
-        return NotMade("there is no mechanical cure")
+        return NotMade("there is no automatic rewrite")
     context = call_with_deep_stack(partial(file_context, source))
     return _cure(source, context, place, place.cure)
 
@@ -116,7 +116,7 @@ def _cure(source: Source, context: FileContext, at: Curable, hint: CureHint) -> 
     try:
         place = find_place(context.module, at.span)
         if place is None:
-            return NotMade("its place was not found: the text is not the one that was analysed")
+            return NotMade("its position was not found: the text is not the one that was analysed")
         outcome = _transformation(hint.kind)(context, place, hint)
     except Exception as error:  # an internal error affects only this cure
         LOGGER.exception("the cure %s failed", hint.kind.value)

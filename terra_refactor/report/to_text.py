@@ -414,7 +414,7 @@ def _summary(report: WorkspaceReport, agenda: Agenda | None) -> RenderableType:
 
 
 def _without_tensors(count: int) -> str:
-    return f"{_plural(count, 'file')} that no import connects with tensors"
+    return f"{_plural(count, 'file')} that no import connects with TensorFlow, Keras or NumPy"
 
 
 def _action_words(action: Action) -> str:

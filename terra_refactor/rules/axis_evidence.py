@@ -211,8 +211,8 @@ def _reversed_back(view: ContextView, call: Call, name: str) -> Iterator[LocalHa
     if before and before == after and number % len(shape) not in before:
         yield LocalHazard(
             first.fact.op,
-            f"reversed along axis {before[0]}, and `{view.written(scanned.fact.op)}` goes along axis {number % len(shape)}: reversing its "
-            "result again along the same axis undoes this, so the order is as it was",
+            f"reversed along axis {before[0]}, and `{view.written(scanned.fact.op)}` goes along axis {number % len(shape)}: the two "
+            "reversals cancel, so the order is unchanged",
         )
 
 
@@ -320,8 +320,8 @@ def _misplaced_mask(view: ContextView, op: OpId, mask: OpId, data: OpId) -> Iter
         if given is not None and _roots(source.view, given) & ids:
             yield LocalHazard(
                 op,
-                f"the mask of shape {format_shape(a)} is made from the ids that the data of shape {format_shape(b)} are looked up for: "
-                "its last axis meets the looked up values instead of the ids (it needs one more axis)",
+                f"the mask of shape {format_shape(a)} is computed from the ids for which the embeddings of shape {format_shape(b)} were "
+                "looked up: its last axis is broadcast against the embedding axis, not the ids (it needs one more axis)",
             )
             return
 

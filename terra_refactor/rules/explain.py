@@ -17,7 +17,9 @@ KINDS: Final[Mapping[RuleKind, str]] = {
         "it in code that a graph runs."
     ),
     RuleKind.DIAGNOSTIC: "Diagnostic: reported wherever it is found; does not affect whether a function may become a graph.",
-    RuleKind.DECISION: "Decision: follows from the analysis of the whole function, and is reported at its definition.",
+    RuleKind.DECISION: (
+        "Decision: follows from the analysis of the whole program, and is reported at the function, statement or operation concerned."
+    ),
 }
 """Explanation of each kind of rule."""
 _ONLY_DECIDES: Final = (

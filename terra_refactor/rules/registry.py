@@ -121,7 +121,7 @@ def local_hazards(view: ContextView) -> Iterator[tuple[Rule, LocalHazard]]:
                     LocalHazard(
                         first,
                         INTERNAL + where,
-                        f"{where}, and nothing is wrong there",
+                        f"{where}, but would find nothing",
                         nature=Nature.INTERNAL_ERROR,
                     ),
                 )

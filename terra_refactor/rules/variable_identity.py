@@ -67,9 +67,9 @@ def identity_uses(view: ContextView, name: str, given: GivenVariables) -> Iterat
     if place is not None:
         yield LocalHazard(
             place,
-            f"`{view.written(place)}` asks which variable `{name}` is: a traced function has one graph for all variables of one shape, "
-            "made for the first of them",
-            None if given.several else f"calls bring one variable as `{name}`, or variables of different shapes",
+            f"`{view.written(place)}` depends on the identity of the variable `{name}`: a traced function has one graph for all variables "
+            "of one shape, made for the first of them",
+            None if given.several else f"calls pass one variable as `{name}`, or variables of different shapes",
             boundary=True,
         )
 

@@ -106,7 +106,7 @@ def test_a_file_extends_another(tmp_path: Path) -> None:
     assert config.baseline == str(tmp_path / "known.json")
     assert config.extend_exclude == ("a",)
     (tmp_path / "base.toml").write_text('extend = "inner/terra-refactor.toml"\n')
-    with pytest.raises(UsageError, match=r"base.toml:1: `extend` leads round in a circle"):
+    with pytest.raises(UsageError, match=r"base.toml:1: `extend` is circular: it leads back"):
         load_config(start=inner)
     (tmp_path / "base.toml").write_text("slect = []\n")
     with pytest.raises(UsageError, match=r"base.toml:1: unknown key `slect`; did you mean `select`"):

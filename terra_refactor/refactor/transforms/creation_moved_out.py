@@ -105,7 +105,7 @@ def _to_module(
     if outside or (removed is None and name in context.names.used):
         return NotMade(f"`{name}` means something else in the module")
     if set("\r\n").intersection(module.source_of(place.node)):
-        return NotMade("it stands on several lines")
+        return NotMade("it spans several lines")
     first: cst.CSTNode = function.decorators[0] if function.decorators else function
     at = module.line_start(module.offsets(first)[0])
     indent = module.text[at : module.offsets(first)[0]]

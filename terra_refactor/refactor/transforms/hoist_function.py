@@ -48,7 +48,7 @@ def _moved_assignment(context: FileContext, place: NodePlace, loop: Loop) -> Tra
         case [cst.Assign(targets=[cst.AssignTarget(target=cst.Name(name))], value=value)] if value is place.node:
             pass
         case _:
-            return NotMade("what it gives is not assigned to one name")
+            return NotMade("its result is not assigned to a single name")
     reason = _why_it_stays(loop, read_names(value), name)
     if reason is not None:
         return NotMade(reason)

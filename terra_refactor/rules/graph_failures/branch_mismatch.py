@@ -125,7 +125,7 @@ def _branch(view: ContextView, staging: Staging, site: ControlSite) -> Iterator[
             yield LocalHazard(
                 site.op,
                 "the following code is never reached eagerly, but it is traced: a graph has both sides of a condition on a tensor",
-                "what follows can be traced",
+                "the code that follows can be traced",
             )
         return
     for name in staging.names(site):
@@ -478,7 +478,7 @@ def mismatch(first: Value, second: Value) -> str | None:
         if any(_is_structure(one) and _is_leaf(other) for one, other in ((a, b), (b, a))):
             return "is a tuple, list or dict on one side only"
         if _is_structure(a) and _is_structure(b) and type(a) is not type(b):
-            return "is a tuple, list or dict on one side, and another of these on the other"
+            return "is a tuple, list or dict, and of a different kind on each side"
         if isinstance(a, TupleValue) and isinstance(b, TupleValue):
             if a.name != b.name:
                 return "is a tuple of another class on one side"
@@ -553,16 +553,16 @@ RULE: Final = Rule(
         "and None on the other, raises in a graph."
     ),
     explanation=(
-        "AutoGraph turns the branch into `tf.cond`, whose sides must give the same structure: `ValueError: 'y' must also be "
-        "initialized in the else branch`, `'y' is None at the end of the else branch`, `TypeError: 'y' has dtype float32 in the "
-        "main branch, but dtype int32 in the else branch`, or `the else branch must also have a return statement`. A `break` or "
-        "`return` on a tensor's value inside a loop over a Python `range` or list raises `NotImplementedError` or `ValueError`, "
-        "too. Both sides are traced with the shapes of the arguments, so an operation that is invalid for these shapes raises "
-        "even on the side that eager code skips (`if tf.rank(x) == 3: x = x[:, :, 0]` with a matrix; a Python `if` on `x.shape` "
-        "skips it in a trace, too). A branch cannot return None, not even on both sides. A Python number leaves it as an int32 "
-        "or float32 tensor, which raises if the other side has another dtype. A name without a value on some path raises when a "
-        "trace reads it, even if that path is not taken. Objects, functions, and variables that are assigned only after the "
-        "branch cannot leave it at all."
+        "AutoGraph turns the branch into `tf.cond`, whose sides must give the same structure: `ValueError: 'y' must also be initialized in "
+        "the else branch`, `'y' is None at the end of the else branch`, `TypeError: 'y' has dtype float32 in the main branch, but dtype "
+        "int32 in the else branch`, or `the else branch must also have a return statement`. A `break` or `return` on a tensor's value "
+        "inside a loop over a Python `range` or list raises `NotImplementedError` or `ValueError`, too. Both sides are traced with the "
+        "shapes of the arguments, so an operation that is invalid for these shapes raises even on the side that eager code skips (`if "
+        "tf.rank(x) == 3: x = x[:, :, 0]` with a matrix; a Python `if` on `x.shape` skips it in a trace, too). A branch cannot return "
+        "None, not even on both sides. A Python number becomes an int32 or float32 tensor, which raises if the other side has another "
+        "dtype. Reading a name that has no value on some path raises while tracing, even if that path is not taken. Objects and functions "
+        "cannot be results of the branch, and neither can `tf.Variable`s that the code after it assigns to: the branch turns them into "
+        "tensors."
     ),
     samples=Samples(
         bad="""\

@@ -95,8 +95,8 @@ RULE: Final = Rule(
     severity=Severity.ERROR,
     summary="`functools.lru_cache` (or `cached_property`) keeps the symbolic tensor of the trace that called the function first.",
     explanation=(
-        "Inside a graph the function gives a tensor of that graph, and the cache hands it to every later caller: to eager code, and to the "
-        "next trace. Both fail: `TypeError: <tf.Tensor ...> is out of scope and cannot be used here` or `cannot be accessed from here, "
+        "Inside a graph the function returns a tensor of that graph, and the cache returns it to every later caller: to eager code, and to "
+        "the next trace. Both raise `TypeError: <tf.Tensor ...> is out of scope and cannot be used here` or `cannot be accessed from here, "
         "because it was defined in FuncGraph`. Cached Python numbers and arrays are fine."
     ),
     samples=Samples(

@@ -143,7 +143,7 @@ RULE: Final = Rule(
     name="change-under-tensor-condition",
     kind=RuleKind.HAZARD,
     severity=Severity.ERROR,
-    summary="`list.append` and the like under a condition on a tensor happen in every trace, regardless of the tensor's value.",
+    summary="`list.append` and other changes in place under a condition on a tensor run in every trace, regardless of the tensor's value.",
     explanation=(
         "AutoGraph turns the statement into `tf.cond` and traces both sides. Assigned variables become results of the "
         "`tf.cond`. A list, dict or set that one side changes in place is changed by the trace itself: from then on the graph "

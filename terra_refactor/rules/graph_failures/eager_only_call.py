@@ -39,7 +39,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
         if read.name == "device" and view.is_symbolic(read.owner):
             yield LocalHazard(
                 read.op,
-                f"`{view.written(read.op)}` is known when a tensor is there: in a graph it is empty",
+                f"`{view.written(read.op)}` names the device of an eager tensor: in a graph it is empty",
                 f"nothing depends on `{view.written(read.op)}`",
             )
     for operation in view.reached(Operation):
@@ -65,7 +65,7 @@ def _called(view: ContextView, call: Call, name: str) -> Iterator[LocalHazard]:
     ):
         yield _asks_for_mode(view, call.op)
     if name == STATIC_VALUE and _has_value_eagerly_only(view, call):
-        other = f"what is done with the None that `{written}` gives in a graph means the same"
+        other = f"the code gives the same result with None, which `{written}` returns in a graph"
         parameter = None if call.first is None else view.parameter_behind(call.first)
         message = f"`{written}` returns the value of an eager tensor: in a graph it returns None"
         yield LocalHazard(call.op, message, other, parameter=parameter)
@@ -118,7 +118,7 @@ def _is_in_other_graph(view: ContextView, call: Call) -> bool:
 
 
 def _asks_for_mode(view: ContextView, number: OpId) -> LocalHazard:
-    other = f"what is done with the other answer that `{view.written(number)}` gives in a graph means the same"
+    other = f"the code gives the same result with the other value that `{view.written(number)}` has in a graph"
     return LocalHazard(number, "it tests whether it runs eagerly: in a graph it takes the other branch", other)
 
 
@@ -176,8 +176,8 @@ RULE: Final = Rule(
     severity=Severity.ERROR,
     summary="`.numpy()`, `.item()`, `.tolist()`, Keras `fit`/`predict`/`evaluate` and saving need eager tensors.",
     explanation=(
-        "In a graph a tensor is symbolic: `.numpy()` raises `AttributeError: 'SymbolicTensor' object has no attribute 'numpy'`, "
-        "Keras's loops raise or refuse to run."
+        "In a graph a tensor is symbolic: `.numpy()` raises `AttributeError: 'SymbolicTensor' object has no attribute 'numpy'`, and "
+        "Keras's training and prediction loops raise an exception."
     ),
     samples=Samples(
         bad="""\

@@ -390,13 +390,12 @@ RULE: Final = Rule(
         "variables of one shape."
     ),
     explanation=(
-        "Python arguments are the key under which a traced function keeps its graphs, and keys are compared with `==`. The second of "
-        "two calls with `2` and `2.0` (or `True` and `1`, members of two `IntEnum`s with one number, lists and dicts of these) gets the "
-        "graph of the first, in which `isinstance(order, int)` was decided. So do objects of a class whose `__eq__` leaves fields "
-        "out, of a frozen dataclass with `field(compare=False)`, and of a subclass of `int`, `float` or `str` with further "
-        "attributes. The object that a method is called on is compared in the same way. All variables of one "
-        "shape and dtype share a graph: `variable.ref()`, `variable.name`, `id(variable)` and `variable is other` "
-        "are those of the first. Nothing raises."
+        "A traced function looks up its graphs by its Python arguments, which it compares with `==`. The second of two calls with `2` and "
+        "`2.0` (or `True` and `1`, members of two `IntEnum`s with one number, lists and dicts of these) gets the graph of the first, in "
+        "which `isinstance(order, int)` was decided. The same holds for objects of a class whose `__eq__` ignores fields, of a frozen "
+        "dataclass with `field(compare=False)`, and of a subclass of `int`, `float` or `str` with further attributes. The object that a "
+        "method is called on is compared in the same way. All variables of one shape and dtype share a graph: `variable.ref()`, "
+        "`variable.name`, `id(variable)` and `variable is other` are those of the first. Nothing raises."
     ),
     samples=Samples(
         bad="""\
@@ -440,7 +439,7 @@ first = power(tf.constant([-2.0, 3.0]), 3)
 second = power(tf.constant([-2.0, 3.0]), 3.0)
 """,
     ),
-    cure="Give what the function decides by as an argument of its own, or define `__eq__` over everything that it reads.",
+    cure="Pass the value on which the function branches as a separate argument, or let `__eq__` compare everything the function reads.",
     check=check,
     inherited=False,
     silent=True,

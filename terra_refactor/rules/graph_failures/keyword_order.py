@@ -140,7 +140,7 @@ RULE: Final = Rule(
     summary="A traced function gets its `**kwargs` sorted by name, and has one graph for dicts with the same keys in any order.",
     explanation=(
         "A function keeps the order in which its caller wrote the keyword arguments (PEP 468). A traced function sorts them, so that calls "
-        "which differ in nothing else share a graph: `list(kwargs.values())`, a loop over `kwargs.items()` and `*kwargs.values()` then "
+        "that differ only in this order share a graph: `list(kwargs.values())`, a loop over `kwargs.items()` and `*kwargs.values()` then "
         "see another order. A dict that is an argument keeps its order while the graph is traced, but a later call with the same keys in "
         "another order gets the same graph. Nothing raises."
     ),

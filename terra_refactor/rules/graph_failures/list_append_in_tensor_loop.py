@@ -63,8 +63,8 @@ RULE: Final = Rule(
     severity=Severity.ERROR,
     summary="A Python list that is filled in a loop over a tensor or dataset raises when it is used in a graph.",
     explanation=(
-        "AutoGraph makes a `tf.while_loop` of the loop; what its body appends belongs to the loop's own graph: "
-        "`InaccessibleTensorError: ... is out of scope and cannot be used here`."
+        "AutoGraph turns the loop into a `tf.while_loop`, and the tensors that its body appends belong to the graph of that loop. Using "
+        "them outside raises `InaccessibleTensorError: ... is out of scope and cannot be used here`."
     ),
     samples=Samples(
         bad="""\

@@ -288,12 +288,12 @@ RULE: Final = Rule(
     severity=Severity.ERROR,
     summary="A variable of a loop on tensors that grows, or changes its rank or dtype, from one iteration to the next raises in a graph.",
     explanation=(
-        "AutoGraph turns the loop into `tf.while_loop`, whose variables must keep shape and dtype: `ValueError: 'y' has shape "
-        "(1,) before the loop, but shape (2,) after one iteration. Use tf.autograph.experimental.set_loop_options to set shape "
-        "invariants`, or `TypeError: Input 'y' of 'AddV2' Op has type float32 that does not match type int32` where a sum "
-        "starts as the Python number 0. A variable that starts as None, or that the loop assigns first, is fine in a loop over "
-        "a tensor. In a loop over a dataset it raises `ValueError: 'y' must be defined before the loop`. Loop variables cannot "
-        "be objects; attributes of objects can be loop variables."
+        "AutoGraph turns the loop into `tf.while_loop`, whose variables must keep shape and dtype: `ValueError: 'y' has shape (1,) before "
+        "the loop, but shape (2,) after one iteration. Use tf.autograph.experimental.set_loop_options to set shape invariants`, or "
+        "`TypeError: Input 'y' of 'AddV2' Op has type float32 that does not match type int32` where a sum starts as the Python number 0. A "
+        "variable that is None before the loop, or assigned only in it, is allowed in a loop over a tensor. In a loop over a dataset it "
+        "raises `ValueError: 'y' must be defined before the loop`. Loop variables cannot be objects; attributes of objects can be loop "
+        "variables."
     ),
     samples=Samples(
         bad="""\

@@ -59,10 +59,10 @@ RULE: Final = Rule(
     name="non-string-name",
     kind=RuleKind.HAZARD,
     severity=Severity.ERROR,
-    summary="A dtype, number or tensor where an operation takes its `name` is ignored eagerly and raises in a graph.",
+    summary="A dtype, number or tensor that is passed as the `name` of an operation is ignored eagerly and raises in a graph.",
     explanation=(
-        "Many operations take `name` where one expects a dtype or an axis (`tf.sqrt(x, tf.float32)`). Eager operations have no names and "
-        "never look at it; in a graph: `TypeError: expected string or bytes-like object, got 'DType'`."
+        "In many operations, `name` has the position at which one expects a dtype or an axis (`tf.sqrt(x, tf.float32)`). Eager operations "
+        "have no names and ignore the argument; a graph raises `TypeError: expected string or bytes-like object, got 'DType'`."
     ),
     samples=Samples(
         bad="""\

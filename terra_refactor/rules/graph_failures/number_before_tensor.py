@@ -124,7 +124,7 @@ RULE: Final = Rule(
     name="number-before-tensor",
     kind=RuleKind.HAZARD,
     severity=Severity.ERROR,
-    summary="A number that stands before a tensor gets its own dtype in a graph, and the tensor does not fit.",
+    summary="A Python number to the left of a tensor gets a default dtype in a graph, which may differ from the tensor's.",
     explanation=(
         "Eagerly `tf.maximum(1., x)` converts the number to the dtype of `x`. A graph converts operands from left to right: the "
         "number becomes float32 (an int becomes int32, an array keeps its dtype), and the tensor after it must have the same "

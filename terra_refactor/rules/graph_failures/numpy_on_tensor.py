@@ -140,7 +140,7 @@ def _given(view: ContextView, call: Call, name: str) -> Iterator[LocalHazard]:
         yield LocalHazard(
             call.op,
             f"`{written}` may get a tensor (`{tensor}`), which NumPy cannot convert in a graph",
-            f"`{tensor}` is no tensor where `{view.written(call.function)}` gets it",
+            f"`{tensor}` is not a tensor when it is passed to `{view.written(call.function)}`",
         )
 
 
@@ -322,10 +322,10 @@ RULE: Final = Rule(
     severity=Severity.ERROR,
     summary="A NumPy, SciPy, pandas, PIL or OpenCV call on a value that flows from a tensor raises in a graph.",
     explanation=(
-        "These libraries convert their arguments to arrays: `NotImplementedError: Cannot convert a symbolic tf.Tensor (...) to "
-        "a numpy array`. The static shape of a tensor (`x.shape`) is made of Python ints and fine. A traced function receives "
-        "array arguments as tensors, which have no array methods, are not `np.ndarray`, are not converted to another dtype, and "
-        "treat a list index as one index per axis (`x[[1, 0]]` is `x[1, 0]`)."
+        "These libraries convert their arguments to arrays: `NotImplementedError: Cannot convert a symbolic tf.Tensor (...) to a numpy "
+        "array`. The static shape of a tensor (`x.shape`) consists of Python ints, so NumPy may use it. A traced function receives array "
+        "arguments as tensors, which have no array methods, are not `np.ndarray`, are not converted to another dtype, and treat a list "
+        "index as one index per axis (`x[[1, 0]]` is `x[1, 0]`)."
     ),
     samples=Samples(
         bad="""\

@@ -317,7 +317,7 @@ def _check_call(view: ContextView, call: Call, name: str) -> Iterator[LocalHazar
             yield LocalHazard(
                 call.op,
                 f"`{view.written(call.op)}` needs a Python number, and {what} may be a tensor",
-                f"{what} is no tensor where `{view.written(call.function)}` gets it",
+                f"{what} is not a tensor when it is passed to `{view.written(call.function)}`",
             )
             return
 
@@ -341,7 +341,7 @@ def _check_scalar(view: ContextView, call: Call, name: str) -> Iterator[LocalHaz
                 written = f"`{view.written(call.op)}`"
                 why = f"a traced function gets a tensor for the NumPy number `{parameter}`"
                 message = f"{written} has tensors for elements in a graph, since {why}"
-                assumed = f"what is done with the elements of {written} works with int tensors, too"
+                assumed = f"the code that uses the elements of {written} works with int tensors, too"
                 yield LocalHazard(call.op, message, assumed, parameter=parameter)
                 return
 
@@ -389,7 +389,7 @@ def _check_index(view: ContextView, at: OpId, container: OpId, index: OpId) -> I
         yield LocalHazard(
             at,
             f"if `{name}` is a list, `{view.written(symbolic)}` cannot index it in a graph, where it has no value",
-            f"`{name}` is a tensor, and no list or tuple",
+            f"`{name}` is a tensor, not a list or tuple",
         )
 
 
@@ -482,11 +482,11 @@ RULE: Final = Rule(
     severity=Severity.ERROR,
     summary="A tensor indexes a Python list, or is given to `math`, `tf.constant` or a static argument: a graph has no value for it.",
     explanation=(
-        "An eager tensor turns itself into a Python number wherever one is needed; a symbolic one cannot: `TypeError: list indices must "
+        "Python converts an eager tensor to a number wherever one is needed; a symbolic tensor has no value: `TypeError: list indices must "
         "be integers or slices, not SymbolicTensor`, `TypeError: must be real number, not SymbolicTensor`, `TypeError: Expected any "
-        "non-tensor type, but got a tensor instead`. `int()` and `float()` do not help: "
-        "AutoGraph makes tensors of them. Most axes and sizes of TensorFlow's operations may be tensors; a few decide how the graph "
-        "is made and may not (`axis` of `tf.nn.softmax`, `tf.stack`, `tf.argsort`; `num` of `tf.unstack`)."
+        "non-tensor type, but got a tensor instead`. `int()` and `float()` do not help, because AutoGraph converts them to casts of the "
+        "tensor. Most axes and sizes of TensorFlow's operations may be tensors; a few determine the structure of the graph and must be "
+        "Python values (`axis` of `tf.nn.softmax`, `tf.stack`, `tf.argsort`; `num` of `tf.unstack`)."
     ),
     samples=Samples(
         bad="""\

@@ -56,7 +56,7 @@ def _obstacle(view: ContextView, parameter: ParameterFacts) -> tuple[str, str | 
             looks = bool(options & _LOOKS_AT_FIELDS) or "__attrs_post_init__" in outline.methods
             looks = looks and is_attrs_class(view, outline)
             if looks or (isinstance(value, TupleValue) and "__new__" in outline.methods):
-                assumed = message, f"making a `{name}` of a graph's tensors works, and makes the same of them"
+                assumed = message, f"`{name}` can be constructed from symbolic tensors, with the same result"
     return assumed
 
 
@@ -127,12 +127,11 @@ RULE: Final = Rule(
     severity=Severity.ERROR,
     summary="A traced function rebuilds structured arguments with symbolic tensors; some classes and dicts do not allow that.",
     explanation=(
-        "Dicts, named tuples and objects of attrs classes are structures to TensorFlow: it flattens the argument, and calls the "
-        "class again with symbolic tensors instead of the values. A `__new__`, a validator, a converter or "
-        "`__attrs_post_init__` that looks at values fails then (`float() argument must be a string or a real number, not "
-        "'SymbolicTensor'`), and so do classes whose fields cannot be given by position. The keys of a dict are sorted: "
-        "`TypeError: '<' not supported between instances of 'int' and 'str'`. An object with `__array__` (a DataFrame) becomes "
-        "one tensor, without the attributes of its class."
+        "Dicts, named tuples and objects of attrs classes are structures to TensorFlow: it flattens the argument, and constructs a new "
+        "object of the class from symbolic tensors. A `__new__`, a validator, a converter or `__attrs_post_init__` that looks at values "
+        "fails then (`float() argument must be a string or a real number, not 'SymbolicTensor'`), and so do classes whose fields cannot be "
+        "given by position. The keys of a dict are sorted: `TypeError: '<' not supported between instances of 'int' and 'str'`. An object "
+        "with `__array__` (a DataFrame) becomes one tensor, without the attributes of its class."
     ),
     samples=Samples(
         bad="""\
@@ -171,7 +170,7 @@ def step(x):
 result = step(tf.ones([3]))
 """,
     ),
-    cure="Use keys of one type, or pass the tensors that are in it.",
+    cure="Use keys of one type, or pass the tensors that the object contains.",
     check=check,
     inherited=False,
 )

@@ -86,7 +86,7 @@ RULE: Final = Rule(
     name="recursion",
     kind=RuleKind.HAZARD,
     severity=Severity.ERROR,
-    summary="Tracing a function that calls itself, directly or through others, never ends.",
+    summary="Tracing a recursive function never ends if only a tensor's value ends the recursion.",
     explanation=(
         "Tracing follows the calls in Python: if only the value of a tensor ends a recursion, its trace never ends "
         "(`RecursionError`, or a stack overflow). A recursion that Python values end is unrolled into the graph."

@@ -86,9 +86,9 @@ RULE: Final = Rule(
     severity=Severity.ERROR,
     summary="`model.trainable_variables` that is read before the model is built is an empty list; an optimizer that gets it raises.",
     explanation=(
-        "A `Sequential` without an input shape has no variables until it is called. A list of them that was taken before stays empty: "
-        "`ValueError: not enough values to unpack (expected 2, got 0)` from `apply_gradients`, or, where the optimizer was built with "
-        "it, `ValueError: Unknown variable: ... This optimizer can only be called for the variables it was originally built with`."
+        "A `Sequential` without an input shape has no variables until it is called. A list that was read before that stays empty, which "
+        "raises `ValueError: not enough values to unpack (expected 2, got 0)` from `apply_gradients`, or, where the optimizer was built "
+        "with it, `ValueError: Unknown variable: ... This optimizer can only be called for the variables it was originally built with`."
     ),
     samples=Samples(
         bad="""\

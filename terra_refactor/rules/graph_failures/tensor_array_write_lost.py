@@ -23,7 +23,7 @@ RULE: Final = Rule(
     name="tensor-array-write-lost",
     kind=RuleKind.HAZARD,
     severity=Severity.ERROR,
-    summary="`TensorArray.write` changes the array in eager code; in a graph only the array that it returns has the change.",
+    summary="`TensorArray.write` changes the array in place in eager code; in a graph it returns a changed copy.",
     explanation=(
         "In eager code a `TensorArray` is a Python object that `write`, `unstack`, `scatter` and `split` change in place. In a graph each "
         "of them gives a new array and leaves the old one alone: an element whose write is dropped is zero or, in an array of dynamic "

@@ -145,11 +145,10 @@ RULE: Final = Rule(
     severity=Severity.ERROR,
     summary="The text of a tensor (an f-string, `str()`, `%s`) is computed once, when the graph is traced, and does not contain its value.",
     explanation=(
-        'Eagerly, `f"loss {loss}"` has the number in it. In a graph it is made while the function is traced, and says '
+        'Eagerly, `f"loss {loss}"` contains the number. In a graph it is evaluated during the trace, and contains '
         '`Tensor("Sum:0", shape=(), dtype=float32)`: `tf.print(f"loss {loss}")` shows that in every call, a file gets that '
-        "name, a dict has no such key, and as the name of an operation it raises `ValueError: ... is not a valid root scope name`. "
-        "Texts that only say what is wrong (in `raise`, `assert`, `tf.debugging`) are not reported; those that are printed or logged "
-        "by Python are TR101."
+        "name, a dict look-up fails, and as the name of an operation it raises `ValueError: ... is not a valid root scope name`. Texts "
+        "of error messages (in `raise`, `assert`, `tf.debugging`) are not reported; texts that Python prints or logs are TR101."
     ),
     samples=Samples(
         bad="""\

@@ -61,10 +61,9 @@ RULE: Final = Rule(
     severity=Severity.WARNING,
     summary="A `tf.function` on the `call` of a Keras layer or model hides sublayers that are not built yet.",
     explanation=(
-        "Keras 3 builds sublayers when `call` runs first. Inside of a traced function it cannot see their variables appear: "
-        "`fit` raises `ValueError: No gradients provided for any variable`, and a tape gives None for every gradient. When the "
-        "sublayers are built before (by a call, or in `build`) it works, but gains nothing: `fit` and `predict` trace `call` "
-        "themselves."
+        "Keras 3 builds sublayers when `call` runs first. Inside of a traced function it cannot see their variables appear: `fit` raises "
+        "`ValueError: No gradients provided for any variable`, and a tape gives None for every gradient. If the sublayers are built before "
+        "(by a call, or in `build`), training works, but the decorator gains nothing: `fit` and `predict` trace `call` themselves."
     ),
     samples=Samples(
         bad="""\
@@ -127,6 +126,6 @@ model.compile("sgd", "mse")
 model.fit(tf.ones([4, 3]), tf.ones([4, 1]), verbose=0)
 """,
     ),
-    cure="Take the decorator off `call`; put it on a training step or an inference function of your own.",
+    cure="Remove the decorator from `call`; put it on a training step or an inference function of your own.",
     check=check,
 )

@@ -89,11 +89,11 @@ RULE: Final = Rule(
     severity=Severity.ERROR,
     summary="A set, a slice, or an object of a class with `__eq__` and no `__hash__` cannot be given to a traced function.",
     explanation=(
-        "Arguments are the key under which a traced function keeps its graphs, so everything that is not a tensor, or a list, "
-        "tuple or dict of tensors, must be hashable. Sets, dict views, deques and dataclasses are not; slices are from Python "
-        "3.12 on: `TypeError: Could not generate a generic TraceType for ... Please verify that it is immutable/hashable`. A "
-        "method of such an object cannot be traced either: `TypeError: unhashable type`. A frozenset is hashable but compared "
-        "by identity: each new one is a retrace."
+        "A traced function looks up its graphs by its arguments, so every argument that is not a tensor, or a list, tuple or dict of "
+        "tensors, must be hashable. Sets, dict views, deques and dataclasses (unless frozen) are not; slices are hashable from Python 3.12 "
+        "on. For others it raises `TypeError: Could not generate a generic TraceType for ... Please verify that it is immutable/hashable`. "
+        "A method of such an object cannot be traced either: `TypeError: unhashable type`. A frozenset is hashable but compared by "
+        "identity: each new one is a retrace."
     ),
     samples=Samples(
         bad="""\

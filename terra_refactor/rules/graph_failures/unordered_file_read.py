@@ -83,9 +83,9 @@ RULE: Final = Rule(
     severity=Severity.ERROR,
     summary="`tf.io.read_file` in a graph is not ordered after `tf.io.write_file`, and a file with a constant name is read once.",
     explanation=(
-        "`tf.io.read_file` and `tf.io.matching_files` count as pure functions of their argument: a graph does not order them "
-        "after operations that write files, and evaluates one with a constant argument only once. Eager code reads the current "
-        "content; the graph raises `NotFoundError`, or keeps the content of its first call."
+        "`tf.io.read_file` and `tf.io.matching_files` are treated by TensorFlow as pure functions of their argument: a graph does not "
+        "order them after operations that write files, and evaluates a call with a constant argument only once. Eager code reads the "
+        "current content; the graph raises `NotFoundError`, or keeps the content of its first call."
     ),
     samples=Samples(
         bad="""\

@@ -64,10 +64,9 @@ RULE: Final = Rule(
     severity=Severity.ERROR,
     summary="A write to a global, a captured variable, or an object that outlives the call runs only while a graph is traced.",
     explanation=(
-        "Counters, `list.append`, dict writes, `del`, attributes of `self`: a `tf.function` runs them once per trace, at "
-        "any depth of calls. Objects created in the same call may change freely. Variables, optimizers and metrics are "
-        "TensorFlow state, which a graph updates as eager code does, unless it happens under `tf.init_scope`, which leaves the "
-        "graph: that runs once per trace, too."
+        "Counters, `list.append`, dict writes, `del`, attributes of `self`: a `tf.function` runs them once per trace, at any depth of "
+        "calls. Objects created in the same call may change freely. Variables, optimizers and metrics are TensorFlow state, which a graph "
+        "updates like eager code does. An update under `tf.init_scope` is outside of the graph, so it runs once per trace, too."
     ),
     samples=Samples(
         bad="""\

@@ -41,9 +41,9 @@ RULE: Final = Rule(
     severity=Severity.ERROR,
     summary="A graph stores a symbolic tensor in an attribute, a global or a container; it has no value after the call.",
     explanation=(
-        "The stored object is the symbolic tensor of the trace, stored once. Later use raises `TypeError: <tf.Tensor "
-        "...> is out of scope and cannot be used here`, or (in an attribute of a Keras layer) silently keeps a "
-        "tensor without a value. In eager code it is the value of the last call."
+        "The assignment runs once per trace and stores a symbolic tensor. Later use raises `TypeError: <tf.Tensor ...> is out of scope and "
+        "cannot be used here`, or (in an attribute of a Keras layer) silently keeps a tensor without a value. In eager code the stored "
+        "value is that of the last call."
     ),
     samples=Samples(
         bad="""\

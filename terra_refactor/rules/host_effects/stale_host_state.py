@@ -403,9 +403,9 @@ RULE: Final = Rule(
     severity=Severity.WARNING,
     summary="A graph keeps the value that Python state had when it was traced; later changes by other code are ignored.",
     explanation=(
-        "A global, `self.x` or the content of a list is read once per trace. If another function assigns it later, eager "
-        "code sees the new value, and the graph silently keeps the old one. If the analysis has not seen the change "
-        "happen after a call, the decision lists the assumption that the state does not change."
+        "A global, `self.x` or the content of a list is read once per trace. If another function assigns it later, eager code sees the new "
+        "value, and the graph silently keeps the old one. If no analysed code makes the change after a call, the decision lists the "
+        "assumption that the state does not change."
     ),
     samples=Samples(
         bad="""\

@@ -12,7 +12,7 @@ RULE: Final = Rule(
     name="unresolved-call",
     kind=RuleKind.HAZARD,
     severity=Severity.INFORMATION,
-    summary="An unresolved call receives state that outlives the call, so its side effects are unknown.",
+    summary="A call of unknown code receives state that outlives the call, so its side effects are unknown.",
     explanation=(
         "The callee is neither code of the project nor a known library, and it gets an object that other code can see "
         "(`self`, a global, an unknown parameter). It may change that object, print, or read a file, and a graph would do "

@@ -38,10 +38,10 @@ RULE: Final = Rule(
     name="decorator-order",
     kind=RuleKind.DIAGNOSTIC,
     severity=Severity.WARNING,
-    summary="`tf.function` above `property`, `classmethod` or a context manager raises; twice, it costs twice.",
+    summary="`tf.function` above `property`, `classmethod` or a context manager raises; applied twice, it only costs time.",
     explanation=(
-        "`tf.function` takes a function. A property or class method is not one (`TypeError: ... is not a callable object`, at the "
-        "first use); the decorator has to stand below them. Two of them above each other nest one graph in another."
+        "`tf.function` takes a function. A property or class method is not a function (`TypeError: ... is not a callable object`, at the "
+        "first use); `tf.function` has to be below them. Applied twice, it nests one graph in another."
     ),
     samples=Samples(
         bad="""\

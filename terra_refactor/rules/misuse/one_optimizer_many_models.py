@@ -93,9 +93,9 @@ RULE: Final = Rule(
     severity=Severity.ERROR,
     summary="One optimizer that gets the variables of several models raises at the second.",
     explanation=(
-        "A Keras 3 optimizer makes its slots for the variables of its first call: `ValueError: Unknown variable: ... This optimizer can "
-        "only be called for the variables it was originally built with`. In Keras 2 a traced function may not make more: `ValueError: "
-        "tf.function only supports singleton tf.Variables created on the first call`."
+        "A Keras 3 optimizer creates its slot variables for the model variables of its first call; others raise `ValueError: Unknown "
+        "variable: ... This optimizer can only be called for the variables it was originally built with`. In Keras 2, a traced function "
+        "that creates more raises `ValueError: tf.function only supports singleton tf.Variables created on the first call`."
     ),
     samples=Samples(
         bad="""\

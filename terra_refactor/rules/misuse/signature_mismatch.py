@@ -124,11 +124,11 @@ RULE: Final = Rule(
     severity=Severity.ERROR,
     summary="An `input_signature` that does not fit the function's parameters, or a call that does not fit the signature, raises.",
     explanation=(
-        "The signature has a `tf.TensorSpec` for every parameter without a default; a parameter that it omits always has its "
-        "default. Otherwise: `TypeError: Binding inputs to tf.function failed due to Can not cast TensorSpec(shape=(3,), "
-        "dtype=tf.int32, ...) to TensorSpec(shape=(None,), dtype=tf.float32, ...)`, `Can not cast 3.0 to Literal[2.0]`, "
-        "`input_signature missing type constraint for y`, `input_signature contains 1 extra type constraints`, `input_signature "
-        "must be a possibly nested sequence of TensorSpec objects`. Arrays and Python numbers are converted."
+        "The signature needs a `tf.TensorSpec` for every parameter without a default; a parameter that it omits keeps its default in every "
+        "call. Calls and signatures that do not match raise `TypeError: Binding inputs to tf.function failed due to Can not cast "
+        "TensorSpec(shape=(3,), dtype=tf.int32, ...) to TensorSpec(shape=(None,), dtype=tf.float32, ...)`, `Can not cast 3.0 to "
+        "Literal[2.0]`, `input_signature missing type constraint for y`, `input_signature contains 1 extra type constraints`, "
+        "`input_signature must be a possibly nested sequence of TensorSpec objects`. Arrays and Python numbers are converted."
     ),
     samples=Samples(
         bad="""\

@@ -13,9 +13,9 @@ RULE: Final = Rule(
     severity=Severity.WARNING,
     summary="A `tf.function` that takes no tensor, and different Python values on each call, is traced on each call.",
     explanation=(
-        "Each combination of Python arguments gets its own graph. Where they keep changing, every call traces, which takes "
-        "milliseconds, and no graph is used twice. TensorFlow warns: `5 out of the last 5 calls to <function ...> triggered tf.function "
-        "retracing ... passing Python objects instead of tensors`."
+        "Each combination of Python arguments gets its own graph. If they keep changing, every call is traced, which takes milliseconds, "
+        "and no graph is used twice. TensorFlow warns: `5 out of the last 5 calls to <function ...> triggered tf.function retracing ... "
+        "passing Python objects instead of tensors`."
     ),
     samples=Samples(
         bad="""\
@@ -57,5 +57,5 @@ for _ in range(5):
     results.append(waves(0.5, 1.0))
 """,
     ),
-    cure="Pass tensors, or take the decorator away.",
+    cure="Pass tensors, or remove the decorator.",
 )

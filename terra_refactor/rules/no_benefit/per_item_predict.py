@@ -34,9 +34,9 @@ RULE: Final = Rule(
     severity=Severity.WARNING,
     summary="`model.predict` on single items in a loop sets up a data pipeline for each of them.",
     explanation=(
-        "`predict` is made for many batches: it creates a dataset, runs callbacks, and takes milliseconds before it computes "
-        "anything; in long loops its memory grows. `model(x, training=False)` on one item costs microseconds, and `predict` on all "
-        "items at once costs one set-up."
+        "`predict` is made for many batches: it creates a dataset, runs callbacks, and takes milliseconds before it computes anything; in "
+        "long loops, memory grows. `model(x, training=False)` on one item avoids all of that, and `predict` on all items at once does it "
+        "only once."
     ),
     samples=Samples(
         bad="""\

@@ -65,5 +65,5 @@ def step(x):
 step(scale(tf.ones([3])))
 """,
     ),
-    cure="Take the inner decorator away.",
+    cure="Remove the inner decorator.",
 )

@@ -35,9 +35,9 @@ RULE: Final = Rule(
     severity=Severity.ERROR,
     summary="An operation needs the rank of a tensor that `py_function`, `numpy_function` or `decode_image` left unknown.",
     explanation=(
-        "In a graph the result of a Python function has no static shape, and `tf.io.decode_image` may give an animation, with one axis "
-        "more: `ValueError: 'images' contains no shape.`, or `as_list() is not defined on an unknown TensorShape` from a layer. Eagerly it "
-        "works."
+        "In a graph the result of `tf.py_function` or `tf.numpy_function` has no static shape, and that of `tf.io.decode_image` has an "
+        "unknown rank, because an animation has one axis more. The operation then raises `ValueError: 'images' contains no shape.`, or "
+        "`as_list() is not defined on an unknown TensorShape` from a layer. Eagerly it works."
     ),
     samples=Samples(
         bad="""\

@@ -119,8 +119,8 @@ def _moved(view: ContextView, op: OpId, data: OpId, wanted: OpId) -> str | None:
         more = [size for each, size in zip(before, sizes, strict=False) if each is None and size != 1]
         if axis is not None and axis > 0 and set(range(axis)) <= set(before) and len(more) == 1 and more[0] != -1:
             return (
-                f"reshape puts axis {axis} of `{view.written(data)}` after another size, and keeps the order of the elements: to move "
-                "axes takes a transpose"
+                f"reshape puts axis {axis} of `{view.written(data)}` after another size, and keeps the order of the elements: use a "
+                "transpose to move axes"
             )
     return None
 
@@ -279,13 +279,13 @@ RULE: Final = Rule(
     name="reshape-mixes-batch",
     kind=RuleKind.DIAGNOSTIC,
     severity=Severity.WARNING,
-    summary="A reshape to rows of another size than an example, or instead of a transpose, mixes examples or axes.",
+    summary="A reshape whose rows are larger or smaller than one example, or that replaces a transpose, mixes examples or axes.",
     explanation=(
         "If the first size is -1, the product of the others must be the size of one example. If it is not, one example becomes several "
-        "rows, or several become one: silently if the sizes happen to divide, otherwise it raises for most batches: "
-        "`InvalidArgumentError: ... Input to reshape is a tensor with 12800 values, but the requested shape requires a multiple of 3136`. "
-        "A reshape from `(batch, height, width, channels)` to `(batch, channels, height, width)`, or from `(batch, time, d)` to "
-        "`(batch, heads, time, depth)`, never raises: the elements stay in their order, so each channel or head gets elements of all."
+        "rows, or several become one: silently if the sizes happen to divide, otherwise it raises for most batches: `InvalidArgumentError: "
+        "... Input to reshape is a tensor with 12800 values, but the requested shape requires a multiple of 3136`. A reshape from `(batch, "
+        "height, width, channels)` to `(batch, channels, height, width)`, or from `(batch, time, d)` to `(batch, heads, time, depth)`, "
+        "never raises: the elements stay in their order, so each channel or head gets elements of all channels or heads."
     ),
     samples=Samples(
         bad="""\

@@ -107,7 +107,7 @@ def _contracted(view: ContextView, op: OpId, operand: OpId, contracted: int, *, 
         return
     yield LocalHazard(
         made,
-        f"{how.name} along axis {axis} of shape {format_shape(shape)}, and `{view.written(op)}` adds along axis {contracted} of "
+        f"{how.name} along axis {axis} of shape {format_shape(shape)}, and `{view.written(op)}` sums along axis {contracted} of "
         f"it: {how.outcome}",
     )
 
@@ -125,7 +125,7 @@ def _contracted_by_callers(view: ContextView, number: OpId) -> Iterator[LocalHaz
                 if axis != contracted and is_given_by(user, operand, made):
                     yield LocalHazard(
                         number,
-                        f"{how.name} along axis {axis} of shape {format_shape(own)}, and `{user.written(op)}` adds along axis {contracted} "
+                        f"{how.name} along axis {axis} of shape {format_shape(own)}, and `{user.written(op)}` sums along axis {contracted} "
                         f"of it: {how.outcome}",
                     )
                     return
@@ -335,11 +335,11 @@ RULE: Final = Rule(
     severity=Severity.WARNING,
     summary="A softmax, normalisation, choice or mean along another axis than the one that its result is used along.",
     explanation=(
-        "Nothing raises, since every axis exists. The weights of an attention that are normalised over the heads (`axis=1`) do not sum "
-        "to 1 along the keys that they weigh; a softmax or an argmax along axis 0 of the output of a layer compares examples with each "
-        "other; the mean along a padded axis counts the padding. The same holds for losses and entropies summed over the examples, "
-        "a covariance that is summed along the features, reversals around a sum along another axis, and a mask whose last axis is that "
-        "of embeddings instead of ids. Values are followed through functions."
+        "Nothing raises, since every axis exists. Attention weights that are normalised over the heads (`axis=1`) do not sum to 1 over the "
+        "keys; a softmax or an argmax along axis 0 of a layer's output compares examples with each other; a mean along a padded axis "
+        "counts the padding. Also reported: losses and entropies that are summed over the examples instead of the classes, a covariance "
+        "that is summed along the features, a cumulative sum between two reversals along another axis, and a mask of ids that is broadcast "
+        "against the axis of the embeddings. Values are followed through function calls."
     ),
     samples=Samples(
         bad="""\
@@ -379,6 +379,9 @@ x = tf.ones([2, 4, 6, 8])
 y = attention(x, x, x)
 """,
     ),
-    cure="Give the axis that is used: the last one of attention weights and of classes; divide a masked sum by the sum of the mask.",
+    cure=(
+        "Pass the axis along which the result is used: the last axis for attention weights and for classes; divide a masked sum by the "
+        "sum of the mask."
+    ),
     check=check,
 )

@@ -318,6 +318,6 @@ def pairwise_distances(points):
 value = pairwise_distances(tf.ones([8]))
 """,
     ),
-    cure="Give both the same rank: squeeze the one or reshape the other. With one unit, take a sigmoid and compare with a threshold.",
+    cure="Give both the same rank: squeeze one of them, or reshape the other. With one unit, take a sigmoid and compare with a threshold.",
     check=check,
 )

@@ -13,9 +13,9 @@ RULE: Final = Rule(
     severity=Severity.ERROR,
     summary="A file that could not be analysed.",
     explanation=(
-        "It does not parse, does not decode, or cannot be read. Other files are analysed as if it were not "
-        "there, names that they import from it are unknown, and it is never written to. It is listed among the errors "
-        "of a report, not among its findings; no option silences it, and the exit code is 3."
+        "The file does not parse, cannot be decoded, or cannot be read. Other files are analysed without it: names that they import from "
+        "it are unknown. It is never written to. It is listed among the errors of a report, not among its findings; no option silences it, "
+        "and the exit code is 3."
     ),
     samples=Samples(
         bad="""\

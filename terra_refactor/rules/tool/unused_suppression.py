@@ -53,5 +53,5 @@ def scale(x):
 scale(tf.ones([3]))
 """,
     ),
-    cure="Remove the comment: `terra-refactor fix --select TR901` does, or the rule that is not needed from its list.",
+    cure="Remove the comment, or the rule that is not needed from its list; `terra-refactor fix --select TR901` does that.",
 )

@@ -54,7 +54,7 @@ RULE: Final = Rule(
     name="xla-silent-change",
     kind=RuleKind.DIAGNOSTIC,
     severity=Severity.ERROR,
-    summary="Under `jit_compile=True` assertions are dropped, and so are writes to a `TensorArray` that has to grow.",
+    summary="Under `jit_compile=True`, XLA drops assertions, and writes to a `TensorArray` that has to grow.",
     explanation=(
         "XLA compiles programs of fixed shapes without side effects. `tf.debugging.assert_*` and `check_numerics` are left out; a "
         "`tf.TensorArray(size=0, dynamic_size=True)` stays empty, and `stack()` gives a tensor of size 0. Nothing raises."

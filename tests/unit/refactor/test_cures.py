@@ -79,4 +79,4 @@ def test_only_what_can_be_cured_is_fixable() -> None:
 def test_other_text_than_was_analysed_is_refused() -> None:
     case = next(case for case in CASES if case.after is not None)
     cure = cure_of(source_from_text("x = 1\n" * 40, "m.py"), curable(case))
-    assert isinstance(cure, NotMade) and "place was not found" in cure.reason
+    assert isinstance(cure, NotMade) and "position was not found" in cure.reason
