@@ -20,7 +20,8 @@ def workspace_edit(
     """The edit that leads to some new texts. `confirm`: the user reviews all of it first, if the client supports
     that.
 
-    Raises: SourceError: a notebook cannot be given the text.
+    Raises:
+        SourceError: a notebook cannot be given the text.
     """
     client = server.client
     documents: list[types.TextDocumentEdit | types.CreateFile | types.RenameFile | types.DeleteFile] = []

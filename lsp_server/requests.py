@@ -27,7 +27,8 @@ def encoded(request: Request) -> dict[str, Any]:
 def decoded(data: Any) -> Request:
     """The request that a client sends back.
 
-    Raises: KeyError, TypeError, ValueError: it is not a request.
+    Raises:
+        KeyError, TypeError, ValueError: it is not a request.
     """
     span = data.get("span")
     return Request(

@@ -20,7 +20,9 @@ class SourceError(TerraError):
     """A source cannot be analysed: it does not parse, does not decode, or cannot be read.
 
     Attributes:
-        path: the path as given. line: the line, counted from 1, or None. message: one sentence for the user.
+        path: the path as given.
+        line: the line, counted from 1, or None.
+        message: one sentence for the user.
     """
 
     def __init__(self, path: str, message: str, line: int | None = None) -> None:

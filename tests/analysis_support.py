@@ -1,4 +1,4 @@
-"""Analyses a source text for a test, as `analyze` and `lint` would: from the text to decisions and findings."""
+"""Analyses a source text for a test, like `analyze` and `lint`: from the text to decisions and findings."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from terra_refactor.workspace.loading import ProjectImports
 
 @dataclass(frozen=True, slots=True)
 class FilesByName:
-    """Imports among modules that lie in one folder."""
+    """Imports among modules in one folder."""
 
     names: Collection[str]
 
@@ -52,7 +52,7 @@ class Result:
         return self.facts.contexts_of(self.decision(qualname).function)
 
     def lines(self, rule: str) -> tuple[int, ...]:
-        """The lines at which a rule reports something, sorted, each once."""
+        """The lines of a rule's findings, sorted, without duplicates."""
         return tuple(sorted({finding.span.line for finding in self.findings if finding.rule == rule}))
 
     def rules_of(self, qualname: str) -> tuple[str, ...]:
@@ -74,7 +74,7 @@ def analyze_modules(texts: dict[str, str], options: DecisionOptions | None = Non
 
 
 def analyze_files(texts: dict[str, str], options: DecisionOptions | None = None) -> Result:
-    """Analyses files, given by path: packages, relative imports and all."""
+    """Analyses files, given by path, including packages and relative imports."""
     index = build_module_index(sorted(texts))
     names = {path: index.module_of(path).name for path in sorted(texts)}
     modules = {}

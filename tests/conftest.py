@@ -17,8 +17,8 @@ from processor_time import ProcessorTime
 from running_time import is_left_out, place_of, unit_of
 from warm_children import Warm
 
-# A run that fails must fail again tomorrow: the examples are the same in each run, and a busy machine fails none.
-# `make explore` looks for new ones.
+# A failing run must fail again: the examples are the same in each run, and slowness is not a failure. `make explore`
+# searches for new examples.
 _BUSY = [HealthCheck.too_slow]
 settings.register_profile("repeatable", derandomize=True, database=None, deadline=None, suppress_health_check=_BUSY)
 settings.register_profile("explore", derandomize=False, deadline=None, suppress_health_check=_BUSY)
@@ -26,25 +26,27 @@ settings.load_profile(os.environ.get("TERRA_REFACTOR_HYPOTHESIS", "repeatable"))
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Modules of which each test has a mark are not imported where such tests are left out: importing TensorFlow takes five seconds."""
+    """Test modules whose tests all have a deselected mark are not imported: importing TensorFlow takes five seconds."""
     if not collection_path.name.startswith("test_"):
         return None
     return is_left_out(collection_path.read_text(encoding="utf-8"), config.getoption("markexpr")) or None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Sorts what takes longest to the front."""
+    """Sorts the slowest tests to the front."""
     items.sort(key=lambda item: place_of(item.nodeid))
 
 
 def pytest_collection_finish() -> None:
-    """Leaves out of later collections of garbage all that is imported: Keras, and tests, collect it hundreds of times."""
+    """Freezes all imported objects: Keras, and tests, run the garbage collector hundreds of times."""
     gc.collect()
     gc.freeze()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Looks for garbage less often, for analyses make few cycles; writes down what each test takes, if that is wanted."""
+    """Reduces the frequency of garbage collections, since analyses create few cycles; records the time of each test on
+    request.
+    """
     gc.set_threshold(50_000, 10, 10)
     if file := os.environ.get(TIMES):
         config.pluginmanager.register(ProcessorTime(Path(file)))
@@ -52,7 +54,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Modules whose tests share nothing are spread over the workers; each other module is the work of one."""
+    """Modules with independent tests are spread over the workers; each other module runs in one worker."""
     from xdist.scheduler import LoadScopeScheduling  # noqa: PLC0415 - xdist may be missing
 
     if config.getoption("dist") != "loadscope":
@@ -66,7 +68,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """A worker tells what it had to ask."""
+    """A worker reports its questions without a kept answer."""
     output = getattr(session.config, "workeroutput", None)
     if output is not None:
         output["unkept"] = dict(UNKEPT)
@@ -74,12 +76,12 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
-    """Adds up what the workers had to ask."""
+    """Sums up the workers' questions without a kept answer."""
     UNKEPT.update(getattr(node, "workeroutput", {}).get("unkept", {}))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Says why a run took longer than it had to."""
+    """Reports why a run took longer than necessary."""
     if UNKEPT:
         questions = ", ".join(f"{name} {number}" for name, number in sorted(UNKEPT.items()))
         terminalreporter.write_line(f"questions to TensorFlow without a kept answer (`make answers`): {questions}")
@@ -98,7 +100,7 @@ def _waiting() -> Iterator[Warm]:
 
 @pytest.fixture
 def warm_children(_waiting: Warm, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Children of `verify` are copies of a process that has loaded TensorFlow, where the system can make such copies."""
+    """Children of `verify` are forked from a process that has loaded TensorFlow, if the system supports it."""
     from terra_refactor.verify import process  # noqa: PLC0415 - few tests need it
 
     start = process._start

@@ -1,7 +1,8 @@
 """The cases of cures, which `unit/refactor` checks as texts and `proof` runs in TensorFlow.
 
-`unit/refactor/cures/*.md` holds them: a section has a program whose line with the mark `# TRnnn` is cured, the program
-afterwards, or the reason why there is no cure (`refused:`); `assumes:` is an assumption of the cure (`nothing`: it has none).
+`unit/refactor/cures/*.md` holds them: a section has a program whose line with the mark `# TRnnn` is cured, the
+program afterwards, or the reason why there is no cure (`refused:`); `assumes:` is an assumption of the cure
+(`nothing`: it has none).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A project in a folder, and places in its texts marked with `‸` (the cursor stands before the next character)."""
+"""A project in a folder, and positions in its texts marked with `‸` (the cursor before the next character)."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ def shown(folder: Path, name: str) -> str:
 
 
 def open_text(session: Session, folder: Path, name: str, text: str) -> None:
-    """Puts an unsaved text over a file."""
+    """Opens an unsaved text in place of a file."""
     path = shown(folder, name)
     session.set_buffer(path, source_from_text(textwrap.dedent(text), str(folder / name)))
 
 
 def at_mark(folder: Path, text: str) -> tuple[Snapshot, str, int, int]:
-    """The snapshot of one module, and the place of the mark in it: path, line and column from 1."""
+    """The snapshot of one module, and the position of the mark in it: path, line and column from 1."""
     marked = textwrap.dedent(text)
     offset = marked.index(MARK)
     line = marked.count("\n", 0, offset) + 1

@@ -1,14 +1,15 @@
-"""TensorFlow's answers, kept by content: it is asked once, and again when what was asked changes.
+"""TensorFlow's answers, stored by content: a question is run once, and again when it changes.
 
-A test hands its questions, each a text, to a `Harness`. The answer to a question, a line of text, lies in `answers/<harness>.txt` under
-a key that is made of the question, of the code that asks, and of the versions of Python, TensorFlow, Keras and NumPy. A
-question without a kept answer is run there and then: nothing passes because an answer is missing, and each was seen in a run.
+A test passes its questions, which are texts, to a `Harness`. The answer to a question, a line of text, is stored in
+`answers/<harness>.txt` under a key of the question, the code that runs it, and the versions of Python, TensorFlow,
+Keras and NumPy. A question without a stored answer is run immediately: no test passes because an answer is missing,
+and each answer was observed in a run.
 
-The setting `TERRA_REFACTOR_ANSWERS` says what else is done:
+The setting `TERRA_REFACTOR_ANSWERS` has two further modes:
 
-- `fresh`: everything is run, and where a kept answer is another one the test fails (`make test-all`, and `make explore`);
-- `write`: what was asked and the answers that are new are written to `build/answers/` too, of which `tools/keep_answers.py` makes
-  the new files (`make answers`).
+- `fresh`: everything is run, and the test fails if a stored answer differs (`make test-all`, and `make explore`);
+- `write`: the questions and new answers are also written to `build/answers/`, from which `tools/keep_answers.py`
+  creates the new files (`make answers`).
 """
 
 from __future__ import annotations
@@ -30,11 +31,11 @@ SETTING = "TERRA_REFACTOR_ANSWERS"
 LIBRARIES = ("tensorflow", "keras", "numpy")
 
 UNKEPT: Counter[str] = Counter()
-"""How many questions of each harness this process ran because no answer is kept: what makes a run of the tests long."""
+"""The number of questions of each harness that this process ran because no answer is stored, which makes a test run long."""
 
 
 def digest(text: str, size: int = 8) -> str:
-    """A short name for a text; of `size` bytes, each two letters."""
+    """A short name for a text, of `size` bytes, each two hexadecimal digits."""
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=size).hexdigest()
 
 
@@ -44,7 +45,7 @@ def code_of(path: Path) -> str:
     for node in ast.walk(tree):
         body = getattr(node, "body", None)
         if isinstance(body, list):
-            # a text that stands alone does nothing
+            # a string as a statement has no effect
             node.body = [each for each in body if not _is_text(each)]  # type: ignore[attr-defined]
     return ast.dump(tree)
 
@@ -58,7 +59,7 @@ def _is_text(statement: ast.AST) -> bool:
 
 
 def version(library: str) -> str:
-    """The installed version; `none` if there is none, so that nothing is kept for it."""
+    """The installed version; `none` if there is none, in which case nothing is stored."""
     try:
         return importlib.metadata.version(library)
     except importlib.metadata.PackageNotFoundError:
@@ -66,7 +67,7 @@ def version(library: str) -> str:
 
 
 def read(file: Path) -> dict[str, str]:
-    """The answers of a file by key; none if there is no such file."""
+    """The answers of a file by key; empty if there is no such file."""
     if not file.exists():
         return {}
     lines = file.read_text(encoding="utf-8").splitlines()
@@ -74,17 +75,17 @@ def read(file: Path) -> dict[str, str]:
 
 
 class OutdatedError(AssertionError):
-    """A kept answer is not what was seen now."""
+    """A stored answer differs from the one observed now."""
 
 
 @dataclass
 class Harness:
-    """One way of asking. `sources` are the files with the code that asks: an answer is thrown away when that changes."""
+    """One kind of question. `sources` are the files with the code that runs it: an answer is dropped when that code changes."""
 
     name: str
     sources: tuple[Path, ...]
     alike: Callable[[str, str], bool] = lambda kept, seen: kept == seen
-    """Whether two answers say the same to the tests; by default whether they are equal."""
+    """Whether two answers are equivalent for the tests; by default whether they are equal."""
     folder: Path = FOLDER
     new: Path = NEW
     _open: set[str] = field(default_factory=set)
@@ -100,17 +101,17 @@ class Harness:
         return read(self.folder / f"{self.name}.txt")
 
     def key(self, question: str) -> str:
-        """Under which a question's answer is kept."""
+        """The key of a question's answer."""
         return digest(f"{self._version}\n{question}")
 
     def answer(self, question: str, ask: Callable[[], str]) -> str:
-        """The answer to one question, kept or by `ask`."""
+        """The answer to one question, stored or from `ask`."""
         return self.answers({"": question}, lambda _: {"": ask()})[""]
 
     def answers(
         self, questions: Mapping[str, str], ask: Callable[[dict[str, str]], Mapping[str, str]]
     ) -> dict[str, str]:
-        """The answers to questions by name. `ask` gets those that have none; it may leave some out, which then have none."""
+        """The answers to questions by name. `ask` gets those without an answer; it may omit some, which then have none."""
         keys = {name: self.key(question) for name, question in questions.items()}
         mode = os.environ.get(SETTING, "")
         known = {name: self._kept[key] for name, key in keys.items() if key in self._kept}
@@ -136,7 +137,7 @@ class Harness:
 
     def _note(self, keys: Mapping[str, str], answers: Mapping[str, str]) -> None:
         self.new.mkdir(parents=True, exist_ok=True)
-        # a file for each process: workers write at the same time
+        # one file per process, since workers write at the same time
         checkout = str(FOLDER.parents[1])
         with (self.new / f"{self.name}.{os.getpid()}.txt").open("a", encoding="utf-8") as stream:
             for name, answer in answers.items():

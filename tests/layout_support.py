@@ -1,4 +1,4 @@
-"""The same program in another layout."""
+"""The same program with another layout."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import tokenize
 
 
 def respaced(text: str, choice: random.Random, *, often: float = 0.15) -> str:
-    """The text with other comments, blank lines, texts that stand alone, and line ends after commas inside of brackets."""
+    """The text with other comments, blank lines, string statements, and line breaks after commas in brackets."""
     lines = text.splitlines(keepends=True)
     tokens = list(tokenize.generate_tokens(io.StringIO(text).readline))
     depth = 0
-    put: list[tuple[int, int, str]] = []  # line, column, what is put in there
+    put: list[tuple[int, int, str]] = []  # line, column, inserted text
     for each, after in itertools.pairwise(tokens):
         depth += (each.string in "([{" and each.type == tokenize.OP) - (
             each.string in ")]}" and each.type == tokenize.OP

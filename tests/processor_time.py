@@ -1,10 +1,10 @@
-"""Processor time of each test: a plugin, and a script that adds up what it wrote.
+"""Processor time of each test: a plugin, and a script that sums up its output.
 
-`TERRA_REFACTOR_TIMES=build/times.jsonl make test` appends a line for each test: its id, the processor seconds of its process and those of
-children that ended, and the seconds of the clock. `python tests/processor_time.py build/times.jsonl` prints the sums of the rooms, and the
-modules and tests that take most. Waiting (for a server, a limit) shows as wall time without processor time. The copies of
-`warm_children.py` are in the numbers of a worker's last test; those of `warm_programs.py` write lines of their own, with the test if they
-know it.
+`TERRA_REFACTOR_TIMES=build/times.jsonl make test` appends a line for each test: its id, the processor seconds of its
+process and of its finished children, and wall-clock seconds. `python tests/processor_time.py build/times.jsonl`
+prints the sums of the rooms, and the slowest modules and tests. Waiting (for a server, a limit) shows as wall time
+without processor time. The forked children of `warm_children.py` are counted in a worker's last test; those of
+`warm_programs.py` write their own lines, with the test if they know it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class ProcessorTime:
     def _tell(self, name: str, before: tuple[float, float, float]) -> None:
         own, children, clock = (after - each for after, each in zip(_now(), before, strict=True))
         line = {"test": name, "own": round(own, 3), "children": round(children, 3), "clock": round(clock, 3)}
-        # in one piece: workers write at the same time
+        # in one write, since workers write at the same time
         with self.file.open("a", encoding="utf-8") as stream:
             stream.write(json.dumps(line) + "\n")
 
@@ -60,7 +60,9 @@ def _now() -> tuple[float, float, float]:
 
 
 def sums(lines: list[dict[str, Any]], parts: int | None) -> dict[str, tuple[float, float]]:
-    """Processor seconds and seconds of the clock, the most first, by the first `parts` parts of the path; by test for None."""
+    """Processor seconds and wall-clock seconds, in descending order, by the first `parts` components of the path; by
+    test for None.
+    """
     found: dict[str, list[float]] = defaultdict(lambda: [0.0, 0.0])
     for line in lines:
         path = line["test"].partition("::")[0]
@@ -71,7 +73,7 @@ def sums(lines: list[dict[str, Any]], parts: int | None) -> dict[str, tuple[floa
 
 
 def main(file: str) -> None:
-    """Print the sums of a file that the plugin wrote."""
+    """Prints the sums of a file written by the plugin."""
     lines = [json.loads(line) for line in Path(file).read_text(encoding="utf-8").splitlines()]
     for title, parts in (("rooms", 2), ("modules", 9), ("tests", None)):
         print(f"{title}: processor seconds, seconds of the clock")

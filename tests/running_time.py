@@ -1,5 +1,6 @@
-"""Keeps a run of the tests short: the order of the tests, their division among workers, and fewer examples than `make test-all` and
-`make explore` have."""
+"""Keeps a test run short: the order of the tests, their distribution over workers, and fewer examples than in `make
+test-all` and `make explore`.
+"""
 
 from __future__ import annotations
 
@@ -52,10 +53,12 @@ LONGEST_FIRST = (
     "tests/proof/test_run_programs.py",
     "tests/property/test_region_programs.py",
 )
-"""The modules that take longest. A worker takes a whole module, unless it is in SPREAD: a long one at the end keeps the other waiting."""
+"""The slowest modules. A worker takes a whole module, unless it is in SPREAD: a slow one at the end would leave the
+other workers idle.
+"""
 
 SPREAD = frozenset({"tests/corpus/test_released_packages.py", "tests/property/test_second_fix.py"})
-"""Modules whose tests take long and share nothing: each worker takes tests of them."""
+"""Modules with slow, independent tests: each worker takes tests of them."""
 
 
 @cache
@@ -64,12 +67,12 @@ def _places() -> dict[str, int]:
 
 
 def place_of(nodeid: str) -> int:
-    """Where a test's module stands among the longest; behind all of them if it does not."""
+    """The rank of a test's module among the slowest; after all of them if it is not one."""
     return _places().get(nodeid.partition("::")[0], len(LONGEST_FIRST))
 
 
 def unit_of(nodeid: str) -> str:
-    """The unit of work of a worker: the module, or the class in it, or the test alone."""
+    """The unit of work of a worker: the module, or the class in it, or the single test."""
     return nodeid if nodeid.partition("::")[0] in SPREAD else nodeid.rpartition("::")[0]
 
 
@@ -77,7 +80,7 @@ _MARKS_OF_ALL = re.compile(r"^pytestmark = (\[[^\]]*\]|.*)", re.MULTILINE)
 
 
 def is_left_out(module: str, marks: str) -> bool:
-    """Whether the expression of `-m` leaves out every test of a module (its text) because of a mark that all of them have."""
+    """Whether the expression of `-m` deselects every test of a module (its text) because of a mark that all of them have."""
     of_all = _MARKS_OF_ALL.search(module)
     if of_all is None or " or " in marks:
         return False

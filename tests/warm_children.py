@@ -1,8 +1,10 @@
-"""Children of `verify` that begin with TensorFlow loaded: copies (`fork`) of one process that has loaded it and does nothing else.
+"""Children of `verify` that start with TensorFlow loaded: forks of one process that has loaded it and does nothing
+else.
 
-Loading takes three seconds of each child's life, and most tests of `verify` are about what happens after that. `Warm.child` stands in for
-`verify.process._start`; a child whose environment is to be another one from its start on gets a process of its own, as do all in the
-tests that do not ask for this. As a script: the process that waits; it reads requests from its input, a line of JSON each.
+Loading takes three seconds, and most tests of `verify` are about what happens afterwards. `Warm.child` replaces
+`verify.process._start`; a child that needs another environment from its start gets a new process, as do all children
+in tests that do not request this. As a script: the waiting process; it reads requests from its input, one line of
+JSON each.
 """
 
 from __future__ import annotations
@@ -30,7 +32,7 @@ ENVIRONMENT = {
 
 
 class WarmChild:
-    """The interface that `verify` needs of a process that it did not start."""
+    """The interface that `verify` needs for a process that it did not start."""
 
     def __init__(self, pid: int, ending: Path) -> None:
         self.pid = pid
@@ -47,13 +49,13 @@ class WarmChild:
 
 
 class Warm:
-    """The process that waits, started when the first child is asked for."""
+    """The waiting process, started when the first child is requested."""
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[str] | None = None
 
     def child(self, bootstrap: Path, job: str, request: Mapping[str, Any], folder: Path) -> WarmChild:
-        """A child that does a job; see `verify.process._start`."""
+        """A child that runs a job; see `verify.process._start`."""
         if self._process is None:
             self._process = subprocess.Popen(
                 [sys.executable, __file__, str(bootstrap)],
@@ -65,14 +67,14 @@ class Warm:
         assert self._process.stdin is not None and self._process.stdout is not None
         with tempfile.NamedTemporaryFile("w", suffix=".json", dir=folder, delete=False, encoding="utf-8") as stream:
             json.dump(request, stream)
-        for name in ("events.jsonl", "stdout", "stderr"):  # are looked at before the child runs
+        for name in ("events.jsonl", "stdout", "stderr"):  # are read before the child runs
             (folder / name).touch()
         ending = Path(f"{stream.name}.ending")
         print(json.dumps([job, stream.name, str(folder), str(ending)]), file=self._process.stdin, flush=True)
         return WarmChild(int(self._process.stdout.readline()), ending)
 
     def close(self) -> None:
-        """End it."""
+        """Ends it."""
         if self._process is not None:
             with self._process:
                 self._process.terminate()
@@ -82,7 +84,7 @@ class Warm:
 
 
 def _reap(endings: dict[int, str]) -> None:
-    """Write down how children ended."""
+    """Records how children ended."""
     while True:
         try:
             pid, status = os.waitpid(-1, os.WNOHANG)
@@ -97,7 +99,7 @@ def _reap(endings: dict[int, str]) -> None:
 
 
 def _become(folder: str) -> None:
-    """Turn this copy into a child: a session and streams of its own."""
+    """Turns this fork into a child, with its own session and streams."""
     os.setsid()
     streams = [os.open(os.devnull, os.O_RDONLY)]
     streams += [
@@ -110,7 +112,7 @@ def _become(folder: str) -> None:
 
 
 def wait_for_work(bootstrap: str) -> None:
-    """Load everything, and make a copy for each request."""
+    """Loads everything, and forks for each request."""
     sys.path[:] = [entry for entry in sys.path if os.path.abspath(entry or ".") != os.path.dirname(__file__)]
     names: dict[str, Any] = {"__name__": "bootstrap", "__file__": bootstrap}
     exec(compile(Path(bootstrap).read_text(encoding="utf-8"), bootstrap, "exec"), names)
@@ -128,7 +130,7 @@ def wait_for_work(bootstrap: str) -> None:
     signal.signal(signal.SIGCHLD, ended)
     for line in sys.stdin:
         job, request, folder, ending = json.loads(line)
-        # the child may end before its number is known
+        # the child may end before its id is known
         signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGCHLD])
         pid = os.fork()
         if pid == 0:

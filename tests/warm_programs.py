@@ -1,14 +1,15 @@
-"""Programs of the tests as copies (`fork`) of a process that has imported everything they need and does nothing else.
+"""Programs of the tests as forks of a process that has imported everything they need and does nothing else.
 
-Importing the tool takes 0.6 to 1 s of processor time and TensorFlow 3 s, more than most commands, conversations and programs of the
-tests; the tables that the tool makes when they are first used take another 0.1 s, so one small file is analysed before. `tool`, `server`
-and `with_tensorflow` give a command that stands in for `python -m terra_refactor`, `python -m lsp_server` and `python -c CODE`: it hands
-its arguments, streams, folder and environment to a copy, waits for it, and exits with its exit code. A copy ignores what Python and
-TensorFlow read from the environment at their start (`PYTHONUTF8`, `TF_USE_LEGACY_KERAS`), and signals reach the command, not the copy:
-tests of these start the program as a user does, and so does at least one test of each kind.
+Importing the tool takes 0.6 to 1 s of processor time and TensorFlow 3 s, more than most commands, conversations and
+programs of the tests; the tool's tables, created on first use, take another 0.1 s, so one small file is analysed in
+advance. `tool`, `server` and `with_tensorflow` return a command that replaces `python -m terra_refactor`, `python -m
+lsp_server` and `python -c CODE`: it passes its arguments, streams, folder and environment to a fork, waits for it,
+and exits with its exit code. A fork ignores settings that Python and TensorFlow read from the environment at their
+start (`PYTHONUTF8`, `TF_USE_LEGACY_KERAS`), and signals reach the command, not the fork: tests of these start the
+program like a user, and so does at least one test of each kind.
 
-As a script: `wait PROGRAM SOCKET` is the process that is copied, `connect SOCKET ARGUMENT ...` the command. Both use what is imported here;
-everything else is imported where it is used.
+As a script: `wait PROGRAM SOCKET` is the process that is forked, `connect SOCKET ARGUMENT ...` the command. Both use
+the imports at the top; everything else is imported where it is used.
 """
 
 from __future__ import annotations
@@ -22,13 +23,13 @@ import sys
 
 LENGTH = struct.Struct("!I")
 TIMES = "TERRA_REFACTOR_TIMES"
-"""The variable of `processor_time.py`; named here because the command must start fast."""
+"""The variable of `processor_time.py`; repeated here because the command must start fast."""
 OF_OTHER_PROCESSES = ("terra_refactor.runtime", "terra_refactor.verify.child", "terra_refactor.record.child")
 """Packages that a run of the tool does not import."""
 
 
 def tool(*arguments: str, python: str = sys.executable) -> list[str]:
-    """The command for one run of the tool that a Python would import."""
+    """The command for one run of the tool, as installed in an environment."""
     return _command("terra_refactor", arguments, python)
 
 
@@ -38,12 +39,12 @@ def server() -> list[str]:
 
 
 def with_tensorflow(code: str, *arguments: str) -> list[str]:
-    """The command for a program that finds TensorFlow loaded, and nothing else of it done."""
+    """The command for a program with TensorFlow loaded, but not used."""
     return _command("tensorflow", ("-c", code, *arguments), sys.executable)
 
 
 def _command(program: str, arguments: tuple[str, ...], python: str) -> list[str]:
-    """The first call for a program starts the process that is copied; it ends with this one."""
+    """The first call for a program starts the process that is forked; it ends with this one."""
     if not hasattr(os, "fork"):
         return [python, *([] if program == "tensorflow" else ["-m", program]), *arguments]
     if (program, python) not in _waiting:
@@ -55,7 +56,7 @@ _waiting: dict[tuple[str, str], str] = {}
 
 
 def _start(program: str, python: str) -> str:
-    """The address of a new process that waits."""
+    """The address of a new waiting process."""
     import atexit  # noqa: PLC0415 - only the tests need it
     import shutil  # noqa: PLC0415
     import subprocess  # noqa: PLC0415
@@ -84,13 +85,13 @@ def _start(program: str, python: str) -> str:
 
 
 def connect(address: str, arguments: list[str]) -> int:
-    """Hand everything to a copy and wait for its end; gives its exit code, negative for a signal."""
+    """Passes everything to a fork and waits for its end; returns its exit code, negative for a signal."""
     with socket.socket(socket.AF_UNIX) as connection:
         connection.connect(address)
         request = json.dumps([arguments, os.getcwd(), dict(os.environ)]).encode("utf-8", "surrogateescape")
         socket.send_fds(connection, [LENGTH.pack(len(request))], [0, 1, 2])
         connection.sendall(request)
-        # a pipe is at its end when nobody holds it any more
+        # a pipe ends when no process holds it any more
         null = os.open(os.devnull, os.O_RDWR)
         for stream in (0, 1, 2):
             os.dup2(null, stream)
@@ -99,7 +100,7 @@ def connect(address: str, arguments: list[str]) -> int:
 
 
 def wait(program: str, address: str) -> None:
-    """Import what a program imports, and make a copy for each connection."""
+    """Imports what a program imports, and forks for each connection."""
     import gc  # noqa: PLC0415
 
     gc.disable()
@@ -121,7 +122,7 @@ def wait(program: str, address: str) -> None:
     if program != "tensorflow":
         _make_tables(program)
     gc.freeze()
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the copies
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the forks are never waited for
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(address)
         listener.listen()
@@ -136,7 +137,7 @@ def wait(program: str, address: str) -> None:
 
 
 def _make_tables(program: str) -> None:
-    """Analyse a file, so that the tables of the tool, which depend on nothing but its code, are there; and run one command."""
+    """Analyses a file, so that the tool's tables, which depend only on its code, are created; and runs one command."""
     import tempfile  # noqa: PLC0415
 
     from terra_refactor.config import Config  # noqa: PLC0415
@@ -164,7 +165,7 @@ def _make_tables(program: str) -> None:
 
 
 def _serve(program: str, connection: socket.socket) -> None:
-    """Be the program of one connection in a copy of its own, and tell how it ended."""
+    """Runs the program of one connection in a fork, and reports how it ended."""
     head, streams, _, _ = socket.recv_fds(connection, LENGTH.size, 3)
     (length,) = LENGTH.unpack(head)
     request = b""
@@ -207,7 +208,7 @@ def _serve(program: str, connection: socket.socket) -> None:
 
 
 def _open_streams() -> None:
-    """New text streams: those of the process that waited know whether its own could be read again from an earlier place."""
+    """New text streams: those of the waiting process know whether its own could be read again from an earlier position."""
     encoding = sys.stdout.encoding
     sys.stdin = open(0, encoding=encoding, closefd=False)  # noqa: SIM115 - for as long as the process lives
     sys.stdout = open(1, "w", encoding=encoding, errors=sys.stdout.errors, closefd=False)  # noqa: SIM115

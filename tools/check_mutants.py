@@ -208,7 +208,8 @@ def codes(code: CodeType) -> Iterator[CodeType]:
 def exchange(mutant: Mutant) -> None:
     """Replaces the code of every function of this process that was created from the same place.
 
-    Raises: ValueError: the mutated function has other free variables, or there is no such function.
+    Raises:
+        ValueError: the mutated function has other free variables, or there is no such function.
     """
     inside = list(codes(mutant.function))
     number = Counter(key_of(code) for code in inside)

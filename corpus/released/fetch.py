@@ -49,7 +49,8 @@ def fetch(wanted: Sequence[Package]) -> int:
 def index_url() -> str:
     """The package index that pip uses here, from its help, which reflects all of pip's configuration.
 
-    Raises: FetchError: it is not in the help.
+    Raises:
+        FetchError: it is not in the help.
     """
     environment = {**os.environ, "COLUMNS": "1000"}
     command = [sys.executable, "-m", "pip", "download", "--help"]

@@ -41,8 +41,9 @@ class FetchError(Exception):
 def fetched(entry: ManifestEntry, timeout: float) -> Iterator[str]:
     """The folder that holds the repository.
 
-    Raises: FetchError: it does not exist, or cannot be unpacked or checked out. subprocess.TimeoutExpired: git took
-    too long.
+    Raises:
+        FetchError: it does not exist, or cannot be unpacked or checked out.
+        subprocess.TimeoutExpired: git took too long.
     """
     if entry.kind is SourceKind.PATH:
         if not os.path.isdir(entry.location):

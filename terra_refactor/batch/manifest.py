@@ -48,7 +48,8 @@ class ManifestEntry:
         name: its name in the result; unique in a manifest.
         kind: its origin.
         location: a folder, an archive (both absolute), or a git URL.
-        revision: the git revision; empty for the default branch. paths: the paths in it to analyse.
+        revision: the git revision; empty for the default branch.
+        paths: the paths in it to analyse.
     """
 
     name: str

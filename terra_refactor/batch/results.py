@@ -82,7 +82,8 @@ class ResultFile:
     def add(self, line: Mapping[str, Any]) -> None:
         """Appends a line, and waits until it is on the disk.
 
-        Raises: UsageError: it cannot be written; the file then ends with the previous line.
+        Raises:
+            UsageError: it cannot be written; the file then ends with the previous line.
         """
         assert self._stream is not None
         end = self._stream.tell()

@@ -62,7 +62,8 @@ def written(report: WorkspaceReport, format_name: str) -> str:
 def check_format(value: str) -> str:
     """The format of that name.
 
-    Raises: UsageError: there is none.
+    Raises:
+        UsageError: there is none.
     """
     if value in FORMATS:
         return value
@@ -74,7 +75,8 @@ def check_format(value: str) -> str:
 def read_targets(format_name: str, outputs: Sequence[str] | None) -> tuple[ReportTarget, ...]:
     """The requested reports; that of `--format` is the first.
 
-    Raises: UsageError: there is no such format, two reports have the same destination, or a folder does not exist.
+    Raises:
+        UsageError: there is no such format, two reports have the same destination, or a folder does not exist.
     """
     main = ReportTarget(check_format(format_name), None)
     others: list[ReportTarget] = []

@@ -87,7 +87,8 @@ def _as_errors_of_the_shell(wrong_use: type[Exception]) -> Iterator[None]:
 def _level(line: str) -> Level | None:
     """The level of the changes to make, or None for none.
 
-    Raises: UsageError: the arguments are invalid.
+    Raises:
+        UsageError: the arguments are invalid.
     """
     words = shlex.split(line)
     level = Level.SAFE

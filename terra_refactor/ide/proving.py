@@ -76,8 +76,8 @@ def prove(
     generated arguments.
 
     Raises:
-        UsageError: nothing can be run: without TensorFlow, or without the script. StaleError: `cancelled` returned
-            True.
+        UsageError: nothing can be run: without TensorFlow, or without the script.
+        StaleError: `cancelled` returned True.
     """
     setting = Setting(python, source_of(command), cancelled=cancelled)
     on_disk = {path: _read(path) for path in snapshot.paths}

@@ -72,7 +72,8 @@ def find_regions(
 ) -> Mapping[str, tuple[FoundRegion, ...]]:
     """The regions of all files of a snapshot, by path, equal to those of the command line.
 
-    Raises: StaleError: `cancelled` returned True.
+    Raises:
+        StaleError: `cancelled` returned True.
     """
     if not snapshot.config.extract:
         return {}

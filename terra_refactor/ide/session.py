@@ -241,7 +241,9 @@ class Session:
     ) -> Snapshot:
         """Snapshot of a file and of all files connected with it by imports.
 
-        Raises: StaleError: `cancelled` returned True. SourceError: the file cannot be read and is not open.
+        Raises:
+            StaleError: `cancelled` returned True.
+            SourceError: the file cannot be read and is not open.
         """
         with self._working:
             _check(cancelled)

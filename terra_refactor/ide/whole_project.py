@@ -91,7 +91,8 @@ def _snapshots(session: Session, cancelled: Callable[[], bool], progress: Progre
 def report_of(session: Session, cancelled: Callable[[], bool], progress: ProgressCallback) -> WorkspaceReport:
     """The command line's report about the project.
 
-    Raises: StaleError: `cancelled` returned True.
+    Raises:
+        StaleError: `cancelled` returned True.
     """
     started = time.perf_counter()
     snapshots = tuple(_snapshots(session, cancelled, progress))
@@ -147,7 +148,8 @@ def safe_changes(
     """The files changed by safe changes, each with its new text. `only`: changes of these functions, by path, qualified
     name and line of the `def`.
 
-    Raises: StaleError: `cancelled` returned True.
+    Raises:
+        StaleError: `cancelled` returned True.
     """
     found: list[tuple[Snapshot, NewText]] = []
     for snapshot in _snapshots(session, cancelled, progress):

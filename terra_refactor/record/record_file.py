@@ -165,7 +165,8 @@ def read_record(file: str) -> Record:
 def parse_record(text: str, file: str) -> Record:
     """The record in a text; its root becomes an absolute path, relative to the folder of `file`.
 
-    Raises: UsageError: it is not a record.
+    Raises:
+        UsageError: it is not a record.
     """
     try:
         data = json.loads(text)

@@ -20,7 +20,8 @@ def indented_json(value: Any) -> str:
     """The text, without a trailing newline. A record becomes an object of its fields; None is omitted for `optional`
     fields.
 
-    Raises: TypeError: the value has no JSON form.
+    Raises:
+        TypeError: the value has no JSON form.
     """
     parts: list[str] = []
     _Writer(parts).write(value, "\n")

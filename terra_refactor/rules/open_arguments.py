@@ -27,8 +27,9 @@ class OpenMeeting:
 
     Attributes:
         fact: the operator.
-        parameter: the parameter of the argument. dtypes: those of the tensor on the other side; empty if that is the
-            output of an unknown network. network: the expression of that network.
+        parameter: the parameter of the argument.
+        dtypes: those of the tensor on the other side; empty if that is the output of an unknown network.
+        network: the expression of that network.
     """
 
     fact: Operation

@@ -62,8 +62,8 @@ def co_execute(
     Args:
         function: the function, when used as a bare decorator.
         xla: compile segments with XLA, except those that draw random numbers.
-        shadow: compare the first run of each segment with eager execution, and use it only if they agree. max_paths:
-            maximum number of recorded segments; further ones run eagerly.
+        shadow: compare the first run of each segment with eager execution, and use it only if they agree.
+        max_paths: maximum number of recorded segments; further ones run eagerly.
         fast_math: let TensorFlow's graph optimiser rewrite arithmetic in ways that are not exact (`exp(x) - 1` as
             `expm1(x)`).
         measure: run a few calls eagerly for comparison, and run eagerly for a while if that is faster.

@@ -119,9 +119,11 @@ class Costs:
         """Records a call that ran in the given way.
 
         Args:
-            way: the result of `way`. seconds: its duration. operations: the number of deferred or immediate
-                operations. missed: it recorded or compiled something, or ran operations one by one that will be
-                compiled next time. new: it took an unknown path; `missed` if not given.
+            way: the result of `way`.
+            seconds: its duration.
+            operations: the number of deferred or immediate operations.
+            missed: it recorded or compiled something, or ran operations one by one that will be compiled next time.
+            new: it took an unknown path; `missed` if not given.
         """
         new = missed if new is None else new
         self.trying += 1

@@ -142,7 +142,8 @@ def note_assignment(variable: Any) -> None:
 def assigned_variable(unread: Any) -> Any:
     """The variable behind the result of an assignment.
 
-    Raises: Unencodable: the assignment was not observed.
+    Raises:
+        Unencodable: the assignment was not observed.
     """
     found = _assigned.get(id(unread.handle))
     if found is None:

@@ -1,7 +1,8 @@
-"""Observation of one eager call: whether it may be deferred next time. Computes: from the raw operations that a call
-ran, the reasons why it may not be deferred, its guards, and which of its results the path fixes. Needs: the catch-all
-hooks to pass on every operation. Gives: `Observation`. Ignores: Python side effects; only calls of TensorFlow and of
-Keras' own classes are observed, never the program's.
+"""Observation of one eager call: whether it may be deferred next time.
+
+Computes: from the raw operations that a call ran, the reasons why it may not be deferred, its guards, and which of its
+results the path fixes. Needs: the catch-all hooks to pass on every operation. Gives: `Observation`. Ignores: Python
+side effects; only calls of TensorFlow and of Keras' own classes are observed, never the program's.
 
 A tensor is *dynamic* if its value may differ next time: the call's tensor arguments, values read from variables, and
 everything computed from those, except their shapes.

@@ -42,8 +42,9 @@ class Program:
     """One decorated function or block.
 
     Attributes:
-        frozen: nothing new is recorded; known paths are still used. eager_reason: set if all calls are eager from now
-            on. alone: the self-test, whose variables no other thread knows, so that none ends its deferral.
+        frozen: nothing new is recorded; known paths are still used.
+        eager_reason: set if all calls are eager from now on.
+        alone: the self-test, whose variables no other thread knows, so that none ends its deferral.
     """
 
     def __init__(

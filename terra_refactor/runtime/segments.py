@@ -45,9 +45,10 @@ class BuildError(Exception):
 class Segment:
     """A compiled part of a path.
 
-    Attributes: sources: the source of each input: an InputRef, or a SlotRef created before this part. captures: the
-    resource handles and tensors that the graph captured. live: the slots that it computes, in the order of its
-    outputs.
+    Attributes:
+        sources: the source of each input: an InputRef, or a SlotRef created before this part.
+        captures: the resource handles and tensors that the graph captured.
+        live: the slots that it computes, in the order of its outputs.
     """
 
     name: str
@@ -299,10 +300,14 @@ def build_segment(
 ) -> Segment:
     """Traces and compiles the nodes.
 
-    Args: program: its options apply; `xla` allows XLA if it has that option. nodes: a part of a path or, with
-    `sources`, any of its nodes. values: the values of the slots among the sources, by slot. inputs: those of the
-    segment. live: the slots that it computes. sources: references that the nodes read and do not create themselves.
-    xla: see `program`.
+    Args:
+        program: its options apply; `xla` allows XLA if it has that option.
+        nodes: a part of a path or, with `sources`, any of its nodes.
+        values: the values of the slots among the sources, by slot.
+        inputs: those of the segment.
+        live: the slots that it computes.
+        sources: references that the nodes read and do not create themselves.
+        xla: see `program`.
     """
     if sources is None:
         sources = find_sources(nodes)

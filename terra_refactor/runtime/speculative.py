@@ -35,7 +35,8 @@ class Speculation:
     """One speculative function.
 
     Attributes:
-        calls: the number of compared calls for each new trace. reason: why it stays eager, or None.
+        calls: the number of compared calls for each new trace.
+        reason: why it stays eager, or None.
     """
 
     def __init__(

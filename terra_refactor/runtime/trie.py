@@ -87,16 +87,17 @@ class Call:
 
     Attributes:
         name: for reports.
-        original: the function that the program would have called; run if the call is decomposed instead of deferred.
+        original: the function that the program would have called; run if the call is decomposed instead of
+            deferred.
         eager: runs it on real tensors. graph: builds it inside a graph.
         arrays, array_rule: the handling of NumPy arrays among its arguments.
         convert_scalars: Python numbers among its arguments become tensors of the other operand's dtype, so that a
             number that changes at every step can become an input of the segment.
-        creation: creates a tensor only from constants; running it immediately has no other effect. descend: always
-            decomposed (it draws random numbers, prints, …). attributes: Keras's own Python, which reads the
-            attributes of its tensors (`Hung`). rehang: sets the call's own attributes on a deferred result:
-            functions, which templates cannot hold. trusted: known not to fail, whatever it runs (a library
-            optimizer's update, a gradient).
+        creation: creates a tensor only from constants; running it immediately has no other effect.
+        descend: always decomposed (it draws random numbers, prints, …).
+        attributes: Keras's own Python, which reads the attributes of its tensors (`Hung`).
+        rehang: sets the call's own attributes on a deferred result: functions, which templates cannot hold.
+        trusted: known not to fail, whatever it runs (a library optimizer's update, a gradient).
         at_varying: with Python's brackets (a tensor or variable, an index, and more): the same call where the index
             varies.
         raw: the name of the operation if this is a single operation and not a function of the API.
@@ -156,18 +157,23 @@ class Node:
     """One deferred call at one place of the trie.
 
     Attributes:
-        first_slot: number of slots created before it in its segment. args, kwargs: templates. result: template of the
-            call's result; slots created by this node appear as SlotRef. relaxed: the values that vary here and are
-            inputs since a second value occurred; before that, the key of the first value.
-        segments: the segments compiled for the path that ends here. where: file and line of the program that first
-            made the call.
+        first_slot: number of slots created before it in its segment.
+        args, kwargs: templates.
+        result: template of the call's result; slots created by this node appear as SlotRef.
+        relaxed: the values that vary here and are inputs since a second value occurred; before that, the key of the
+            first value.
+        segments: the segments compiled for the path that ends here.
+        where: file and line of the program that first made the call.
         owner: the object whose method was called: it lives as long as the path.
-        pure: it depends only on its operands: on no variable, and on no attributes of tensors. watched_later: a tape
-            that is open here later begins to watch operands of the nodes before this one. operands: the slots used by
-            the nodes up to this one, computed on request. aside: the nodes that must run to compute some results,
-            given by their slots, separately from the other pending nodes (aside.py). divided: where events of tapes
-            that stay open divide the nodes up to this one, for each set of such tapes (flush.py). facts: the facts
-            that the path fixes about results of the nodes up to this one, computed on request (run.py).
+        pure: it depends only on its operands: on no variable, and on no attributes of tensors.
+        watched_later: a tape that is open here later begins to watch operands of the nodes before this one.
+        operands: the slots used by the nodes up to this one, computed on request.
+        aside: the nodes that must run to compute some results, given by their slots, separately from the other
+            pending nodes (aside.py).
+        divided: where events of tapes that stay open divide the nodes up to this one, for each set of such tapes
+            (flush.py).
+        facts: the facts that the path fixes about results of the nodes up to this one, computed on request
+            (run.py).
     """
 
     parent: Node | None = None

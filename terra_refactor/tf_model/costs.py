@@ -347,9 +347,10 @@ class Stepping:
     """The operations of a function that loops over its time steps. In a graph it is one loop, whatever their number.
 
     Attributes:
-        parameter, position: keyword and position of the tensor whose size is the number of steps. axis: the axis of
-        that size. fixed, each: eager operations of a call, and in addition of each step. nodes: operations that a
-        trace creates.
+        parameter, position: keyword and position of the tensor whose size is the number of steps.
+        axis: the axis of that size.
+        fixed, each: eager operations of a call, and in addition of each step.
+        nodes: operations that a trace creates.
         time_major: a keyword with which, if False is given, the steps are along axis 1.
     """
 

@@ -60,10 +60,10 @@ class Setting:
 
     Attributes:
         python: the interpreter that has TensorFlow.
-        source: what to run; None to call the functions with arguments built from their known types. limits: the
-            limits of each process. record: whether calls are recorded in full; otherwise only times are measured,
-            without seeds. cancelled: called while something runs; once it returns True, `verify_changes` raises
-            CancelledError.
+        source: what to run; None to call the functions with arguments built from their known types.
+        limits: the limits of each process.
+        record: whether calls are recorded in full; otherwise only times are measured, without seeds.
+        cancelled: called while something runs; once it returns True, `verify_changes` raises CancelledError.
     """
 
     python: str
@@ -94,7 +94,8 @@ def verify_changes(
 
     Raises:
         UsageError: the interpreter cannot be started, or has no TensorFlow; a script is not below the project's
-            folder; copying fails. CancelledError: the setting's `cancelled` returned True.
+            folder; copying fails.
+        CancelledError: the setting's `cancelled` returned True.
     """
     chosen = _chosen(files, decisions)
     if not chosen:

@@ -33,8 +33,10 @@ class Timing:
     """The times of the calls of one version.
 
     Attributes:
-        calls: their number. median: seconds of a call without a trace; None if there was none. tracing: seconds of
-            all calls with a trace. traces: number of traces; None if it is not a `tf.function`.
+        calls: their number.
+        median: seconds of a call without a trace; None if there was none.
+        tracing: seconds of all calls with a trace.
+        traces: number of traces; None if it is not a `tf.function`.
     """
 
     calls: int

@@ -245,7 +245,8 @@ class _Entries:
 def _make_private(folder: Path, outer: Path) -> None:
     """Makes the folder of an entry, and its parents up to the cache's own, private to the user.
 
-    Raises: OSError: it cannot be created, or one of them is a link, belongs to another user, or is open to others.
+    Raises:
+        OSError: it cannot be created, or one of them is a link, belongs to another user, or is open to others.
     """
     outer.mkdir(mode=0o700, parents=True, exist_ok=True)
     if outer == _default_folder():

@@ -38,9 +38,10 @@ class Pin:
     """A file's requirement for releases of a library.
 
     Attributes:
-        path: the file with the requirement, as in reports; empty for the configuration. line: its line, counted from
-            1; in a notebook, the line of its module; 0 if unknown. library: its name in `tf_model.releases`.
-            specifier: a version specifier in the syntax of packaging tools.
+        path: the file with the requirement, as in reports; empty for the configuration.
+        line: its line, counted from 1; in a notebook, the line of its module; 0 if unknown.
+        library: its name in `tf_model.releases`.
+        specifier: a version specifier in the syntax of packaging tools.
     """
 
     path: str
@@ -70,9 +71,11 @@ class AssumedRelease:
 
     Attributes:
         library: its name.
-        requirement: a version specifier (`==2.3.1`), or the best-known release. path: the file with the requirement,
-            as in reports; empty if there is none. line: its line; 0 if unknown. files: the number of files of the
-            run. why: the reason in words.
+        requirement: a version specifier (`==2.3.1`), or the best-known release.
+        path: the file with the requirement, as in reports; empty if there is none.
+        line: its line; 0 if unknown.
+        files: the number of files of the run.
+        why: the reason in words.
     """
 
     library: str

@@ -44,12 +44,16 @@ class DiscoveredFiles:
     """The files under the paths of a run. All paths are as in reports.
 
     Attributes:
-        files: the Python files and notebooks, sorted, without duplicates. stubs: the `.pyi` files among them.
-            markers: the build configurations among them and in parent folders. bases: the given folders, and those of
-            the given files. errors: folders and links that cannot be read. real: the path of each file with all links
-            resolved. outside: files outside of the given paths that are reached by links; only if such links are
-            followed. skipped_links: otherwise these links. stdin: whether standard input was given. data: the data
-            files among them, with their real paths; no links.
+        files: the Python files and notebooks, sorted, without duplicates.
+        stubs: the `.pyi` files among them.
+        markers: the build configurations among them and in parent folders.
+        bases: the given folders, and those of the given files.
+        errors: folders and links that cannot be read.
+        real: the path of each file with all links resolved.
+        outside: files outside of the given paths that are reached by links; only if such links are followed.
+        skipped_links: otherwise these links.
+        stdin: whether standard input was given.
+        data: the data files among them, with their real paths; no links.
     """
 
     files: tuple[str, ...]

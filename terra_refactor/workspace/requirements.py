@@ -29,7 +29,8 @@ class Requirement:
     """The requirement of a line.
 
     Attributes:
-        library: its name in `tf_model.releases`. specifier: a version specifier (`>=2.3,<2.5`).
+        library: its name in `tf_model.releases`.
+        specifier: a version specifier (`>=2.3,<2.5`).
         line: its line number, counted from 1; 0 if unknown.
         conditional: whether it applies only to some machines or Python versions.
     """

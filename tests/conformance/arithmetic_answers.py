@@ -54,22 +54,22 @@ UNKNOWN: dict[str, tuple[str, tuple[str, ...]]] = {
         tuple(name for name in _NUMBERS if name.startswith("tensor") and name != "tensor_bool"),
     ),
 }
-"""By name, an expression of which less is known, and the operands that it may be; where there is none, a parameter.
+"""By name, an expression of which less is known, and the operands that it may be; for an empty expression, a parameter.
 
-The assumption: an array of unknown rank has axes, and a tensor of unknown dtype holds numbers.
+The assumption: an array of unknown rank has axes, and a tensor of unknown dtype contains numbers.
 """
 
 
 def covered(expression: str, name: str) -> tuple[str, ...]:
-    """The operands for all of which the answer to an expression of something unknown has to hold."""
+    """The operands for all of which the answer to an expression with an unknown operand must hold."""
     operands = UNKNOWN[name][1]
     if "np." in expression:
-        # NumPy has texts and None in arrays of objects
+        # NumPy has strings and None in object arrays
         operands = tuple(operand for operand in operands if operand not in _TEXTS)
     if ".astype(" in expression:
         operands = tuple(operand for operand in operands if "list" in operand or "array" in operand)
     if expression == f"{name} ** python_float":
-        # the base of a power is taken not to be negative
+        # the base of a power is assumed to be non-negative
         operands = tuple(operand for operand in operands if operand != "python_negative")
     return operands
 
@@ -99,7 +99,7 @@ class Told:
 
 
 def analysed(expressions: Sequence[str], names: Iterable[str]) -> list[Told]:
-    """The answer of the analysis about each; names are those of operands that they use."""
+    """The answer of the analysis about each expression; `names` are those of operands that they use."""
     found: list[Told] = []
     for start in range(0, len(expressions), _CHUNK):
         found += _analysed_module(expressions[start : start + _CHUNK], set(names))
@@ -146,7 +146,7 @@ def _symbol_in_place(text: str) -> str | None:
 
 
 def judged(told: Told, answers: Sequence[Answer]) -> Verdict:
-    """Whether what is told covers all of these real answers."""
+    """Whether the answer covers all of these real results."""
     results = [answer for answer in answers if answer[0] != "error"]
     if not results:
         return Verdict.FAILS if told.fails else Verdict.OVERLOOKED
@@ -166,7 +166,7 @@ _KINDS = {
 
 
 def covers(value: Value, answer: Answer) -> bool:
-    """Whether an abstract value stands for what was really there."""
+    """Whether an abstract value covers the real one."""
     kind = answer[0]
     match value:
         case Bottom():
@@ -176,7 +176,7 @@ def covers(value: Value, answer: Answer) -> bool:
         case UnionValue(alternatives):
             return any(covers(member, answer) for member in alternatives)
         case TensorValue():
-            # an array of unknown rank may be of rank 0, of which NumPy makes scalars
+            # an array of unknown rank may be of rank 0, for which NumPy returns scalars
             kinds = ("array", "scalar") if value.kind is TensorKind.NDARRAY and value.type.shape is None else (kind,)
             if kind not in kinds or kind not in _KINDS or (len(kinds) == 1 and value.kind not in _KINDS[kind]):
                 return False

@@ -1,8 +1,9 @@
-"""Operands and expressions of Python's and NumPy's arithmetic, and what they really give.
+"""Operands and expressions of Python's and NumPy's arithmetic, and their real results.
 
-Computes: for each expression the kind, dtype and shape of its result, or that it raises. Needs: NumPy; TensorFlow only for the expressions
-that name it. Gives: `pairs`, `calls`, `Evaluator`, and, run as a program under two versions of NumPy one after the other, where the second
-gives other answers: `python2 arithmetic_table.py < /dev/null | python1 arithmetic_table.py > numpy_1_answers.json`.
+Computes: for each expression the kind, dtype and shape of its result, or that it raises. Needs: NumPy; TensorFlow
+only for expressions with it. Gives: `pairs`, `calls`, `Evaluator`, and, run as a program under two versions of NumPy
+one after the other, the different results of the second: `python2 arithmetic_table.py < /dev/null | python1
+arithmetic_table.py > numpy_1_answers.json`.
 """
 
 from __future__ import annotations
@@ -82,7 +83,7 @@ TENSORS = {
     },
 }
 OPERANDS = {**PYTHON, **LISTS, **NUMPY, **TENSORS}
-"""By name, the expression that makes a concrete operand."""
+"""By name, the expression for a concrete operand."""
 
 OBJECTS = ("nothing", "python_text", "texts", "tensor_string")
 """The elements of NumPy arrays of objects and of strings."""
@@ -122,7 +123,7 @@ ELEMENTS = {
     "made_float": "(value * 2.0 for value in [1.0, 2.0])",
     "texts": "['a', 'b']",
 }
-"""More operands for functions of one."""
+"""Further operands for functions of one operand."""
 
 ARITHMETIC = ("+", "-", "*", "/", "//", "%", "**", "@", "&", "|", "^", "<<", ">>")
 COMPARISONS = ("<", "<=", ">", ">=", "==", "!=")
@@ -140,7 +141,7 @@ CHANGED = (
 )
 """The left side of an in-place operator."""
 ALIKE = frozenset({"|", "^", ">>", ">"})
-"""Operators, or with `=` after them, that are treated as another one is."""
+"""Operators (also with a following `=`) that are handled like another one."""
 UNARY = ("-{}", "+{}", "~{}", "not {}")
 
 _FUNCTIONS: dict[str, Callable[[Any, Any], Any]] = {
@@ -256,12 +257,12 @@ EXPRESSIONS = (
 
 
 def names_tensorflow(expression: str) -> bool:
-    """Whether TensorFlow takes part in an expression."""
+    """Whether TensorFlow is used in an expression."""
     return "tf." in expression
 
 
 def pairs() -> Iterator[tuple[str, str, str]]:
-    """The operators with the names of their operands; of operators that are alike all but one with every fourth pair only."""
+    """The operators with the names of their operands; of similar operators, all but one only with every fourth pair."""
     for symbol in (*ARITHMETIC, *COMPARISONS, *IN_PLACE):
         lefts = CHANGED if symbol in IN_PLACE else OPERANDS
         every = itertools.product(lefts, OPERANDS)
@@ -274,7 +275,7 @@ def calls() -> Iterator[tuple[str, str]]:
     for expression in EXPRESSIONS:
         for name in (*OPERANDS, *ELEMENTS):
             if name == "list_empty" and "/ len" in expression:
-                continue  # a division by zero ends the program
+                continue  # a division by zero ends the process
             if "np." in expression and name in OBJECTS:
                 continue
             if name.startswith("made_") and not expression.startswith("sum("):
@@ -283,7 +284,7 @@ def calls() -> Iterator[tuple[str, str]]:
 
 
 Answer: TypeAlias = tuple[Any, ...]
-"""The compared part of a result: its kind and its type, of Python numbers their values, of containers the elements."""
+"""The compared part of a result: its kind and type, the values of Python numbers, the elements of containers."""
 
 
 def describe(found: Any) -> Answer:
@@ -312,7 +313,7 @@ def _evaluated(make: Callable[[], Any]) -> Answer:
         warnings.simplefilter("ignore")
         try:
             return describe(make())
-        except Exception as error:  # whatever it raises, it fails
+        except Exception as error:  # any exception counts as a failure
             return ("error", type(error).__name__)
 
 
@@ -326,7 +327,7 @@ class Evaluator:
         self._code: dict[str, Any] = {}
 
     def operand(self, name: str, *, fresh: bool = False) -> Any:
-        """An operand; a fresh one where it may be changed."""
+        """An operand; a new one if it may be changed."""
         if name not in self._made:
             self._made[name] = eval((OPERANDS | ELEMENTS)[name], dict(self._names))
         found = self._made[name]
@@ -346,7 +347,7 @@ class Evaluator:
 
 
 def numpy_answers() -> dict[str, Answer]:
-    """The answers of the installed NumPy to everything that is none of TensorFlow's."""
+    """The answers of the installed NumPy to all expressions without TensorFlow."""
     evaluator = Evaluator()
     found = {
         f"{left} {symbol} {right}": evaluator.pair(symbol, left, right)
@@ -361,7 +362,7 @@ def numpy_answers() -> dict[str, Answer]:
 
 
 def main() -> None:
-    """Reads the answers of one NumPy, if there are any, and prints where this one gives others, by answer."""
+    """Reads the answers of one NumPy, if any, and prints the different ones of this NumPy, by answer."""
     given = sys.stdin.read()
     others = {key: answer for answer, keys in json.loads(given).items() for key in keys} if given else {}
     by_answer: dict[str, list[str]] = {}

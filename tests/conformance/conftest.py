@@ -1,4 +1,4 @@
-"""Prints, after the conformance tests, how many calls of each rule were compared and what is known to be imprecise."""
+"""Prints, after the conformance tests, the number of compared calls of each rule and the known imprecisions."""
 
 from __future__ import annotations
 

@@ -1,14 +1,15 @@
 """Compares a rule with TensorFlow itself on generated arguments.
 
-A `Row` names a rule and draws the arguments of one call: tensors as `Spec` (true shape, and which of it the static analysis may see),
-everything else as plain Python values. `check_row` binds the call as the interpreter would, asks the rule, and traces the same call in
-TensorFlow twice: with placeholders that show only what the rule saw, and with placeholders of the true shapes.
+A `Row` names a rule and draws the arguments of one call: tensors as `Spec` (the true shape, and its part visible to
+the analysis), everything else as plain Python values. `check_row` binds the call like the interpreter, applies the
+rule, and traces the same call in TensorFlow twice: with placeholders that have only the visible shapes, and with
+placeholders of the true shapes.
 
-- The rule's dtypes, ranks and sizes may never contradict the true ones, and must be at least as precise as TensorFlow's own
-  inference on the same partial shapes (unless the row is marked `imprecise`).
-- What the rule says where one argument, or one part of one, is unknown may not contradict the truth either.
-- Where the rule raises, TensorFlow must raise on the true shapes; where TensorFlow raises on the true shapes, a rule that saw them
-  all must raise as well (unless the row is marked `misses_errors`).
+- The rule's dtypes, ranks and sizes may never contradict the true ones, and must be at least as precise as
+  TensorFlow's own inference on the same partial shapes (unless the row is marked `imprecise`).
+- The rule's result with one argument, or one part of one, unknown may not contradict the truth either.
+- If the rule raises, TensorFlow must raise on the true shapes; if TensorFlow raises on the true shapes, a rule that
+  saw them all must raise, too (unless the row is marked `misses_errors`).
 """
 
 from __future__ import annotations
@@ -54,10 +55,10 @@ EXAMPLES = int(os.environ.get("TERRA_CONFORMANCE_EXAMPLES", "12"))
 """Generated calls per rule."""
 
 FAILURES = (ValueError, TypeError, IndexError, NotImplementedError, AttributeError, tf.errors.OpError)
-"""How TensorFlow and NumPy refuse a call."""
+"""The exceptions with which TensorFlow and NumPy reject a call."""
 
 NOT_FORESEEN = frozenset({"operator ==", "operator !="})
-"""Where TensorFlow's own inference on partial shapes may be different from the truth."""
+"""Operators for which TensorFlow's own inference on partial shapes may differ from the truth."""
 
 
 TRACES = Harness("conformance", (Path(__file__),))
@@ -66,7 +67,7 @@ TRACES = Harness("conformance", (Path(__file__),))
 
 @dataclass(frozen=True)
 class Spec:
-    """A tensor argument: its true type, and the shape that is visible."""
+    """A tensor argument: its true type, and the visible shape."""
 
     dtype: str
     shape: tuple[int, ...]
@@ -91,11 +92,11 @@ class Row:
     """Canonical name."""
     calls: st.SearchStrategy[Call]
     imprecise: str = ""
-    """Why the rule may know less than TensorFlow, if it may."""
+    """Why the rule may be less precise than TensorFlow, if it may."""
     misses_errors: str = ""
     """Why the rule may overlook a failure, if it may."""
     function: Callable[..., Any] | None = None
-    """The function to call in TensorFlow; by default what the name says."""
+    """The function to call in TensorFlow; by default the one with that name."""
     rule: OperationRule | None = None
     """By default that of the registry."""
     label: str = ""
@@ -139,7 +140,7 @@ def specs(
     dtypes: tuple[str, ...] | str = FLOATS,
     hide: bool = True,
 ) -> Spec:
-    """A tensor; some of its sizes, or its rank, hidden if `hide`."""
+    """A tensor; some of its sizes, or its rank, are hidden if `hide`."""
     true = shape if isinstance(shape, tuple) else draw(shapes() if shape is None else shape)
     dtype = dtypes if isinstance(dtypes, str) else draw(st.sampled_from(dtypes))
     visible: tuple[int | None, ...] | None = true
@@ -154,7 +155,7 @@ def specs(
 
 @st.composite
 def broadcastable(draw: st.DrawFn, count: int = 2, max_rank: int = 4) -> list[tuple[int, ...]]:
-    """Shapes that mostly broadcast against each other."""
+    """Shapes that usually broadcast against each other."""
     whole = draw(shapes(max_rank=max_rank))
     found = []
     for _ in range(count):
@@ -166,7 +167,7 @@ def broadcastable(draw: st.DrawFn, count: int = 2, max_rank: int = 4) -> list[tu
 
 
 def calls(**arguments: Any) -> st.SearchStrategy[Call]:
-    """Calls whose arguments are drawn independently; what is no strategy is a constant."""
+    """Calls whose arguments are drawn independently; arguments that are not strategies are constants."""
     drawn = {
         name: value if isinstance(value, st.SearchStrategy) else st.just(value) for name, value in arguments.items()
     }
@@ -255,7 +256,7 @@ def _function_of(row: Row) -> Callable[..., Any]:
 
 
 def _trace(row: Row, call: Call, *, visible: bool) -> Any:
-    """TensorFlow's inference, kept if a text says everything about the call; an exception instance if it fails."""
+    """TensorFlow's inference, stored if the call can be represented as text; an exception instance if it fails."""
     question = _question(row, call)
     if question is None:
         return _traced(row, call, visible=visible)
@@ -264,7 +265,7 @@ def _trace(row: Row, call: Call, *, visible: bool) -> Any:
 
 
 def _question(row: Row, call: Call) -> str | None:
-    """The call as a text; None where that leaves something out: functions of these tests, objects, long arrays."""
+    """The call as a text; None if it cannot represent everything: functions of these tests, objects, long arrays."""
     function = row.name
     if row.function is not None:
         module, name = getattr(row.function, "__module__", "") or "", getattr(row.function, "__qualname__", "<")
@@ -291,7 +292,7 @@ def _apply(row: Row, call: Call, convert: Callable[[Any], Any]) -> Any:
     function = _function_of(row)
     given = {name: convert(argument) for name, argument in call.arguments.items()}
     with warnings.catch_warnings():
-        # casts and divisions by zero of generated values are no news
+        # casts and divisions by zero of generated values are expected
         warnings.simplefilter("ignore")
         if call.receiver is not None:
             return function(convert(call.receiver), **given)
@@ -326,7 +327,7 @@ def _to_tensor(argument: Any) -> Any:
 
 
 def _described(found: Any) -> Any:
-    """The result as nested tuples of (dtype, shape), None for what is no tensor."""
+    """The result as nested tuples of (dtype, shape), with None for other values."""
     if isinstance(found, tuple | list):
         return tuple(_described(item) for item in found)
     if isinstance(found, dict):
@@ -343,7 +344,7 @@ def _is_leaf(expected: Any) -> bool:
 
 
 def _contradiction(got: Value, expected: Any, path: str = "") -> str | None:
-    """Where the rule's result is different from the true one."""
+    """Where the rule's result contradicts the true one."""
     if expected is None or isinstance(got, UnknownValue):
         return None
     if _is_leaf(expected):
@@ -390,7 +391,7 @@ def _shape_contradiction(got: Shape, shape: tuple[int | None, ...] | None, path:
 
 
 def _less_precise(got: Value, expected: Any, path: str = "") -> str | None:
-    """Where TensorFlow's own inference knows more than the rule."""
+    """Where TensorFlow's own inference is more precise than the rule."""
     if expected is None:
         return None
     if _is_leaf(expected):
@@ -420,7 +421,7 @@ def _unknown(dim: Dim) -> bool:
 
 
 def blinded(call: BoundCall) -> Iterator[tuple[str, BoundCall]]:
-    """The call with one argument, or one part of one, unknown; each with what it is."""
+    """The call with one argument, or one part of one, unknown; each with a description."""
     for name, value in call.arguments.items():
         for path, other in _without(value, name):
             yield path, replace(call, arguments={**call.arguments, name: other})
@@ -453,7 +454,7 @@ def _without(value: Value, path: str) -> Iterator[tuple[str, Value]]:
 def check_unknown(
     rule: OperationRule, call: BoundCall, contradicts: Callable[[Value], str | None], described: str
 ) -> None:
-    """Raises AssertionError where a rule takes something for known that it cannot know if a part of the call is unknown."""
+    """Raises AssertionError if a rule's result is more precise than possible when a part of the call is unknown."""
     for path, other in blinded(call):
         try:
             got = rule(other)
@@ -484,7 +485,8 @@ def compare(row: Row, call: Call, outcome: Outcome) -> None:
         expected = _trace(row, call, visible=True) if visible else true
         problem = _contradiction(got, true)
         if problem is not None and not isinstance(expected, Exception):
-            # `==` of tensors that turn out not to fit is a False, which TensorFlow does not foresee either
+            # `==` of tensors that turn out to be incompatible is False, which TensorFlow's inference does not predict
+            # either
             problem = _contradiction(got, expected) or (None if visible and row.name in NOT_FORESEEN else problem)
         assert problem is None, f"{described}: {problem}"
         if not visible:
@@ -500,7 +502,7 @@ def compare(row: Row, call: Call, outcome: Outcome) -> None:
 
 
 def check_row(row: Row) -> Outcome:
-    """Runs the generated calls of a row. Raises AssertionError with the smallest call on which the rule is wrong."""
+    """Runs the generated calls of a row. Raises AssertionError with the smallest call for which the rule is wrong."""
     outcome = OUTCOMES.setdefault(row_id(row), Outcome(note=row.imprecise or row.misses_errors))
 
     @settings(

@@ -1,6 +1,7 @@
-"""Calls of Keras layers, losses and metrics, made for real and by our rules, and their comparison.
+"""Calls of Keras layers, losses and metrics, in Keras and by our rules, and their comparison.
 
-Gives: `layer_outcomes` (the rule's answer and Keras' own, symbolic and eager), `compare`. The rule may be less precise, never different.
+Gives: `layer_outcomes` (the rule's answer and Keras's own, symbolic and eager), `compare`. The rule may be less
+precise, never different.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ Spec = tuple[tuple[int | None, ...], str]
 
 
 def configuration(constructor: Any, settings: Mapping[str, Any]) -> dict[str, Value]:
-    """The arguments that the interpreter passes to a rule: the constructor's arguments, defaults included where they are plain."""
+    """The arguments that the interpreter passes to a rule: the constructor's arguments, including plain defaults."""
     signature = inspect.signature(constructor)
     values: dict[str, Value] = {}
     for name, parameter in signature.parameters.items():
@@ -83,7 +84,7 @@ def _is_refusal(error: Exception) -> bool:
 
 
 def real_outcome(function: Any) -> Any:
-    """The structure of shapes and dtypes that a call gives, or the exception it raises."""
+    """The structure of shapes and dtypes that a call returns, or the exception that it raises."""
     try:
         return _structure(function())
     except Exception as error:
@@ -141,7 +142,7 @@ def _compare(ours: Value, real: Any) -> str | None:
 
 
 def is_exact(ours: Value | OperationError, real: Any) -> bool:
-    """Whether nothing that is known to Keras is unknown to the rule."""
+    """Whether the rule knows everything that Keras knows."""
     if isinstance(real, Exception) or isinstance(ours, OperationError):
         return isinstance(real, Exception) == isinstance(ours, OperationError)
     if isinstance(real, list):
@@ -164,15 +165,15 @@ def layer_outcomes(
     run_eager: bool = True,
     positional: bool = False,
 ) -> list[tuple[Value | OperationError, Any]]:
-    """The rule's answer and Keras' for one layer: symbolically, and eagerly if every size is known.
+    """The rule's answer and Keras's for one layer: symbolic, and eager if every size is known.
 
     Args:
         class_name: a class of `keras.layers`.
         settings: its constructor's arguments.
         inputs: one spec, or a list of them for layers that take a list.
         keywords: further arguments of the call.
-        run_symbolic: False for layers that compute no symbolic output.
-        run_eager: False for layers that kill the process on some inputs.
+        run_symbolic: False for layers without symbolic outputs.
+        run_eager: False for layers that crash the process on some inputs.
         positional: several inputs are passed one by one, not as a list.
     """
     constructor = getattr(keras.layers, class_name)

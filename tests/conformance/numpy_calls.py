@@ -1,7 +1,7 @@
-"""Calls of NumPy functions, made for real and by our rules, and their comparison.
+"""Calls of NumPy functions, in NumPy and by our rules, and their comparison.
 
-Gives: `check_function`. Half of the calls hide some sizes, or the rank, of the arrays from the rule: then it may know less, but
-nothing else.
+Gives: `check_function`. Half of the calls hide some sizes, or the rank, of the arrays from the rule: then its result
+may be less precise, but not different.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from terra_refactor.tf_model.spec import BoundCall, OperationError, ParameterPas
 
 @dataclass(frozen=True)
 class Array:
-    """An array argument: its true type, and the shape that the rule may see."""
+    """An array argument: its true type, and the visible shape."""
 
     dtype: str
     shape: tuple[int, ...]
@@ -63,7 +63,7 @@ def arrays(
 
 @st.composite
 def hidden(draw: st.DrawFn, shape: tuple[int, ...]) -> tuple[int | None, ...] | None:
-    """The part of a shape that the rule may see."""
+    """The visible part of a shape."""
     how = draw(st.integers(0, 5))
     if how == 0:
         return None
@@ -137,7 +137,7 @@ def bind(name: str, positional: Sequence[Any], keywords: Mapping[str, Any], rece
 
 
 def contradiction(ours: Value, found: Any) -> str | None:
-    """A sentence if our answer is not what NumPy gives; None if it is, or less precise."""
+    """A sentence if our answer contradicts NumPy's; None if it does not."""
     match ours:
         case UnknownValue():
             return None
@@ -218,9 +218,9 @@ def check_function(
     receiver: Array | None = None,
     function: Callable[..., Any] | None = None,
 ) -> bool | None:
-    """Compares one call. Returns whether the rule was precise, None if NumPy refuses the call.
+    """Compares one call. Returns whether the rule was precise, None if NumPy raises.
 
-    Raises AssertionError if the rule says something that NumPy does not.
+    Raises AssertionError if the rule contradicts NumPy.
     """
     call = bind(name, positional, keywords, receiver)
     shown = f"{name}(receiver={receiver}, {positional}, {keywords})"
@@ -249,7 +249,7 @@ def check_function(
         return None
     problem = contradiction(ours, found)
     assert problem is None, f"{shown}: {problem}"
-    # where only None gives a Python number, the array of no axes that it stands for is near enough
+    # if only None gives a Python number, the equivalent rank-0 array is accepted
     given = np.asarray(found)[()] if isinstance(found, int | float | bool) else found
     check_unknown(entity.rule, call, lambda ours: contradiction(ours, found) and contradiction(ours, given), shown)
     return is_precise(ours, found)

@@ -1,9 +1,10 @@
-"""Which of the released packages `make test` analyses: few that together show every kind of decision that all of them show.
+"""The released packages that `make test` analyses: a few that together show every kind of decision of all packages.
 
-The kinds of decisions of a package come from its committed summary: at each level the actions; the reasons of refusals; the
-assumptions; the rules of findings. Packages of more than LARGEST lines are left to `make test-all`: what they alone show is shown by
-the files of `kinds_of_decisions/`. Of the others, first come the packages that alone show something, then, until nothing is missing,
-the one that shows the most of what is missing for its lines. So the choice follows what is committed.
+The kinds of decisions of a package come from its committed summary: at each level the actions; the reasons of
+refusals; the assumptions; the rules of findings. Packages of more than LARGEST lines are left to `make test-all`:
+their unique kinds are covered by the files of `kinds_of_decisions/`. Of the others, first come packages with a unique
+kind, then, until nothing is missing, the one with the most missing kinds for its size. So the choice follows the
+committed summaries.
 """
 
 from __future__ import annotations
@@ -14,7 +15,10 @@ from collections.abc import Mapping
 from corpus.released.summary import Summary
 
 LARGEST = 12_000
-"""Lines of the largest package that `make test` analyses. The larger ones (GPflow, nobrainer, OpenNMT-tf) take two minutes together."""
+"""Lines of the largest package that `make test` analyses.
+
+The larger ones (GPflow, nobrainer, OpenNMT-tf) take two minutes together.
+"""
 
 
 def kinds_of(summary: Summary) -> frozenset[tuple[str, str]]:
@@ -32,7 +36,7 @@ def only_in_large(summaries: Mapping[str, Summary]) -> frozenset[tuple[str, str]
 
 
 def chosen(summaries: Mapping[str, Summary]) -> list[str]:
-    """The packages of the choice, sorted."""
+    """The chosen packages, sorted."""
     summaries = {key: each for key, each in summaries.items() if each["lines"] <= LARGEST}
     kinds = {name: kinds_of(summary) for name, summary in summaries.items()}
     shown = Counter(kind for each in kinds.values() for kind in each)

@@ -1,6 +1,7 @@
 """Behaviour of programs in TensorFlow, as graphs and eagerly: `run_programs.py` runs them in a process of its own, with answers kept.
 
-A program that does not end, or that ends the process, costs itself only: another process goes on behind it.
+A program that does not end, or that ends the process, affects only itself: another process continues with the next
+one.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ class Run:
     error: str | None
     """The type of the exception that ended it."""
     lines: int
-    """How many were printed."""
+    """Number of printed lines."""
     results: str
     """The digest of the values of all global variables whose name begins with `result`."""
     traces: int
@@ -42,16 +43,16 @@ class Observation:
     same: bool
     """Whether both printed, computed and raised the same."""
     difference: str = AGAIN
-    """For a person."""
+    """For display."""
 
     @property
     def verdict(self) -> object:
-        """Its reproducible part; what differs as a graph may be different values each time."""
+        """Its reproducible part; a graph that differs may have different values each time."""
         runs = [(run.error, run.lines, run.traces, run.functions) for run in (self.eager, self.graph)]
         return self.same, runs, self.eager.results == self.graph.results
 
     def __str__(self) -> str:
-        """In one line, for `read_observation`."""
+        """As one line, for `read_observation`."""
         runs = [[run.error, run.lines, run.results, run.traces, run.functions] for run in (self.eager, self.graph)]
         return json.dumps([self.same, *(runs[:1] if runs[0] == runs[1] else runs)], separators=(",", ":"))
 
@@ -70,7 +71,7 @@ PROGRAMS = Harness(
 
 
 class Observations(dict[str, Observation]):
-    """Observations, by program; asking for a program that took its process with it fails, and says how that looked."""
+    """Observations by program; for a program that crashed its process, the lookup fails with a description."""
 
     def __init__(self, lost: dict[str, str] | None = None) -> None:
         super().__init__()
@@ -81,7 +82,7 @@ class Observations(dict[str, Observation]):
 
 
 def observe(programs: dict[str, str], folder: Path) -> Observations:
-    """The behaviour of every program both ways; those of which it is not known yet are run, in as few child processes as it takes."""
+    """The behaviour of every program in both modes; unknown ones are run, in as few child processes as necessary."""
     seen = Observations()
     now: dict[str, Observation] = {}
 
@@ -99,7 +100,7 @@ def observe(programs: dict[str, str], folder: Path) -> Observations:
 
 
 def run(programs: dict[str, str], folder: Path) -> tuple[dict[str, Any], dict[str, str]]:
-    """Observations of each program's runs, by `eager` and `graph`; and of each that ended the process, how that looked."""
+    """Observations of each program's runs, by `eager` and `graph`; and for each one that ended the process, a description."""
     asked, answered = folder / "programs.json", folder / "runs.jsonl"
     environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "", "KERAS_BACKEND": "tensorflow"}
     seen: dict[str, Any] = {}

@@ -1,6 +1,6 @@
 """The programs of the proofs: `programs/trNNN.txt` holds those of a rule, each under a line `### bad: title` or `### fine: title`.
 
-Beside them the samples of the rules' own declarations, which are proven the same way.
+Also the samples in the rules' own declarations, which are proven in the same way.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _DECORATOR = re.compile(r"^(\s*)@tf\.function\b.*$", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """One program: `bad` ones differ as graphs, others agree."""
+    """One program: `bad` ones differ as graphs, others do not."""
 
     rule: str
     name: str
@@ -37,7 +37,7 @@ class Proof:
 
     @property
     def eager_text(self) -> str:
-        """The program before somebody decorated it."""
+        """The program before it was decorated."""
         return _DECORATOR.sub(r"\1# not decorated", self.text)
 
 
@@ -56,7 +56,7 @@ def read_programs(file: Path) -> tuple[Proof, ...]:
 
 
 def checked_and_fine() -> tuple[Proof, ...]:
-    """Programs that people worry about and that agree: no rule reports anything wrong, and none is unsafe."""
+    """Programs with suspicious code that behave the same: no rule reports an error, and none is unsafe."""
     return read_programs(FOLDER / "fine.txt")
 
 

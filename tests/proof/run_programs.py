@@ -1,11 +1,12 @@
-"""Runs programs in real TensorFlow, as graphs and eagerly, and says what can be seen of each run: a script for `observations.py`.
+"""Runs programs in real TensorFlow, as graphs and eagerly, and reports the observable behaviour of each run: a script
+for `observations.py`.
 
-Called with a JSON file of programs (`{name: text}`) and the name of the file to write, a line of JSON for each program.
-For the eager run `tf.function` is replaced by a function that changes nothing.
+Called with a JSON file of programs (`{name: text}`) and the name of the output file, which gets a line of JSON for
+each program. For the eager run `tf.function` is replaced by an identity function.
 
-Seen of a run: what it printed, logged and slept (`output`), the values of its global variables (`values`), the
-exception that ended it (`error`), and the most
-traces that any one traced function needed, and how many there were in all (`traces`, `functions`).
+Observed of a run: what it printed, logged and slept (`output`), the values of its global variables (`values`), the
+exception that ended it (`error`), the maximum number of traces of any traced function, and the number of all traces
+(`traces`, `functions`).
 """
 
 from __future__ import annotations
@@ -25,12 +26,15 @@ from types import ModuleType
 from typing import Any
 
 LIMIT_SECONDS = 240
-"""Of one run of one program; most take less than one. Then the process shows where each thread stands, and ends."""
+"""Time limit of one run of one program; most take less than one second.
+
+Then the process prints the stack of each thread, and ends.
+"""
 RECURSION_LIMIT = 500
 
 
 def _shown(value: Any, depth: int = 0) -> Any:
-    """A value in terms that JSON keeps and that two runs can be compared by."""
+    """A value in a form that JSON can store and that can be compared between runs."""
     import numpy as np  # noqa: PLC0415 - only the child needs it
     import tensorflow as tf  # noqa: PLC0415
 
@@ -69,7 +73,7 @@ def _shown(value: Any, depth: int = 0) -> Any:
 
 
 class _Watch:
-    """Puts recorders in the place of what a program prints, logs, sleeps and traces with."""
+    """Replaces the functions with which a program prints, logs, sleeps and traces by recorders."""
 
     def __init__(self, tf: Any, eager: bool, path: Path) -> None:
         self.tf, self.eager, self.path = tf, eager, path
@@ -143,7 +147,7 @@ def _run(tf: Any, name: str, text: str, eager: bool, folder: Path) -> dict[str, 
     os.environ.pop("TERRA_PROOF", None)
     np.random.seed(7)
     started = time.perf_counter()
-    # a trace without end ends sooner
+    # an endless trace ends sooner
     sys.setrecursionlimit(RECURSION_LIMIT)
     faulthandler.dump_traceback_later(LIMIT_SECONDS, exit=True)
     with _Watch(tf, eager, output) as watch:
@@ -174,7 +178,7 @@ def _run(tf: Any, name: str, text: str, eager: bool, folder: Path) -> dict[str, 
 
 
 def main(asked: str, answered: str) -> None:
-    """Runs the programs of one JSON file and writes what was seen to the other."""
+    """Runs the programs of one JSON file and writes the observations to the other."""
     import tensorflow as tf  # noqa: PLC0415
 
     programs: dict[str, str] = json.loads(Path(asked).read_text(encoding="utf-8"))

@@ -29,7 +29,7 @@ from terra_refactor.domain.value import (
 
 
 def covers(abstract: Value, concrete: Any, result: Result | None = None) -> bool:
-    """Whether the abstract value allows the concrete one. Without `result`, objects and functions of programs allow nothing."""
+    """Whether the abstract value covers the concrete one. Without `result`, objects and functions of programs cover nothing."""
     return any(_covers(member, concrete, result) for member in members(abstract) if member != UNBOUND)
 
 

@@ -1,8 +1,9 @@
-"""Damaged files, and what must hold of any file whatever: mutants of real sources, and one trial of each.
+"""Damaged files, and invariants that hold for all files: mutants of real sources, and one trial of each.
 
-Computes: a mutant of a text (tokens deleted, doubled and exchanged, names that collide, other indentation, joined lines, cut bytes, odd
-characters, deep nesting), and the promises that a file breaks. Needs: texts and a random generator. Gives: `mutant_of`, `trial`.
-Ignores: what the analysis says of the file. The same seed gives the same mutants of the same texts.
+Computes: a mutant of a text (tokens deleted, doubled and exchanged, colliding names, other indentation, joined lines,
+truncated bytes, unusual characters, deep nesting), and the invariants violated for a file. Needs: texts and a random
+generator. Gives: `mutant_of`, `trial`. Ignores: the content of the analysis's answers. The same seed gives the same
+mutants of the same texts.
 """
 
 from __future__ import annotations
@@ -66,14 +67,14 @@ _LINES: Final = (
     "match {a}:\n case {b}: {a} = {b}", "{a} = tf.reshape({a}, {a}.shape)", "@{a}", "@tf.function", "async def {a}(): await {a}",
     "{a}.{b} = {a}", "{a}[{a}] = {a}", "{a} = {{{a}: {b}}}", "{a} = f'{{{a}:{{{b}}}}}'", "{a} = {a} if {a} else {b}",
 )  # fmt: skip
-"""Lines that are put between others, with names of the file: most of them make a name depend on itself."""
+"""Lines inserted between others, with names of the file: most of them make a name depend on itself."""
 
 LEVELS: Final = (Level.SAFE, Level.SPECULATIVE, Level.COEXEC)
 
 
 def mutant_of(text: str, random: Random, others: Sequence[str] = ()) -> bytes:
-    """A mutant of a text, from one change to four; `others` are texts that parts are taken from."""
-    keeps_parsing = random.random() < 0.8  # most mutants should come past the parser
+    """A mutant of a text, by one to four changes; `others` are texts from which parts are taken."""
+    keeps_parsing = random.random() < 0.8  # most mutants should get past the parser
     for _ in range(random.choice((1, 1, 2, 3, 4))):
         for _attempt in range(6):
             changed = random.choices(_CHANGES, _WEIGHTS)[0](text, random, others)
@@ -132,7 +133,7 @@ def _one_name(text: str, random: Random, others: Sequence[str]) -> str:
 
 
 def _near_name(text: str, random: Random, others: Sequence[str]) -> str:
-    """A name becomes one that stands near: the likeliest to be a variable of the same function."""
+    """Replaces a name by a nearby one, which is likely a variable of the same function."""
     places = [found for found in _NAME.finditer(text) if found.group() not in _KEYWORDS]
     if len(places) < 2:
         return text
@@ -214,7 +215,7 @@ def _newlines(text: str, random: Random, others: Sequence[str]) -> str:
 
 
 def _deep(text: str, random: Random, others: Sequence[str]) -> str:
-    """An expression of a size that nobody writes, or something of the file many times."""
+    """An unusually large expression, or many repetitions of a part of the file."""
     names = _names_of(text) or ["x"]
     a, b = random.choice(names), random.choice(names)
     size = random.choice((20, 190, 400, 1_500))
@@ -284,7 +285,7 @@ def mutant_of_notebook(document: str, random: Random, others: Sequence[str] = ()
 def trial(
     path: Path, original: str, data: bytes, stage: Callable[[str], None], level: Level = Level.SPECULATIVE
 ) -> Iterator[str]:
-    """The promises that the tool breaks for one file; whatever it raises is one, too. The file at `path` is written."""
+    """The invariants that the tool violates for one file; any exception is a violation. The file at `path` is written."""
     config = Config(level=level.value, min_ops=0, jobs=1)
     options = Options(config=config, use_cache=False)
     path.write_bytes(data)
@@ -318,7 +319,7 @@ def _answered(path: Path, fixed: FixReport) -> Iterator[str]:
             yield f"a bug costs a function: {decision.reason}"
     for file in fixed.files:
         for change in file.changes:
-            # a file whose encoding cannot be written back is analysed, and said to be unchangeable
+            # a file whose encoding is not reversible is analysed, and reported as unchangeable
             if change.outcome.value == "failed" and "could not be changed" not in change.reason:
                 yield f"a change failed: {change.reason}"
 

@@ -1,8 +1,9 @@
 """Writes random programs about objects that lead to each other, whose values a test can compare with the abstract ones.
 
-Computes: a text from a `random.Random`. Functions go along fields (`x.a.b`), change what they reach, return objects that they find, call
-each other, and themselves a few times. Callers link objects in different ways, two names for one object among them, and pass them: a
-summary of one call meets other heaps, some of the same form. `mark(n, value)` says that the value is to be compared. Every program ends.
+Computes: a text from a `random.Random`. Functions follow fields (`x.a.b`), change reachable objects, return objects,
+call each other, and themselves a few times. Callers link objects in different ways, including aliases, and pass them:
+a summary of one call is applied to other heaps, some of the same form. `mark(n, value)` marks a value for comparison.
+Every program ends.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ class HeapProgramWriter:
         return "\n".join(parts) + "\n"
 
     def function(self) -> str:
-        """One that takes two objects and how deep it may still call itself."""
+        """A function of two objects and the remaining recursion depth."""
         body = self.block(["x", "y"], self.random.randint(2, 5), inside=True)
         return f"def f{self.functions}(x, y, d):\n{textwrap.indent(body, '    ')}\n    return {self.path(['x', 'y'])}\n"
 
@@ -118,7 +119,7 @@ class HeapProgramWriter:
         return f"{self.path(names)}.{self.random.choice('ab')} = {self.path(names)}"
 
     def path(self, names: list[str]) -> str:
-        """An object, by a name and fields that lead from it on; now and then one that the module holds."""
+        """An object, by a name and fields; sometimes one held by the module."""
         start = "kept" if self.random.random() < 0.06 else self.random.choice(names)
         return ".".join([start, *self.random.choices("ab", k=self.random.choice((0, 0, 1, 1, 2)))])
 
@@ -197,8 +198,10 @@ def each_of(x, k):
 
 
 class WiderHeapProgramWriter(HeapProgramWriter):
-    """The same, and closures, fields that hold lists and dicts of objects, attributes by computed names, two classes, loops that make
-    objects, generators, recursion of two functions, objects from far down, and functions that are called with many patterns of aliases."""
+    """Adds closures, fields that hold lists and dicts of objects, attributes with computed names, two classes, loops
+    that create objects, generators, recursion of two functions, objects from deep callees, and functions called with
+    many alias patterns.
+    """
 
     def program(self) -> str:
         text = super().program()

@@ -1,7 +1,7 @@
 # ruff: noqa: E501 - texts of programs
-"""Programs that are made to break an analysis: each grows in one way that some step of it may not bear.
+"""Programs designed to break an analysis: each grows in one way that some step may not scale with.
 
-Gives: `NASTY`, by name what writes the program at a size. The sizes of `FULL` are what a run must bear; tests take smaller ones.
+Gives: `NASTY`, by name a function that writes the program at a size. A run must handle the sizes in `FULL`; tests use smaller ones.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _HEAD: Final = "import tensorflow as tf\nimport numpy as np\n\n\n"
 Files = dict[str, str]
 NASTY: Final[dict[str, Callable[[int], Files]]] = {}
 FULL: Final[dict[str, int]] = {}
-"""The size at which each is tried in full."""
+"""The full size of each."""
 
 
 def _nasty(size: int) -> Callable[[Callable[[int], str | Files]], Callable[[int], Files]]:
@@ -36,7 +36,7 @@ def _nasty(size: int) -> Callable[[Callable[[int], str | Files]], Callable[[int]
 
 @_nasty(60)
 def _class_lattice(n: int) -> str:
-    """Each class has the two before as bases."""
+    """Each class has the previous two as bases."""
     classes = [
         f"class C{i}(C{i - 1}, C{i - 2}):\n    def m{i}(self, x):\n        return self.m{i - 1}(x) + 1\n"
         for i in range(2, n)
@@ -54,14 +54,14 @@ def _call_tree(n: int) -> str:
 
 @_nasty(60)
 def _call_tree_of_constants(n: int) -> str:
-    """As before, but each call has another Python number."""
+    """The same, but each call has another Python number."""
     functions = [f"def f{i}(x, k):\n    return f{i + 1}(x, k * 2) + f{i + 1}(x, k * 2 + 1)\n" for i in range(n)]
     return "\n".join(functions) + f"\ndef f{n}(x, k):\n    return x + k\n\nprint(f0(tf.ones([2]), 1))\n"
 
 
 @_nasty(40)
 def _state_tree(n: int) -> str:
-    """Each call leaves the state changed, so that no summary fits the next one."""
+    """Each call changes the state, so that no summary matches the next one."""
     functions = [f"def f{i}(x):\n    s.n = s.n + 1\n    return f{i + 1}(x) + f{i + 1}(x)\n" for i in range(n)]
     return (
         "class S:\n    n = 0\n\ns = S()\n\n"
@@ -78,7 +78,7 @@ def _doubling_tuples(n: int) -> str:
 
 @_nasty(200)
 def _doubling_different(n: int) -> str:
-    """As before, with halves that differ."""
+    """The same, with halves that differ."""
     return (
         "def f(x, y):\n"
         + "".join("    x, y = (x, y), (y, x)\n" for _ in range(n))
@@ -97,7 +97,7 @@ def _doubling_dicts(n: int) -> str:
 
 @_nasty(400)
 def _branches_of_constants(n: int) -> str:
-    """2 ** n ways, each with another number."""
+    """2 ** n paths, each with another number."""
     lines = "".join(f"    if x[{i}] > 0:\n        k = k + {1 << min(i, 60)}\n        s = s + '{i}'\n" for i in range(n))
     return f"def f(x):\n    k = 0\n    s = ''\n{lines}    return x * k\n\nprint(f(tf.ones([2])))\n"
 
@@ -186,7 +186,7 @@ def _nested_tries(n: int) -> str:
 
 @_nasty(14)
 def _nested_finallys(n: int) -> str:
-    """A final block is run for each way on which it is reached; in each other, for each combination of ways."""
+    """A final block is run for each path that reaches it; nested, for each combination of paths."""
     lines = "".join("    " + " " * i + "try:\n     " + " " * i + f"if x[{i}] > 0: return x\n" for i in range(n))
     ends = "".join(
         f"    {' ' * i}finally:\n     {' ' * i}try:\n      {' ' * i}x = x * {i}\n      {' ' * i}if x[{i}] > 9: raise ValueError\n     {' ' * i}finally:\n      {' ' * i}x = x + 1\n"
@@ -469,7 +469,7 @@ def _mutual_recursion(n: int) -> str:
 
 @_nasty(25)
 def _complete_call_graph(n: int) -> str:
-    """Every function calls all of them, with arguments of its own."""
+    """Every function calls all of them, with different arguments."""
     return (
         "".join(
             f"def f{i}(x, k):\n    if k > {n}: return x\n"
@@ -597,7 +597,7 @@ def _many_modules_in_a_star(n: int) -> Files:
 
 @_nasty(60)
 def _call_lattice(n: int) -> str:
-    """Each function is called by the two before it: 2 ** n ways from the last one up to those that nobody calls."""
+    """Each function is called by the previous two: 2 ** n paths from the last one up to the entries."""
     functions = "".join(
         f"def {one}{i}(x):\n    return tf.nn.relu(tf.matmul(f{i + 1}(x), g{i + 1}(x)))\n\n\n"
         for i in range(n)

@@ -1,9 +1,9 @@
-"""Asks TensorFlow about functions of `path_programs`: whether a graph gives what eager code gives.
+"""Runs functions of `path_programs` in TensorFlow: whether a graph has the same result as eager code.
 
-As a script: reads a JSON object of function texts from a file, writes a line `name verdict` for each. The verdicts: `same`, `differs`
-(a result, or an exception of the graph where eager code has none), `partly` (the same where eager code does not raise, which it does for
-some arguments), `fails` (for all of them: says nothing).
-`judge` does this in child processes with a time limit, since TensorFlow itself may hang on what it is given.
+As a script: reads a JSON object of function texts from a file, writes a line `name verdict` for each. The verdicts:
+`same`, `differs` (a result, or an exception only in the graph), `partly` (the same for arguments for which eager code
+does not raise), `fails` (it raises for all of them: no information). `judge` does this in child processes with a time
+limit, since TensorFlow itself may hang.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from types import FrameType
 from typing import Any
 
 LIMIT_SECONDS = 20
-"""Of one function."""
+"""Seconds for one function."""
 
 
 def judge(texts: dict[str, str], arguments: tuple[tuple[str, ...], ...], head: str) -> dict[str, str]:
-    """The verdict on each function, by its name."""
+    """The verdict on each function, by name."""
     verdicts: dict[str, str] = {}
     with tempfile.TemporaryDirectory() as folder:
         asked, answered = Path(folder, "asked.json"), Path(folder, "answered.txt")
@@ -47,7 +47,7 @@ def judge(texts: dict[str, str], arguments: tuple[tuple[str, ...], ...], head: s
                 verdicts[name] = verdict
                 waiting.pop(name, None)
             if waiting:
-                # the function that took the process with it
+                # the function that crashed the process
                 name = next(iter(waiting))
                 verdicts[name] = "differs: ended the process"
                 del waiting[name]
@@ -66,7 +66,7 @@ def _ring(_number: int, _frame: FrameType | None) -> None:
 
 
 def _shown(value: Any) -> Any:
-    """A result in terms that can be compared: lists and tuples alike, numbers and tensors alike."""
+    """A result in comparable form: lists and tuples alike, numbers and tensors alike."""
     import numpy as np  # noqa: PLC0415 - only the child needs it
     import tensorflow as tf  # noqa: PLC0415
 
@@ -125,10 +125,10 @@ def _verdict(name: str, path: Path, head: str, text: str, arguments: list[list[s
 
 
 def main(asked: str, answered: str) -> None:
-    """Judges what is asked."""
+    """Judges the functions of the input file."""
     import tensorflow as tf  # noqa: PLC0415
 
-    # whether the optimizer of graphs keeps what they compute is another question
+    # whether the graph optimizer preserves the results is a separate question
     tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": True})
     signal.signal(signal.SIGALRM, _ring)
     head, arguments, texts = json.loads(Path(asked).read_text(encoding="utf-8"))

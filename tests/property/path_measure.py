@@ -1,8 +1,9 @@
-"""Holds what the tool says of random functions against what TensorFlow does with them.
+"""Compares the tool's decisions about random functions with TensorFlow's behaviour.
 
-Computes: the decisions about the functions of some seeds, and which of them TensorFlow contradicts. Gives: `measure`. As a script
-(`PYTHONPATH=tests python path_measure.py FIRST NUMBER ANSWERS`) it prints the counts, and the functions that are wrongly called safe.
-TensorFlow's answers are kept (`kept_answers`) for the seeds that the tests run; the script keeps others in a file that it is given.
+Computes: the decisions about the functions of some seeds, and those that TensorFlow contradicts. Gives: `measure`. As
+a script (`PYTHONPATH=tests python path_measure.py FIRST NUMBER ANSWERS`) it prints the counts, and the functions that
+are wrongly called safe. TensorFlow's answers are stored (`kept_answers`) for the seeds of the tests; the script
+stores others in the given file.
 """
 
 from __future__ import annotations
@@ -26,12 +27,12 @@ MODULE_SIZE = 25
 
 
 def question(program: Program) -> str:
-    """The inputs of a function's answer: its text, with no name of its own, and what it is called with."""
+    """The dependencies of a function's answer: its text, with a neutral name, and its arguments."""
     return f"{program.text.replace(program.name, 'f', 1)}{ARGUMENTS}{HEAD}"
 
 
 def answers_of(programs: Iterable[Program], known: dict[str, str] | None = None) -> dict[str, str]:
-    """TensorFlow's answers to functions, by name; `known` has answers by key, and gets those that are new."""
+    """TensorFlow's answers about functions, by name; `known` has answers by key, to which new ones are added."""
     known = {} if known is None else known
     texts = {program.name: program.text for program in programs}
     questions = {program.name: question(program) for program in programs}
@@ -45,7 +46,7 @@ def answers_of(programs: Iterable[Program], known: dict[str, str] | None = None)
     rest = {name: text for name, text in questions.items() if name not in found}
     answers = PATHS.answers(rest, ask)
     known.update({PATHS.key(rest[name]): answer for name, answer in answers.items()})
-    # what was asked just now tells more
+    # answers from this run have more detail
     return {**found, **answers, **told}
 
 
@@ -55,9 +56,9 @@ class Measured:
 
     counts: Counter[str] = field(default_factory=Counter)
     wrong: list[tuple[Program, Decision, str]] = field(default_factory=list)
-    """Safe, and not the same as a graph."""
+    """Safe, but a graph differs."""
     needless: list[tuple[Program, Decision]] = field(default_factory=list)
-    """Unsafe, and the same as a graph."""
+    """Unsafe, but a graph behaves the same."""
 
 
 def measure(programs: list[Program], known: dict[str, str] | None = None) -> Measured:
@@ -79,7 +80,7 @@ def measure(programs: list[Program], known: dict[str, str] | None = None) -> Mea
 
 
 def main(first: int, number: int, cache: str, shown: int) -> None:
-    """Prints what is found for so many seeds."""
+    """Prints the results for that many seeds."""
     file = Path(cache)
     known = read(file)
     found = Measured()

@@ -1,8 +1,10 @@
-"""Random functions in which a value travels over paths: branches, loops, `continue`, `break`, early `return`, names without a value.
+"""Random functions in which a value flows along paths: branches, loops, `continue`, `break`, early `return`, unbound
+names.
 
-Computes: the text of a function from a seed, always the same. Gives: `write_function`, `module_of`, `Program`. Each function
-takes `x` (float32, three elements), `k` (an int32 scalar), `flag` and `n` (Python's), and carries one or two variables of a `Theme`: two
-things that a graph may not be able to choose between, and a way to read them. Loops end: each counts in a variable of its own.
+Computes: the text of a function from a seed, always the same. Gives: `write_function`, `module_of`, `Program`. Each
+function takes `x` (float32, three elements), `k` (an int32 scalar), `flag` and `n` (Python's), and has one or two
+variables of a `Theme`: two values between which a graph may not be able to choose, and a way to read them. Loops end:
+each has its own counter.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ class Theme:
     uses: tuple[str, ...]
     """Statements that read it, with `{v}` for the variable."""
     changes: tuple[str, ...] = ()
-    """Statements that compute it from what it was."""
+    """Statements that compute it from its old value."""
 
 
 _ADD: Final = "x = x + {v}"
@@ -96,13 +98,13 @@ def twice(x):
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """One function: what it is called, its text, what it is made of."""
+    """One function: its name, its text, its components."""
 
     name: str
     text: str
     constructs: frozenset[str]
     known_flag: bool
-    """The analyser sees which values `flag` has; else it is any bool."""
+    """The analyser sees the values of `flag`; otherwise it is any bool."""
 
 
 class _Writer:
@@ -128,7 +130,7 @@ class _Writer:
             self.statement(0, loop=None)
         for each, theme in self.themes.items():
             if not any(line.strip().startswith(f"{each} = ") for line in self.lines):
-                # a name that nothing binds is a global one
+                # a name without a binding is a global
                 self.lines.insert(0, f"    {each} = {theme.values[0]}")
         if self.random.random() < 0.4:
             self.use(0)
@@ -254,7 +256,7 @@ def write_function(seed: int) -> Program:
 
 
 def module_of(programs: list[Program]) -> str:
-    """A module with these functions, and the calls that bring their arguments."""
+    """A module with these functions, and calls with their arguments."""
     calls = []
     for program in programs:
         for x, k, flag, n in ARGUMENTS:

@@ -1,8 +1,8 @@
-"""Writes random programs that compile and do much before they end.
+"""Writes random programs that compile and run many statements.
 
-Computes: a text from a `random.Random`. Each statement of the module stands in a `try`, so that one that fails does not end the program;
-statements fit their place (`return` in functions, `break` in loops). The names are few, so that scopes meet.
-The programs call `log`, `gather`, `manager`, `drain` and `wrap`, which the test provides.
+Computes: a text from a `random.Random`. Each statement of the module is in a `try`, so that a failure does not end
+the program; statements are valid at their place (`return` in functions, `break` in loops). There are few names, so
+that scopes interact. The programs call `log`, `gather`, `manager`, `drain` and `wrap`, which the test provides.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ ITERABLES = ("[1, 2]", "(0, 1)", "range(3)", "'xy'", "[(1, 2), (3, 4)]")
 
 @dataclass(frozen=True)
 class Place:
-    """Where a statement stands."""
+    """The place of a statement."""
 
     in_function: bool = False
     in_loop: bool = False
@@ -131,7 +131,7 @@ class ProgramWriter:
         if self.random.random() < 0.5:
             text += f"\nelse:\n{self.block(inner)}"
         if self.random.random() < 0.5:
-            # No `continue`, `break` or `return` here: Python warns of them.
+            # No `continue`, `break` or `return` here, about which Python warns.
             last = self.block(replace(inner, in_loop=False, in_function=False))
             text += f"\nfinally:\n    log('finally')\n{last}"
         return text
@@ -201,7 +201,7 @@ class ProgramWriter:
             declared = f"    global {self.random.choice(candidates)}\n"
         elif place.in_function and self.random.random() < 0.3:
             other = self.random.choice([one for one in NAMES if one != parameters[0]])
-            # `nonlocal` wants the name bound outside.
+            # `nonlocal` requires the name to be bound outside.
             return (
                 f"{other} = {self.expression()}\ndef {name}({parameters}):\n    nonlocal {other}\n{self.block(inner)}\n"
                 f"log(drain({name}()))"

@@ -167,4 +167,4 @@ OTHER_CONDITIONS: Final = {
     "of the iteration": _OPTIONS.replace("args = ", "more = tf.zeros([])\nargs = ")
     + _loop(inside="if number % 2 == 0:\n    extra = tf.reduce_sum(h) * 0.1\nloss = loss + extra"),
 }
-"""Whether the names are bound differs from pass to pass, or they have a value from elsewhere."""
+"""Whether the names are bound differs between passes, or they have a value from elsewhere."""

@@ -1,4 +1,4 @@
-"""Runs a program before and after `fix` in this process, and says how what it prints and the values that it ends with differ."""
+"""Runs a program before and after `fix` in this process, and compares the printed output and the final values."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The language server on mutants of real files: what an editor sends while somebody types nonsense.
+"""The language server on mutants of real files: an editor's requests for invalid text.
 
-Gives: `Server`, a client of a server in a process of its own, and `server_trial`, which opens a file, changes it to its mutant, asks for
-everything that an editor asks for, runs the commands that it is offered, and says which promises are broken.
+Gives: `Server`, a client of a server in a process of its own, and `server_trial`, which opens a file, changes it to
+its mutant, makes all of an editor's requests, runs the offered commands, and returns the violated invariants.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _CAPABILITIES: Final = {
 
 
 class StuckError(Exception):
-    """A request is not answered."""
+    """A request without an answer."""
 
 
 class Server:
@@ -86,7 +86,7 @@ class Server:
                 pipe.close()
 
     def seconds(self) -> float:
-        """The processor time that the server has taken; the clock's where the system does not tell."""
+        """The processor time of the server; wall-clock time if not available."""
         try:
             parts = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
         except OSError:
@@ -98,7 +98,7 @@ class Server:
         self._send({"jsonrpc": "2.0", "method": method, "params": params})
 
     def request(self, method: str, params: Any) -> dict[str, Any]:
-        """Sends a request; the whole answer.
+        """Sends a request; returns the whole answer.
 
         Raises:
             StuckError: there is none.
@@ -153,7 +153,7 @@ class Server:
 
 
 def server_trial(server: Server, name: str, original: str, mutant: str, random: Random, limit: float) -> Iterator[str]:
-    """The promises that the server breaks for one file."""
+    """The invariants that the server violates for one file."""
     uri = (server.folder / name).as_uri()
     document = {"uri": uri}
     started, logged = server.seconds(), server.log.stat().st_size
@@ -226,7 +226,7 @@ def _asked(
 
 
 def _edit(server: Server, uri: str, version: int, text: str, random: Random) -> None:
-    """A few characters are typed over, somewhere."""
+    """Overwrites a few characters at a random position."""
     line, column = random.randrange(text.count("\n") + 1), random.randrange(30)
     new = random.choice(("x", "(", "\n", "    ", "", '"""', ".", "tf.", "if x:\n", "🦆"))
     change = {"range": _range(line, column, line + random.randrange(2), column + random.randrange(9)), "text": new}

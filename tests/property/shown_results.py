@@ -1,4 +1,7 @@
-"""Training classes that keep and show what their steps give, for `test_shown_results.py`. Each ends with two arrays, `w` and `v`."""
+"""Training classes that store and print results of their steps, for `test_shown_results.py`.
+
+Each ends with two arrays, `w` and `v`.
+"""
 
 from __future__ import annotations
 
@@ -103,7 +106,7 @@ def _with_functions(functions: str, *, inside: str = "", between: str = "", end:
 
 
 def _with_metric(*, inside: str = "", between: str = "") -> str:
-    """A metric that each epoch makes."""
+    """A metric that is created in each epoch."""
     made = "            mean = tf.keras.metrics.Mean()\n            kept = []\n"
     program = _program(inside=inside, between=between)
     return program.replace("(20):\n", f"(20):\n{made}").replace(
@@ -237,7 +240,7 @@ OTHERS: Final = {
         setup="self.show = lambda loss: print(float(self.v))", inside="self.show(loss)"
     ),
 }
-"""Code that could tell the difference: whatever `fix` does, the program does the same."""
+"""Code that could observe the difference: whatever `fix` does, the program behaves the same."""
 
 NOISE: Final = """\
 import numpy as np
@@ -271,7 +274,7 @@ FLOATS: Final = (
     ("tf.abs(np.random.uniform(-1.0, 1.0))", "noise"),
     ("np.random.normal(scale=0.2)", "tf.clip_by_value(noise, -0.5, 0.5)"),
 )
-"""A float of each call that an operation makes a tensor of."""
+"""A float per call that an operation converts to a tensor."""
 OTHER_NUMBERS: Final = (
     ("tf.maximum(np.random.normal(scale=0.2), tf.constant(0.0, tf.float64))", "tf.cast(noise, tf.float32)"),
     ("tf.cast(tf.convert_to_tensor(np.random.normal(), dtype=tf.float64), tf.float32)", "noise"),
@@ -279,7 +282,7 @@ OTHER_NUMBERS: Final = (
     ("tf.cast(tf.square(np.random.randint(100000)), tf.float32)", "1e-9 * noise"),
     ("tf.clip_by_value(np.random.normal(scale=0.2), -0.5, 0.5) * (1 if np.random.normal() > 0 else 2)", "noise"),
 )
-"""Numbers that another tensor, a dtype or Python decides about."""
+"""Numbers whose dtype is determined by another tensor, a dtype argument or Python."""
 
 ROWS: Final = """\
 import ast
@@ -310,7 +313,7 @@ for epoch in range(60):
 """
 CHOSEN: Final = "x = states[batch]"
 CHANGED: Final = ("states[0] = states[0] * 0.5\nx = states[batch]", "states = states * 0.5\nx = states[batch]")
-"""Rows of an array of which nothing is known; of one that the step itself changes."""
+"""Rows of an unknown array; or of one that the step itself changes."""
 
 REWARDS: Final = """\
 import ast
@@ -363,7 +366,7 @@ UNKNOWN_ARRAYS: Final = tuple(
     for target in ("rewards + (1 - ends) * 0.9 * value", "ends * value + rewards")
     for step in ("(number / 7, float(number % 5 == 0))", "(number, number % 5)")
 )
-"""Arrays of which the analysis does not know the dtype: of float64, of whole numbers."""
+"""Arrays with a dtype unknown to the analysis: float64, or integers."""
 RETURNED_GRADIENTS: Final = tuple(
     text.replace(
         "def learn(memory, x):\n    rewards, ends = memory.sample(4)\n", "def gradients(rewards, ends, x):\n"

@@ -1,12 +1,13 @@
 """Writes random programs of plain Python whose values a test can compare with the abstract ones.
 
-Computes: a text from a `random.Random`. Variables are named after the kind of value that they mostly hold (`i1` a number, `l1` a list,
-`d1` a dict, `o1` an object, `f1` a function, `m1` anything), so that most programs run far. `mark(n, value)` says that the value is to be
-compared; mutable containers are marked through a tuple of their elements. `flip()` says True or False, nobody knows which.
+Computes: a text from a `random.Random`. Variables are named after the kind of value that they mostly hold (`i1` a
+number, `l1` a list, `d1` a dict, `o1` an object, `f1` a function, `m1` anything), so that most programs run far.
+`mark(n, value)` marks a value for comparison; mutable containers are marked through a tuple of their elements.
+`flip()` returns True or False, unknown to the analysis.
 
-Every program ends: loops run over small containers or count, recursion counts down, functions call only what is defined above them.
-Left out, because the analysis says that it ignores them: changing a list while iterating over it, side effects inside generators,
-and what a failing call or an implicit exception leaves half done.
+Every program ends: loops run over small containers or count, recursion counts down, functions call only functions
+defined above them. Left out, because the analysis documents that it ignores them: changing a list while iterating
+over it, side effects in generators, and partial effects of a failing call or an implicit exception.
 """
 
 from __future__ import annotations
@@ -87,7 +88,7 @@ LETTERS = {"y": "s"}
 
 @dataclass(frozen=True)
 class Place:
-    """Where a statement stands."""
+    """The place of a statement."""
 
     depth: int = 2
     in_loop: bool = False
@@ -99,7 +100,7 @@ class Place:
 
 @dataclass
 class ValueProgramWriter:
-    """Writes one program after the other."""
+    """Writes programs."""
 
     random: Random
     counter: int = 0

@@ -1,6 +1,6 @@
-"""Programs written against the shim, from its manual: what each gives is what it gives eagerly.
+"""Programs written to break the shim, from its manual: each must have the same results as eagerly.
 
-Each takes the decorator (or nothing in its place), and returns what is compared. `test_against.py` runs them.
+Each takes the decorator (or an identity), and returns the values to compare. `test_against.py` runs them.
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ def attributes_of_the_program(co: Decorator) -> Any:
 
 
 def indices_that_vary(co: Decorator) -> Any:
-    """Every kind of index with numbers that change, in range and out of it, and what is done with the slices."""
+    """Every kind of index with varying numbers, in and out of range, and uses of the slices."""
     variable = tf.Variable(tf.reshape(tf.sin(tf.range(60.0)), (5, 4, 3)))
 
     def step(x: Any, a: int, b: int, c: int, size: int) -> Any:
@@ -168,7 +168,7 @@ def indices_that_vary(co: Decorator) -> Any:
 
 
 def slices_at_varying_places_are_assigned_to(co: Decorator) -> Any:
-    """A buffer that is filled in turns: what is assigned (numbers, arrays, tensors), where, with what shapes, and its errors."""
+    """A buffer that is filled in turns: assigned values (numbers, arrays, tensors), positions, shapes, and errors."""
     matrix, row = tf.Variable(tf.reshape(tf.sin(tf.range(20.0)), (4, 5))), keras.Variable(tf.zeros(4))
     counts, seen = tf.Variable([[0, 0], [0, 0], [0, 0]]), []
 
@@ -184,9 +184,9 @@ def slices_at_varying_places_are_assigned_to(co: Decorator) -> Any:
         counts[j % 3, i % 2].assign(np.int64(j))
         data = np.arange(5, dtype=np.float32) * i
         matrix[i % 2].assign(data)
-        data[:] = -1.0  # that is what the program does with it afterwards
+        data[:] = -1.0  # that is how the program uses it afterwards
         try:
-            matrix[i].assign(x[: i + 2])  # fits where i is 3
+            matrix[i].assign(x[: i + 2])  # valid if i is 3
         except (tf.errors.InvalidArgumentError, ValueError) as error:
             seen.append(type(error).__name__)
         try:
@@ -230,7 +230,7 @@ def a_lock_orders_two_threads(co: Decorator) -> Any:
     def write() -> Any:
         with lock:
             variable.assign_add(1.0)
-        box.append(1)  # nothing that the shim could see
+        box.append(1)  # invisible to the shim
         while len(box) < 2:
             pass
         return variable + 0
@@ -463,7 +463,7 @@ def an_integer_that_varies_and_is_looked_at_below_the_api(co: Decorator) -> Any:
 
 
 def training_whose_updates_depend_on_no_other_layer(co: Decorator) -> Any:
-    """The first layer's update needs nothing of its own reading: only a control dependency orders the two."""
+    """The first layer's update does not depend on reads of its own variables: only a control dependency orders the two."""
 
     def train() -> Any:
         model = keras.Sequential([keras.layers.Dense(3, kernel_initializer="ones") for _ in range(3)])

@@ -1,12 +1,13 @@
-"""A second generator of programs: what libraries and programs do around operations, mixed at random.
+"""A second generator of programs: typical code of libraries and programs around operations, mixed at random.
 
 `generated.py` mixes operations, tapes and values; this one mixes losses of Keras, slices of variables, other threads, forward
 accumulators, attributes on tensors, containers, exceptions, device scopes, generators with open blocks and training.
 `source(seed)` is the text of a program.
 
-`python -m tests.runtime.against_generated FIRST COUNT` compares so many programs with eager execution; `--xla` compiles
-segments with XLA, `--threads` runs two programs at the same time. XLA's kernels round otherwise, and a program may magnify that (an
-optimizer divides a gradient that is nearly zero by its size): where float32 differs with XLA, the same program decides in float64.
+`python -m tests.runtime.against_generated FIRST COUNT` compares that many programs with eager execution; `--xla`
+compiles segments with XLA, `--threads` runs two programs at the same time. XLA's kernels round differently, and a
+program may amplify that (an optimizer divides a gradient near zero by its magnitude): if float32 differs with XLA,
+the same program in float64 decides.
 """
 
 from __future__ import annotations
@@ -212,7 +213,7 @@ STATEMENTS = [
     ["for q{n} in (lambda y=y: (yield from (y, y * {c})))():", "    y = y * 0.3 + tf.tanh(q{n})"],
 ]
 
-XLA_SIMPLIFIES = "(y + 1e6) - 1e6"  # to `y`: another number, and the manual says so
+XLA_SIMPLIFIES = "(y + 1e6) - 1e6"  # not `y`: a changed number, as the manual documents
 
 
 def source(seed: int) -> str:
@@ -261,7 +262,7 @@ def plain(value: Any) -> Any:
 
 
 def gap(one: Any, other: Any) -> str | None:
-    """Where two results differ by more than rounding."""
+    """The first difference of two results beyond rounding."""
     import numpy as np
 
     if isinstance(one, dict) and isinstance(other, dict):
@@ -285,7 +286,7 @@ def gap(one: Any, other: Any) -> str | None:
 
 
 def program(seed: int, wide: bool = False) -> Any:
-    """The program of a seed, and what ends its thread. `wide`: in float64."""
+    """The program of a seed, and a function that ends its thread. `wide`: in float64."""
     space: dict[str, Any] = {}
     text = source(seed).replace("float32", "float64") if wide else source(seed)
     exec(compile(text, f"<program {seed}>", "exec"), space)
@@ -301,7 +302,7 @@ def run(function: Any, decorator: Any) -> Any:
 
 
 def difference(seed: int, co: Any, wide: bool = False) -> str | None:
-    """Where the program of a seed differs under `co` from eager execution."""
+    """The difference between the program of a seed under `co` and eager execution."""
     import keras
 
     function, end = program(seed, wide)
@@ -314,7 +315,7 @@ def difference(seed: int, co: Any, wide: bool = False) -> str | None:
 
 
 def differences_in_threads(seeds: list[int], co: Any) -> list[str | None]:
-    """As `difference`, for programs that run at the same time, each on a thread of its own."""
+    """Like `difference`, for programs that run at the same time, each on its own thread."""
     from concurrent.futures import ThreadPoolExecutor
 
     programs = [program(seed) for seed in seeds]
@@ -327,7 +328,7 @@ def differences_in_threads(seeds: list[int], co: Any) -> list[str | None]:
 
 
 def main(first: int, count: int, options: list[str]) -> int:
-    """Compare programs, and print where they differ."""
+    """Compares programs, and prints the differences."""
     import functools
 
     from terra_refactor.runtime import co_execute
@@ -340,7 +341,7 @@ def main(first: int, count: int, options: list[str]) -> int:
         if "--xla" in options and any(XLA_SIMPLIFIES in source(each) for each in seeds):
             left_out += step
             continue
-        # random numbers have one stream for the process: which program draws first is nobody's promise
+        # the process has one random stream: which program draws first is not specified
         alone = step == 1 or any("set_seed" in source(each) for each in seeds)
         found = [difference(each, co) for each in seeds] if alone else differences_in_threads(seeds, co)
         for each, what in zip(seeds, found, strict=True):

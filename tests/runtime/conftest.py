@@ -1,4 +1,4 @@
-"""Fixtures of the shim's tests: hooks are taken away after each module, and one way of comparing with eager execution."""
+"""Fixtures of the shim's tests: hooks are removed after each module, and one way of comparing with eager execution."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 @pytest.fixture(autouse=True, scope="module")
 def hooks_removed() -> Iterator[None]:
-    """Other modules must not run through our hooks."""
+    """Other modules must not run with our hooks."""
     yield
     from terra_refactor.runtime import disable, enable
 
@@ -35,7 +35,7 @@ def float64() -> Iterator[None]:
     """Keras computes learning rates in its default type: float32 would leave seven digits to compare."""
     import keras
 
-    # Keras keeps the policy that it made of the setting when it was first asked
+    # Keras keeps the policy created from the setting on first use
     keras.config.set_floatx("float64")
     keras.config.set_dtype_policy("float64")
     yield
@@ -44,7 +44,7 @@ def float64() -> Iterator[None]:
 
 
 def observe(build: Callable[[], tuple[Callable[..., Any], Callable[[], Any]]], wrap: Any, calls: int) -> Any:
-    """Build a program anew and call its step `calls` times: results, raised errors, printed text and state."""
+    """Builds a new program and calls its step `calls` times: results, raised errors, printed text and state."""
     import numpy as np
     import tensorflow as tf
 
@@ -80,7 +80,7 @@ def observe(build: Callable[[], tuple[Callable[..., Any], Callable[[], Any]]], w
 
 
 def difference(one: Any, other: Any, tolerance: float = 1e-10) -> str | None:
-    """Where two observations differ: floats beyond rounding, anything else at all."""
+    """The first difference of two observations: floats beyond rounding, or anything else."""
     import numpy as np
 
     if isinstance(one, (list, tuple)) and isinstance(other, (list, tuple)):
@@ -108,7 +108,7 @@ def difference(one: Any, other: Any, tolerance: float = 1e-10) -> str | None:
 
 
 class Comparison:
-    """Runs a program eagerly and through the shim. `report` is the shim's account of the last one."""
+    """Runs a program eagerly and through the shim. `report` is the shim's report about the last one."""
 
     def __init__(self) -> None:
         self.report = ""
@@ -151,13 +151,13 @@ SHIM = tuple(sorted((Path(__file__).parents[2] / "terra_refactor" / "runtime").g
 
 @cache
 def harness_of(module: Path) -> Harness:
-    """For what a module of tests compares: the answers hold for these texts of the shim, the module and this file."""
+    """For the comparisons of a test module: the answers are valid for these texts of the shim, the module and this file."""
     return Harness(f"shim_{module.stem.removeprefix('test_')}", (*SHIM, Path(__file__), module))
 
 
 @pytest.fixture
 def agrees(same: Comparison, request: pytest.FixtureRequest) -> Callable[..., None]:
-    """As `same`, for tests that compare once and look at nothing else: what agreed is not compared again until something changes."""
+    """Like `same`, for tests that only compare: what agreed is not compared again until something changes."""
 
     def check(build: Any, calls: int = 6) -> None:
         def ask() -> str:

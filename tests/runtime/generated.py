@@ -311,7 +311,7 @@ class Machine:
 
 
 class Slower(keras.optimizers.schedules.LearningRateSchedule):
-    """A schedule of the program, which counts how often it was asked."""
+    """A schedule of the program that counts its calls."""
 
     def __init__(self) -> None:
         self.asked = 0

@@ -1,8 +1,9 @@
-"""What ends deferral, times what may have been deferred before it and is used after it.
+"""Everything that ends deferral, combined with everything that may be deferred before it and used after it.
 
-Each of `USES` is a generator of two parts: before the interruption something is deferred, after it that is used, and what the second
-part yields is compared. Each of `INTERRUPTIONS` is a context manager in which all second parts run. `program` makes one step of one
-interruption and all uses. `python -m tests.runtime.interruptions` compares each use alone as well.
+Each of `USES` is a generator of two parts: before the interruption something is deferred, after it that is used; the
+values yielded by the second part are compared. Each of `INTERRUPTIONS` is a context manager in which all second parts
+run. `program` builds a step of one interruption and all uses. `python -m tests.runtime.interruptions` also compares
+each use by itself.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ INTERRUPTIONS: dict[str, Callable[[Any], Any]] = {}
 
 
 class Objects:
-    """What a program has made before its step: nothing of it is shared with another program."""
+    """Objects that a program has created before its step, not shared with another program."""
 
     def __init__(self) -> None:
         normal = keras.initializers.RandomNormal
@@ -379,7 +380,7 @@ def linear_algebra(o: Objects, x: Any) -> Iterator[Any]:
 
 
 def program(co: Decorator, interruption: str, names: Sequence[str] = tuple(USES), calls: int = 5) -> Any:
-    """What the calls of a step give, and the variables after them."""
+    """The results of the calls of a step, and the variables afterwards."""
     keras.utils.set_random_seed(5)
     objects = Objects()
 
@@ -397,7 +398,7 @@ def program(co: Decorator, interruption: str, names: Sequence[str] = tuple(USES)
 
 
 def main() -> int:
-    """Compare each use alone under each interruption, with and without room for new paths."""
+    """Compares each use by itself under each interruption, with and without room for new paths."""
     from terra_refactor.runtime import co_execute  # noqa: PLC0415
     from tests.runtime.test_against import plain  # noqa: PLC0415
 

@@ -29,8 +29,8 @@ class Coerced:
     """How a run uses a name that the call may convert.
 
     Attributes:
-        names: the name, and the parameters of the module's functions that receive it. meets: whether it is combined
-            with something that the run computes.
+        names: the name, and the parameters of the module's functions that receive it.
+        meets: whether it is combined with something that the run computes.
     """
 
     names: frozenset[str]

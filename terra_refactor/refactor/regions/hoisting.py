@@ -52,7 +52,9 @@ class Hoisted:
     """An expression that became an argument.
 
     Attributes:
-        name: the parameter. text: the argument in the call. nodes: the nodes of the run that the parameter replaces.
+        name: the parameter.
+        text: the argument in the call.
+        nodes: the nodes of the run that the parameter replaces.
     """
 
     name: str
@@ -243,9 +245,12 @@ _OF_ARRAYS: Final = frozenset(
 class _Host:
     """The permitted parts of host expressions.
 
-    Attributes: names: arrays, and other arguments that the run does not change. numpy: the name of the NumPy module.
-    binds: the names that the run binds. written: the attributes that it sets, on any object. called: a function that
-    may be called besides NumPy's.
+    Attributes:
+        names: arrays, and other arguments that the run does not change.
+        numpy: the name of the NumPy module.
+        binds: the names that the run binds.
+        written: the attributes that it sets, on any object.
+        called: a function that may be called besides NumPy's.
     """
 
     names: frozenset[str]

@@ -38,10 +38,12 @@ class HostCode:
 
     Attributes:
         owner: the name of the method's object; empty outside of methods.
-        containers: attributes bound only to lists and dicts. numbers: attributes bound only to Python numbers.
-            methods: methods whose name is unique among all methods and attributes. functions: functions of the module
-            whose name is bound only once. settings: names bound only to modules or to parsed command-line options.
-            tensorflow: the names of TensorFlow.
+        containers: attributes bound only to lists and dicts.
+        numbers: attributes bound only to Python numbers.
+        methods: methods whose name is unique among all methods and attributes.
+        functions: functions of the module whose name is bound only once.
+        settings: names bound only to modules or to parsed command-line options.
+        tensorflow: the names of TensorFlow.
     """
 
     owner: str = ""

@@ -183,9 +183,10 @@ def single_input(
     """The rule of a layer with one input tensor.
 
     Args:
-        shape_rule: computes the output shape; raises OperationError if the layer certainly fails. dtype: how the
-            output's dtype is determined. rank: the only rank that the layer accepts. min_rank: the minimum rank that
-            the layer accepts.
+        shape_rule: computes the output shape; raises OperationError if the layer certainly fails.
+        dtype: how the output's dtype is determined.
+        rank: the only rank that the layer accepts.
+        min_rank: the minimum rank that the layer accepts.
     """
 
     def rule(call: BoundCall) -> Value:

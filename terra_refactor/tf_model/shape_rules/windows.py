@@ -26,8 +26,9 @@ def window_output(size: Dim, window: Dim, stride: Dim, padding: str | None, dila
     Args:
         size: length of the axis.
         window: length of the window.
-        stride: distance between positions. padding: `valid`, `same`, `causal`, or None if unknown. dilation: distance
-            between elements of the window.
+        stride: distance between positions.
+        padding: `valid`, `same`, `causal`, or None if unknown.
+        dilation: distance between elements of the window.
     """
     if padding in ("same", "causal"):
         return ceil_divide(size, stride)

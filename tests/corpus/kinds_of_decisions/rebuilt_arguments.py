@@ -1,5 +1,7 @@
-"""Decisions that only GPflow shows among the packages of the corpus: an argument that a graph rebuilds, the assumption that it is none,
-branches of a graph that return different structures, and a container of which nothing is known, which a tensor indexes."""
+"""Decisions that only GPflow shows among the packages of the corpus: an argument that a graph rebuilds, the assumption
+that there is none, branches of a graph with different structures, and a container of unknown content indexed by a
+tensor.
+"""
 
 import tensorflow as tf
 import tensorflow_probability as tfp

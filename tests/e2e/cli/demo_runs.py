@@ -1,4 +1,4 @@
-"""The output of the bundled example in TensorFlow, kept by the texts of its files."""
+"""The output of the bundled example in TensorFlow, stored by the texts of its files."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ ROOT = Path(__file__).resolve().parents[3]
 PROJECT = ROOT / "corpus" / "demo" / "project"
 _SECONDS = re.compile(r"\d+\.\d+ s\b")
 _DIGIT = re.compile(r"\d")
-# another machine may add up in another order
+# another machine may sum in another order
 RUNS = Harness("demo_runs", (Path(__file__),), lambda kept, seen: _DIGIT.sub("0", kept) == _DIGIT.sub("0", seen))
 
 
 def printed(folder: Path) -> str:
-    """The output of a project, without times; it must end well."""
+    """The output of a project, without times; it must succeed."""
     files = sorted(path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
     texts = {path.relative_to(folder).as_posix(): path.read_bytes().hex() for path in files}
     return str(json.loads(RUNS.answer(json.dumps(texts), lambda: json.dumps(_run(folder)))))

@@ -1,8 +1,9 @@
-"""Runs the composite action of this repository on this machine, as a runner of GitHub does.
+"""Runs the composite action of this repository on this machine, like a GitHub runner.
 
-Computes: the steps whose `if` holds, in order, with inputs and outputs filled in. Needs: bash; the environment of the job. Gives:
-`run_action`, and with it the outputs, the exit code and the steps that use other actions, which are only listed. Ignores: everything that
-`action.yml` does not use; an expression with another function or operator is an error.
+Computes: the steps whose `if` is true, in order, with inputs and outputs filled in. Needs: bash; the environment of
+the job. Gives: `run_action`, and with it the outputs, the exit code and the steps that use other actions, which are
+only listed. Ignores: everything that `action.yml` does not use; an expression with another function or operator is an
+error.
 """
 
 from __future__ import annotations
@@ -22,11 +23,11 @@ _TEMPLATE = re.compile(r"\$\{\{(.*?)\}\}")
 
 @dataclass
 class Job:
-    """A job that uses the action: what its steps see, and what came of them."""
+    """A job that uses the action: the environment of its steps, and their results."""
 
     action: Path
     folder: Path
-    """Where the checkout of the user's repository is."""
+    """The checkout of the user's repository."""
     temporary: Path
     environment: Mapping[str, str]
     inputs: dict[str, str]
@@ -36,7 +37,7 @@ class Job:
     """The other actions that would run, each with its parameters."""
     log: str = ""
     code: int = 0
-    """The exit code of the first step that failed; later steps run only if they say `always()`."""
+    """The exit code of the first step that failed; later steps run only with `always()`."""
 
     @property
     def summary(self) -> str:
@@ -75,7 +76,7 @@ class Job:
         return _TEMPLATE.sub(lambda match: str(self.value(match[1])), text)
 
     def run(self, step: Mapping[str, Any]) -> None:
-        """One step, if it is its turn."""
+        """Runs one step, if its condition holds."""
         condition = str(step.get("if", "always()" if self.code == 0 else "''"))
         if (self.code and "always()" not in condition) or not self.value(condition):
             return
@@ -111,7 +112,7 @@ class Job:
 def run_action(
     action: Path, folder: Path, temporary: Path, environment: Mapping[str, str], inputs: Mapping[str, str]
 ) -> tuple[Job, dict[str, str]]:
-    """The job after all steps, and the outputs of the action. Raises ValueError for an input or expression that it does not know."""
+    """The job after all steps, and the outputs of the action. Raises ValueError for an unknown input or expression."""
     declared = yaml.safe_load(action.read_text(encoding="utf-8"))
     if unknown := set(inputs) - set(declared["inputs"]):
         raise ValueError(f"unknown inputs: {sorted(unknown)}")

@@ -1,6 +1,7 @@
-"""A real client that talks to the server over standard input and output: with what VS Code can do, or with next to nothing.
+"""A real client that talks to the server over standard input and output: with the capabilities of VS Code, or with
+almost none.
 
-The server is one that has its imports behind it (`warm_programs`).
+The server is forked after its imports (`warm_programs`).
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from pygls.lsp.client import LanguageClient
 
 ROOT = Path(__file__).parents[3]
 PATIENCE = 60
-"""Seconds after which a conversation is stuck."""
+"""Seconds after which a conversation counts as stuck."""
 
 
 def modern() -> types.ClientCapabilities:
@@ -55,7 +56,7 @@ def modern() -> types.ClientCapabilities:
 
 
 def poor() -> types.ClientCapabilities:
-    """A client that can do nothing that is not asked of all."""
+    """A client with only mandatory capabilities."""
     return types.ClientCapabilities()
 
 
@@ -205,7 +206,7 @@ class Conversation:
         )
 
     async def until(self, what: Callable[[], bool]) -> None:
-        """Waits until something is so."""
+        """Waits until a condition holds."""
         for _ in range(PATIENCE * 50):
             if what():
                 return
@@ -221,7 +222,7 @@ def converse(
     options: Any = None,
     patience: float = PATIENCE,
 ) -> Conversation:
-    """Runs a scenario against a server of its own, in so many seconds; `options` are those of `initialize`."""
+    """Runs a scenario against a new server, with a time limit; `options` are those of `initialize`."""
 
     async def run() -> Conversation:
         conversation = Conversation(folder, capabilities, options)

@@ -1,4 +1,6 @@
-"""The project of the conversations with a server: a function with a loop, its callers, and one that calls what is not installed."""
+"""The project of the conversations with a server: a function with a loop, its callers, and one that calls a package
+that is not installed.
+"""
 
 from __future__ import annotations
 
@@ -38,5 +40,5 @@ FILES = {"shapes.py": SHAPES, "main.py": MAIN, "guess.py": SPECULATIVE}
 
 
 def wrong(text: str) -> str:
-    """The text with shapes that do not fit."""
+    """The text with incompatible shapes."""
     return text.replace("[3, 4]", "[5, 4]")

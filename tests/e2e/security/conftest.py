@@ -1,4 +1,4 @@
-"""The tool as a user has it: installed in an environment of its own, away from this repository's folder."""
+"""The tool as installed by a user: in a separate environment, away from this repository's folder."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ import warm_programs
 
 ROOT = Path(__file__).parents[3]
 PACKAGES = ("terra_refactor", "lsp_server")
-"""All that a wheel holds; tests/e2e/test_release.py compares a built one with the tree."""
+"""The packages in a wheel; tests/e2e/test_release.py compares a built one with the tree."""
 SCRIPTS = {"terra-refactor": "terra_refactor.__main__", "terra-refactor-lsp": "lsp_server.__main__"}
 SCRIPT = """\
 #!{python}
@@ -42,17 +42,17 @@ if __name__ == "__main__":
     for _ in range(1000):
         print(step{number}(tf.ones([4, 4])))
 """
-"""A file in which there is something to change at the default level."""
+"""A file that has a change at the default level."""
 
 
 @dataclass(frozen=True, slots=True)
 class Installed:
-    """The environment, and a user's folders, which are empty."""
+    """The environment, and a user's empty folders."""
 
     python: Path
     home: Path
     copies: bool = False
-    """Whether commands are copies of a process of the environment that has its imports behind it."""
+    """Whether commands are forked from a process of the environment that has done its imports."""
 
     @property
     def environment(self) -> dict[str, str]:
@@ -61,7 +61,7 @@ class Installed:
 
     @property
     def started(self) -> list[str]:
-        """The command with which a user starts the tool."""
+        """The user's command that starts the tool."""
         return [self.script("terra-refactor")]
 
     def script(self, name: str) -> str:
@@ -75,7 +75,7 @@ class Installed:
         variables: Mapping[str, str] | None = None,
         start: Sequence[str] | None = None,
     ) -> subprocess.CompletedProcess[str]:
-        """A command, started in a folder by the console script or a copy, or as `start` says."""
+        """Runs a command in a folder, by the console script or a fork, or as `start` says."""
         command = [*(start or self.started), *arguments]
         if self.copies and start is None:
             command = warm_programs.tool(*arguments, python=str(self.python))
@@ -98,19 +98,19 @@ def packages_of(python: Path) -> Path:
 
 
 def needed_folders() -> list[str]:
-    """Where the packages are that the tests run with."""
+    """The folders of the packages with which the tests run."""
     others = [entry for entry in sys.path if "site-packages" in entry and Path(entry).is_dir()]
     return list(dict.fromkeys([sysconfig.get_path("purelib"), *others]))
 
 
 def install_needed(python: Path) -> None:
-    """The dependencies of our packages, in an environment: from that of the tests."""
+    """Makes the dependencies of our packages available in an environment, from that of the tests."""
     (packages_of(python) / "needed.pth").write_text("".join(f"{entry}\n" for entry in needed_folders()), "utf-8")
 
 
 @pytest.fixture(scope="session")
 def environment_python(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The Python of an environment that holds what a wheel installs; what the wheel needs comes from that of the tests."""
+    """The Python of an environment with the content of a wheel; its dependencies come from the tests' environment."""
     folder = tmp_path_factory.mktemp("installed")
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True)
     python = folder / ("Scripts" if sys.platform == "win32" else "bin") / "python"
@@ -134,20 +134,20 @@ def installed(environment_python: Path, tmp_path: Path) -> Installed:
 
 @pytest.fixture
 def copied(installed: Installed) -> Installed:
-    """The same, for tests of what the tool does once it runs: each command is spared the imports."""
+    """The same for tests of the running tool: commands skip the imports."""
     return replace(installed, copies=True)
 
 
 @pytest.fixture
 def repository(tmp_path: Path) -> Callable[..., Path]:
-    """Makes a repository with so many models in it."""
+    """Creates a repository with that many models."""
 
     def make(models: int, name: str = "repository") -> Path:
         folder = tmp_path / name
         folder.mkdir()
         for number in range(models):
             (folder / f"model{number}.py").write_text(MODEL.format(number=number), encoding="utf-8")
-        together = "".join(f"import model{number}\n" for number in range(models))  # one component, lowered all at once
+        together = "".join(f"import model{number}\n" for number in range(models))  # one component, lowered at once
         (folder / "together.py").write_text(together, encoding="utf-8")
         return folder
 

@@ -1,4 +1,6 @@
-"""Programs in which a failing operation is no error: its exception ends on the way, the program ends before, or its operands may change."""
+"""Programs in which a failing operation is no error: its exception is caught on the path, the program ends before, or its operands may
+change.
+"""
 
 from __future__ import annotations
 

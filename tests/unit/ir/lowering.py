@@ -1,4 +1,4 @@
-"""Lowers a text for a test, and fails the test if the IR breaks one of its promises."""
+"""Lowers a text for a test, and fails the test if the IR violates an invariant."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Runs the IR on real Python objects.
 
-Computes: what a lowered module does. Needs: a `ModuleIR` without `async`. Gives: `run_module`, to be compared with what Python does
-with the same text: if both do the same, in the same order, the lowering has kept the program's meaning.
+Computes: the behaviour of a lowered module. Needs: a `ModuleIR` without `async`. Gives: `run_module`, for comparison
+with Python on the same text: if both do the same, in the same order, the lowering preserves the program's meaning.
 Every step is a generator, so that `yield` in the interpreted program is a `yield` here.
 """
 
@@ -96,14 +96,14 @@ class Activation:
     variables: dict[str, Any]
     """Local variables; the class namespace in a class body."""
     cells: dict[str, dict[str, Any]]
-    """Captured variables, own and free ones; each is kept in a dict of its own, empty while unbound."""
+    """Captured variables, own and free ones; each is in a dict of its own, empty while unbound."""
     temporaries: dict[OpId, Any] = field(default_factory=dict)
     first_argument: Any = None
     exceptions: list[BaseException] = field(default_factory=list)
 
 
 def run_module(module: ModuleIR, names: Mapping[str, Any]) -> dict[str, Any]:
-    """Runs the module's body with `names` as its first globals; the globals at its end."""
+    """Runs the module's body with `names` as initial globals; returns the final globals."""
     interpreter = Interpreter(module, dict(names))
     activation = Activation(module.body, {}, {name: {} for name in module.body.cells})
     finish(interpreter.block(module.body.body, activation))
@@ -339,7 +339,8 @@ class Interpreter:
         return format(value, "" if part.spec is None else t[part.spec])
 
     def unpack(self, op: ir.UnpackElement, t: dict[OpId, Any]) -> Any:
-        # An iterator can be taken apart only once: the first target's operation does it for all, and keeps the source beside the parts.
+        # An iterator can be unpacked only once: the operation of the first target does it for all, and keeps the
+        # source with the parts.
         kept = -1 - op.source
         source = t[op.source]
         if op.position == 0:

@@ -1,4 +1,4 @@
-"""Decisions for the functions of a source text, made without the analysis: what is to be done is said by the test."""
+"""Decisions for the functions of a source text, created without the analysis: the test specifies the actions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LEVELS = {
 def decide_for(
     source: Source, actions: Mapping[str, tuple[Action, Sequence[tuple[str, str]]]], *, level: Level | None = None
 ) -> list[Decision]:
-    """One decision for every `def`; `*` in `actions` stands for those that are not named."""
+    """One decision for every `def`; `*` in `actions` stands for those not named."""
     decisions = []
     for number, site in enumerate(locate_definitions(ModuleText(source)).values(), 1):
         action, arguments = actions.get(site.qualname) or actions.get("*") or (Action.NONE, ())

@@ -1,4 +1,4 @@
-"""A small project that has something for every part of a report, and its results."""
+"""A small project with an entry for every part of a report, and its results."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ CELLS = (
 
 
 def write_notebook(path: Path, *, lines: bool = True) -> None:
-    """A notebook of `CELLS`; each source as a list of lines, as editors write it, or as one text."""
+    """Writes a notebook of `CELLS`; each source as a list of lines, as editors do, or as one text."""
     cells = [
         {"cell_type": kind, "metadata": {}, "source": text.splitlines(keepends=True) if lines else text}
         | ({"outputs": [], "execution_count": None} if kind == "code" else {})

@@ -1,4 +1,4 @@
-"""Projects for the tests of extracted training steps: a step in a loop, and what analysis and `fix` make of a file."""
+"""Projects for the tests of extracted training steps: a step in a loop, and the results of analysis and `fix` for a file."""
 
 from __future__ import annotations
 
