@@ -284,7 +284,7 @@ async def _unwatched(_: Session) -> AsyncIterator[ProgressCallback]:
 
 
 def _without_garbage(work: Callable[[], _T]) -> _T:
-    """An analysis creates many long-lived objects and no garbage, so collections would only cost time."""
+    """The result of an analysis without garbage collections: it creates many long-lived objects and no garbage."""
     enabled = gc.isenabled()
     gc.disable()
     try:

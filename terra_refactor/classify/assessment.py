@@ -69,7 +69,7 @@ class Assessment:
     count: Count
     """Operations of one call."""
     parameters: tuple[ParameterDecision, ...]
-    """Without samples."""
+    """The decisions about the parameters; the samples of their values are omitted."""
 
 
 @dataclass(frozen=True, slots=True)

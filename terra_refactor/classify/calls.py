@@ -210,7 +210,7 @@ class CallCount:
         """Whether each call of a nested function is in nested loops of unknown length in the enclosing function: epochs
         and batches.
 
-        One loop is enough for a step that updates variables, if the loop does not count, or if the enclosing function
+        One loop is enough for a step that updates variables, if it does not only count iterations, or if the enclosing function
         creates the network or the optimizer: then each of them needs its own step.
         """
         places = self._places(identity)

@@ -61,7 +61,7 @@ class CodeFacts:
 
     function: Function
     facts: tuple[Fact | None, ...]
-    """By operation; None if it has no record."""
+    """The fact of each operation, by its number; None if it has none."""
     regions: Mapping[OpId, Region]
     parents: tuple[OpId | None, ...]
     """The region that contains each operation."""

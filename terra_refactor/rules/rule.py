@@ -216,7 +216,9 @@ class Rule:
     effects: frozenset[EffectKind] = frozenset()
     """The effects that this rule reports."""
     only_effects: EffectTest | None = None
-    """Selects some of these effects; the rule without a test reports the others. None for that rule."""
+    """The rule reports only the effects that pass this test; a rule of the same kind without a test (None) reports the
+    others.
+    """
     check: Check | None = None
     """Finds places in one context."""
     cure_of_effect: EffectCure | None = None

@@ -286,7 +286,7 @@ def _tape_entry(real: Any) -> Any:
 
 
 def _tape_question(real: Any) -> Any:
-    """Like `_tape_entry`, for accesses that matter only if a tape is still an event of the trace."""
+    """Like `_tape_entry`, for accesses that end the segment only while the run has a tape."""
 
     def enter(*args: Any) -> Any:
         run = thread.run

@@ -40,7 +40,7 @@ MAX_WORDS = 250_000
 UNUSUAL_CHARACTERS = 400_000
 UNUSUAL_WORK = 500_000
 UNUSUAL_PATTERN_TRIES = 1 << 16
-"""A text that costs the parser more than this is unusual, and so is one that needs the large stack."""
+"""Limits of usual texts, in characters, work and pattern tries of the parser; a text that needs the large stack is unusual, too."""
 
 MAX_WORK = 5_000_000
 """The parser's budget for deep statements of a text: about five seconds. A chain of 1,400 calls reaches it."""

@@ -41,7 +41,7 @@ class NameTable(Generic[_Item]):
 
 
 def name_table(rows: Mapping[_Item, str]) -> NameTable[_Item]:
-    """A table from rows whose values are patterns separated by white space, by item."""
+    """The table in which each item has the names that match its patterns, which are separated by white space."""
     exact: dict[str, frozenset[_Item]] = {}
     below: dict[str, frozenset[_Item]] = {}
     directly_below: dict[str, frozenset[_Item]] = {}

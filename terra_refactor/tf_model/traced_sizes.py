@@ -251,7 +251,7 @@ def _roots_of_first(value: Value | None) -> int:
 
 
 def _with_open_sizes(name: str, call: BoundCall, result: Value) -> Value:
-    """The result with the sizes marked as open that are open by the kind of function or by its arguments."""
+    """The result with open sizes where the function, or its arguments, leave the size unknown during a trace."""
     argument = call.argument
     if name in LOSES_RANK:
         animation = argument("expand_animations") if name == "tensorflow.io.decode_image" else None

@@ -144,8 +144,8 @@ def keep_regions(results: ResultCache, place: str, program: Program, regions: Ke
 
 
 def regions_known_to(results: ResultCache, judge: RepeatedJudge) -> KeptRegions | None:
-    """The stored regions of the program that a restored judge judged last, if there are any; it then checks whether
-    they are those of the next.
+    """The stored regions of the program whose judge was restored, if there are any. The judge then checks whether its
+    next program has the same dependencies.
     """
     kept = None if judge.restored_from is None else results.find_regions(judge.restored_from)
     if not isinstance(kept, KeptRegions):

@@ -94,7 +94,9 @@ def _is_of_texts(view: ContextView, number: OpId | None) -> bool:
 
 
 def _compared(view: ContextView, call: Call, name: str) -> str | None:
-    """The truth tested by a Python function, of tensors among its arguments or of comparisons of them; None if there are none."""
+    """A text about the truth test of tensors that a call of a Python function makes, for example by comparing its
+    arguments; None if it makes none.
+    """
     compares = "compares tensors as Python bools"
     of_elements = has_trait(name, Trait.COMPARES_ELEMENTS)
     first = None if call.first is None else view.origin(call.first)
