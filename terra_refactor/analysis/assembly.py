@@ -292,7 +292,7 @@ def on_cycles(edges: Mapping[FunctionId, AbstractSet[FunctionId]]) -> set[Functi
     found: set[FunctionId] = set()
     order: dict[FunctionId, int] = {}
     lowest: dict[FunctionId, int] = {}
-    """The first function of the path that can be reached from each."""
+    """The lowest number in `order` on the path that is reachable from each function."""
     path: list[FunctionId] = []
     on_path: set[FunctionId] = set()
     for start in edges:

@@ -80,7 +80,7 @@ class Renumbering:
 
     def __init__(self, moves: Mapping[FunctionId, Moves]) -> None:
         self._moves: dict[str, dict[int, Moves]] = {}
-        """By module and function."""
+        """The moves of operations, by module and index of the function."""
         for function, found in moves.items():
             if found:
                 self._moves.setdefault(function.module, {})[function.index] = found

@@ -50,7 +50,7 @@ class Coverage:
 
 
 def _next(path: dict[FunctionId, Iterator[FunctionId]], covered: set[FunctionId]) -> FunctionId | None:
-    """The next relevant caller; functions whose callers are all covered are covered, too, and leave the path."""
+    """The next caller in the depth-first search; a function with only covered callers is covered, and leaves the path."""
     while path:
         last = next(reversed(path))
         following = next(path[last], None)

@@ -141,7 +141,7 @@ class Provenance:
                 return False
 
     def _several(self, answers: Iterable[bool]) -> bool:
-        """Any of several is enough to prove the kind of a value; its sizes depend on all of them."""
+        """Combines the results for several values: one proves the kind of a value, but all are needed for its sizes."""
         return all(answers) if self.whole else any(answers)
 
     def _all(self, context: ContextFacts, numbers: Iterable[OpId]) -> bool:

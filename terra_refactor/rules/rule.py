@@ -238,7 +238,7 @@ class Rule:
     needs_tensors: bool = False
     """Whether it is no hazard at the boundary of a function without tensor computations."""
     speaks_of_sizes: bool = False
-    """Whether it is about a size that a graph does not know because of any of the tensor's inputs."""
+    """Whether it is about a size that is unknown in a graph; any input of the tensor may be the reason."""
     compares_structures: bool = False
     """Whether it compares the values of a variable on both sides of a branch, or before and after an iteration."""
     counts_if_used: bool = False

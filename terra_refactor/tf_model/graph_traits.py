@@ -78,7 +78,7 @@ _FAILING: Final = " ".join(
         ),
     )
 )
-"""Each was tried in `tests/conformance/test_pruned_operations.py`."""
+"""`tests/conformance/test_pruned_operations.py` runs each of them."""
 _RANKED_LAYERS: Final = (
     "AveragePooling2D BatchNormalization Conv1D Conv2D Conv3D Dense Flatten GRU LSTM MaxPooling2D SimpleRNN"
 )

@@ -60,7 +60,7 @@ from terra_refactor.tf_model.registry import canonical_name, has_trait
 from terra_refactor.tf_model.spec import Trait
 
 MAX_SPREAD: Final = 64
-"""Maximum number of distinguished arguments from a `*` argument with equal elements."""
+"""Maximum number of separate arguments into which a `*` argument with equal elements is expanded."""
 _LEAVES_ARGUMENTS: Final = ("builtins.", "typing.", "itertools.tee")
 """Name prefixes of functions that do not advance their iterator arguments, except those of `Trait.ITERATES`."""
 MAX_GRADIENTS: Final = 4

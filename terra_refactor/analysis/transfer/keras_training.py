@@ -146,7 +146,7 @@ def _run_steps(site: Site, name: str, arguments: CallArguments, receiver: Value)
 
 
 def _given_data(arguments: CallArguments) -> tuple[Value, ...]:
-    """`x` and `y`."""
+    """The arguments `x` and `y` of a training method, by position or keyword."""
     keywords = dict(arguments.keywords)
     return (*arguments.positional[:2], *(keywords[name] for name in ("x", "y") if name in keywords))
 
