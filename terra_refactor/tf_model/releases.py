@@ -181,7 +181,7 @@ KERAS_1: Final = words(
 OF_KERAS_1: Final = KERAS_1 | words("nb_val_samples pool_length samples_per_epoch show_accuracy")
 """Parameters of layers and methods of models that no release since Keras 2 has."""
 KERNELS_BY_POSITION: Final = {"keras.layers.Conv2D": 3, "keras.layers.Conv3D": 4}
-"""Called with this many positional arguments, `keras` itself before 2.4 takes those after the first as the sizes of a kernel."""
+"""Called with this many positional arguments or more, `keras` itself before 2.4 takes those after the first as the sizes of a kernel."""
 OLDER_PARAMETERS: Final = {"keras.layers.": KERAS_1, "keras.optimizers.": frozenset({"lr"})}
 """Parameters of constructors that Keras 3 rejects, by the prefix of the class name."""
 OLDER_METHODS: Final = words("fit_generator evaluate_generator predict_generator predict_classes")
