@@ -42,7 +42,7 @@ _TYPING: Final = 0.3
 """In seconds: a change that follows another one within this time is part of typing; a single change is analysed immediately."""
 _IDLE: Final = 1.0
 """Seconds without a request after which garbage is collected."""
-_MOST_UNSEARCHED: Final = 200
+_MOST_UNSEARCHED: Final = 2_000
 """Number of analyses after which garbage is collected in any case."""
 _LONG: Final = 0.3
 """After an analysis longer than this, the debounce delay is longer."""
@@ -100,9 +100,9 @@ class Scheduler:
         if self._idle is not None and not self.stopped:
             self._search = asyncio.get_running_loop().call_later(self._idle, self._collect)
 
-    def _collect(self, generation: int = 2) -> None:
+    def _collect(self) -> None:
         if self._running == 0:  # else at its end
-            gc.collect(generation)
+            gc.collect()
             self._unsearched = 0
             self._keep()
 
@@ -122,7 +122,7 @@ class Scheduler:
         self._running -= 1
         self._unsearched += 1
         if self._idle is not None and self._unsearched >= _MOST_UNSEARCHED:
-            self._collect(1)  # somebody waits: only objects that are newer than the last search
+            self._collect()
         self._asked()
 
     def changed(self) -> None:
