@@ -16,12 +16,16 @@ from typing import Final
 from terra_refactor.analysis.facts import CallFact, ContextFacts, ContextId, EntryKind, FailureFact
 from terra_refactor.classify.each_context import about_each_context
 from terra_refactor.classify.hazards import HazardMap
+from terra_refactor.domain.shape import element_count
 from terra_refactor.domain.value import (
+    NONE,
     BoundMethod,
     FunctionValue,
     LibraryValue,
     Reference,
     ShapeValue,
+    TensorKind,
+    TensorValue,
     TupleValue,
     Value,
     members,
@@ -33,7 +37,9 @@ from terra_refactor.facts.records import (
     AttributeRead,
     AttributeWrite,
     Call,
+    Choice,
     Display,
+    Imported,
     Literal,
     Region,
     RegionKind,
@@ -51,12 +57,13 @@ from terra_refactor.tf_model.expected_errors import (
     REPLACING_FIXTURES,
     expects,
 )
-from terra_refactor.tf_model.misspelt import is_misspelt_attribute, is_misspelt_keyword
-from terra_refactor.tf_model.registry import class_of, has_trait
+from terra_refactor.tf_model.misspelt import is_misspelt_attribute, is_misspelt_keyword, is_misspelt_member
+from terra_refactor.tf_model.registry import canonical_name, class_of, has_trait
 from terra_refactor.tf_model.releases import REFUSES_FLOAT_INDEX
 from terra_refactor.tf_model.spec import Trait
 
 _CATCHING: Final = frozenset({RegionKind.TRY, RegionKind.WITH})
+_PRODUCT: Final = ("tensorflow.linalg.matmul",)
 _MAX_DEPTH: Final = 4
 """Maximum number of calls that are followed to one that ends the program."""
 
@@ -225,8 +232,9 @@ class Expected:
     def _endings(self, context: ContextFacts, depth: int) -> tuple[OpId, ...]:
         """The operations of a function that certainly end the program or raise, in order, wherever they are.
 
-        Those that raise are calls whose arguments do not fit, misspelt keywords and attributes of libraries, floats as indices, `...` in
-        a list that becomes a tensor, tuples that are unpacked to another number of names, and calls of functions that always do.
+        Those that raise are calls whose arguments do not fit, misspelt names of libraries, `and` and `or` of arrays, floats as
+        indices, `...` in a list that becomes a tensor, products with None, tuples that are unpacked to another number of names, and
+        calls of functions that always do.
         """
         found = self._ending.get(context.id)
         if found is None:
@@ -239,9 +247,17 @@ class Expected:
             ending.update(
                 each.op
                 for each in code.of_kind(Call)
-                if self._has_misspelt_keyword(context, each) or self._converts_ellipsis(context, each)
+                if self._has_misspelt_keyword(context, each)
+                or self._converts_ellipsis(context, each)
+                or self._multiplies_none(context, each)
             )
+            ending.update(each.op for each in code.of_kind(Choice) if _is_of_many(context.values[each.test]))
             ending.update(each.op for each in code.of_kind(AttributeRead) if self._is_misspelt(context, each))
+            ending.update(
+                each.op
+                for each in code.of_kind(Imported)
+                if each.name and not each.level and is_misspelt_member(canonical_name(each.module), each.name)
+            )
             found = self._ending[context.id] = tuple(sorted(ending))
         return found
 
@@ -274,9 +290,16 @@ class Expected:
         names = self.hazards.view(context).library_of(call.op) if left_out else ()
         return bool(names) and all(has_trait(name, Trait.CONVERTS_ARRAYS) for name in names)
 
+    def _multiplies_none(self, context: ContextFacts, call: Call) -> bool:
+        """Whether a product of matrices gets None, as the result of a function that returns nothing."""
+        names = self.hazards.view(context).library_of(call.op) if call.is_plain else ()
+        return names == _PRODUCT and any(context.values[each] == NONE for each in call.positional[:2])
+
     def _is_misspelt(self, context: ContextFacts, read: AttributeRead) -> bool:
         """Whether each object whose attribute is read is of a library's class without it, and the program sets none of that name."""
         value = context.values[read.owner]
+        if isinstance(value, LibraryValue):
+            return is_misspelt_member(value.name, read.name) and read.name not in self._set_attributes()
         classes = [self._library_class(member) for member in members(value)] if value is not None else []
         return (
             bool(classes)
@@ -306,6 +329,18 @@ class Expected:
 
 def _is_of_index(failure: FailureFact) -> bool:
     return failure.only is not None and failure.only == REFUSES_FLOAT_INDEX
+
+
+def _is_of_many(value: Value | None) -> bool:
+    """Whether a value certainly is an array of several elements, which has no truth."""
+    alternatives = () if value is None else members(value)
+    counts = [
+        element_count(each.type.shape)
+        if isinstance(each, TensorValue) and each.kind is TensorKind.NDARRAY and each.type.shape is not None
+        else None
+        for each in alternatives
+    ]
+    return bool(counts) and all(isinstance(count, int) and count > 1 for count in counts)
 
 
 def _does_not_fit(value: Value | None, count: int | None) -> bool:

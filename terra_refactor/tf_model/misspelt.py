@@ -1,8 +1,9 @@
 """Names that no catalogued release of a library has, and that differ by a letter or two from a name that it has.
 
 A call with such a keyword, or a read of such an attribute, certainly raises. A name that differs more may be one of an older release.
-Computes: whether a keyword, or an attribute, is misspelt. Needs: the catalogue. Gives: `is_misspelt_keyword`, `is_misspelt_attribute`.
-Ignores: modules, and functions of TensorFlow and NumPy, whose parameters were renamed by letters.
+Computes: whether a keyword, an attribute or a member of a module is misspelt. Needs: the catalogue. Gives: `is_misspelt_keyword`,
+`is_misspelt_attribute`, `is_misspelt_member`. Ignores: modules of NumPy, and functions of TensorFlow and NumPy, whose members and
+parameters were renamed by letters (`np.float`, `keep_dims`).
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from functools import cache
 from typing import Final
 
 from terra_refactor.tf_model import registry
-from terra_refactor.tf_model.catalogue import CatalogueFile, catalogue_files, parse_signature
+from terra_refactor.tf_model.catalogue import CatalogueFile, catalogue_files, catalogued_members, parse_signature
 from terra_refactor.tf_model.name_table import words
 from terra_refactor.tf_model.releases import OF_KERAS_1
 from terra_refactor.tf_model.spec import ParameterPassing
@@ -83,6 +84,16 @@ def is_misspelt_attribute(cls: str, name: str) -> bool:
     return name not in known if cls in _CLOSED else _is_nearly_one_of(name, frozenset(known))
 
 
+@cache
+def is_misspelt_member(module: str, name: str) -> bool:
+    """Whether a module of TensorFlow or Keras (canonical name) lacks a member that is nearly one of its own, in each release."""
+    if module.partition(".")[0] not in ("tensorflow", "keras") or name.startswith("_"):
+        return False
+    if registry.attribute(module, name) is not None or registry.is_former(module, name):
+        return False
+    return _is_nearly_one_of(name, frozenset(catalogued_members(module)))
+
+
 def _signatures(name: str) -> Iterator[str | None]:
     """The signatures of a name in each release that has it, None for an unknown one."""
     for file in catalogue_files():
@@ -103,8 +114,8 @@ def _entry(file: CatalogueFile, name: str) -> str | None:
 
 
 def _is_nearly_one_of(name: str, known: frozenset[str]) -> bool:
-    if name in known or len(name) < _SHORTEST:
-        return False
+    if len(name) < _SHORTEST or name.lower() in {each.lower() for each in known}:
+        return False  # earlier releases had names in lower case, too
     return any(_differs_by_letters(name, each) for each in known if len(each) >= _SHORTEST and not each.startswith("_"))
 
 

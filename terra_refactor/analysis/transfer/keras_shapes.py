@@ -103,8 +103,11 @@ def forget_output(frame: Frame, model: Reference) -> None:
 
 
 def _declared_by(frame: Frame, layer: Value) -> TensorValue | None:
-    """The input that a first layer declares with `input_shape=`."""
-    given = configuration_of(frame, layer).get("input_shape")
+    """The input that a first layer declares with `input_shape=`, or `input_dim=`, its only axis."""
+    settings = configuration_of(frame, layer)
+    given, size = settings.get("input_shape"), settings.get("input_dim")
+    if given is None and size is not None and class_name(frame, layer) != "keras.layers.Embedding":
+        given = TupleValue((size,))
     entity = registry.lookup("keras.Input")
     if given is None or given == Constant(None) or entity is None or entity.rule is None:
         return None
@@ -139,6 +142,9 @@ def call_sequential(site: Site, name: str, receiver: Value, first: Value) -> Val
         return None
 
     def run(member: Value) -> Value:
+        alone = elements(member) or ()
+        if len(alone) == 1 and isinstance(alone[0], TensorValue) and alone[0].type.shape != ():
+            member = alone[0]  # a list of one input is this input
         value = adjusted_input(declared.type.shape, member, "Sequential")
         for layer, expected in zip(layers, inputs, strict=True):
             own_class = class_name(frame, layer)

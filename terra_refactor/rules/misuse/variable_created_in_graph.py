@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import combinations
 from typing import Final
 
 from terra_refactor.analysis.facts import ObjectKind
@@ -11,7 +12,7 @@ from terra_refactor.domain.value import Reference, members
 from terra_refactor.facts.records import Call, NameRead
 from terra_refactor.facts.view import ContextView
 from terra_refactor.ir.function import FunctionKind
-from terra_refactor.ir.ids import OpId
+from terra_refactor.ir.ids import FunctionId, OpId
 from terra_refactor.rules.argument_uses import uses_of
 from terra_refactor.rules.rule import CureHint, CureKind, LocalHazard, Rule, RuleKind, Samples, Severity
 from terra_refactor.tf_model.spec import Trait
@@ -22,14 +23,13 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
     several = dict(_several_given(view))
     if not several or _is_built_elsewhere(view):
         return
-    for parameter, is_plain in several.items():
+    for parameter, assumption in several.items():
         for number in dict.fromkeys(uses_of(view, parameter, _applied, _is_parameter)):
             yield LocalHazard(
                 number,
                 f"calls pass several optimizers as `{parameter}`: each creates its variables when it is first applied, which a "
                 "graph may do only in its first trace",
-                # without momentum there is nothing to create
-                f"the optimizers that are passed as `{parameter}` make no variables" if is_plain else None,
+                assumption,
                 boundary=True,
             )
 
@@ -46,8 +46,10 @@ def _is_parameter(view: ContextView, number: OpId, name: str) -> bool:
     return isinstance(read, NameRead) and read.name == name and view.code.has_parameter(name)
 
 
-def _several_given(view: ContextView) -> Iterator[tuple[str, bool]]:
-    """The parameters for which calls pass several objects (a loop may create one for each call), and whether one is an `SGD`."""
+def _several_given(view: ContextView) -> Iterator[tuple[str, str | None]]:
+    """The parameters for which calls pass several objects (a loop may create one for each call), with the assumption under which they
+    create no variables in a later trace.
+    """
     own = 1 if view.function.kind is FunctionKind.METHOD else 0
     for parameter in view.function_facts.parameters[own:]:
         found = {
@@ -56,8 +58,36 @@ def _several_given(view: ContextView) -> Iterator[tuple[str, bool]]:
             for each in members(value)
             if isinstance(each, Reference) and view.object_kind(each) is ObjectKind.INSTANCE
         }
-        if len(found) > 1 or any(_is_made_for_each_call(view, each) for each in found):
-            yield parameter.name, any(view.class_of(each) == "SGD" for each in found)
+        is_repeated = any(_is_made_for_each_call(view, each) for each in found)
+        if len(found) < 2 and not is_repeated:
+            continue
+        name = parameter.name
+        if any(view.class_of(each) == "SGD" for each in found):
+            # without momentum there is nothing to create
+            yield name, f"the optimizers that are passed as `{name}` make no variables"
+        elif is_repeated or any(_run_together(view, *pair) for pair in combinations(found, 2)):
+            yield name, None
+        else:
+            yield name, f"a run passes only one of the optimizers that calls pass as `{name}`"
+
+
+def _run_together(view: ContextView, first: Reference, second: Reference) -> bool:
+    """Whether something calls, directly or not, both functions that create the objects; those that nothing calls may be alternatives."""
+    one, other = (view.facts.objects[each.object].function for each in (first, second))
+    if one is None or other is None or one == other:
+        return True
+    return not _callers_of(view, one).isdisjoint(_callers_of(view, other))
+
+
+def _callers_of(view: ContextView, function: FunctionId) -> set[FunctionId]:
+    """A function and those that call it, directly or not."""
+    found, pending = {function}, [function]
+    while pending:
+        callers = view.facts.functions[pending.pop()].callers
+        new = {view.facts.function_of(caller.context) for caller in callers} - found
+        found |= new
+        pending.extend(new)
+    return found
 
 
 def _is_made_for_each_call(view: ContextView, value: Reference) -> bool:

@@ -24,6 +24,7 @@ from terra_refactor.domain.value import (
     DTypeValue,
     FrozenDict,
     FrozenList,
+    SequenceValue,
     ShapeValue,
     SpecValue,
     TensorKind,
@@ -68,6 +69,8 @@ def map_components(function: Callable[[Value], Value], structure: Value) -> Valu
             )
         case UnionValue(alternatives):
             return join_all(map_components(function, alternative) for alternative in alternatives)
+        case SequenceValue(kind="tuple"):
+            return UNKNOWN  # a structure of unknown length
         case _:
             return function(structure)
 

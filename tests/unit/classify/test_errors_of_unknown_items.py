@@ -111,6 +111,23 @@ with tf.Graph().as_default():
     (first, second), state = tf1.nn.dynamic_rnn(Parts(), tf1.placeholder(tf.float32, (4, 7, 5)), dtype=tf.float32)
     tf.reduce_mean(tf.reduce_mean(first - second, axis=1), axis=1)
 """
+OPTIMIZERS = """
+@tf.function
+def step(x, w, optimizer):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_sum(x * w)
+    optimizer.apply_gradients([(tape.gradient(loss, w), w)])  # error
+
+
+def fit(w):
+    optimizer = tf.keras.optimizers.Adam()
+    step(tf.ones(3), w, optimizer)
+
+
+def resume(w):
+    optimizer = tf.keras.optimizers.Adam()
+    step(tf.ones(3), w, optimizer)
+"""
 STEPS = """
 class Trainer:
     def __init__(self):
@@ -138,12 +155,32 @@ for _ in range(3):
 print(trainer.step.numpy(), count.numpy())
 """
 NO_ERRORS = {
+    "optimizers of functions that nothing calls together": OPTIMIZERS.replace("  # error", ""),
+    "an axis that Keras adds to a declared input": """
+model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_dim=1)])
+print(model.predict(np.array([0.5]))[0][0])
+""",
+    "a list of one input": """
+model = tf.keras.Sequential([tf.keras.Input((8, 8, 3)), tf.keras.layers.Lambda(lambda x: x)])
+print(model.predict([np.ones((1, 8, 8, 3))])[0, 0])
+""",
     "a variable that is assigned to itself": STEPS,
     "columns of an array of objects": """
 memory = [[np.ones(4), i % 2, 1.0, np.ones(4)] for i in range(8)]
 rows = np.reshape(np.array(memory, dtype=object), [8, 4])
 tf.matmul(tf.cast(np.vstack(rows[:, 0]), tf.float32), tf.ones((4, 2)))
 print(np.stack(rows[:, 3])[:, 2], np.concatenate(rows[:, 0])[5])
+""",
+    "a dataset of as many labels as there are": """
+labels = tuple([np.ones((4, 3)) for _ in range(len(NAMES) + 2)])
+
+
+def mixed(image, parts):
+    return image, tuple([tf.cast(part, tf.float32) for part in parts])
+
+
+for image, parts in tf.data.Dataset.from_tensor_slices((np.ones((4, 5)), labels)).padded_batch(2).map(mixed):
+    print(parts[1].shape)
 """,
     "a constant of a tensor with a shape": """
 tf.matmul(tf.constant(tf.range(1, 10), shape=[3, 3]), tf.constant(tf.range(9), shape=[3, 3]))
@@ -228,6 +265,7 @@ tf.data.Dataset.from_tensor_slices(IMAGES).apply(prepared)
 """,
 }
 ERRORS = {
+    "optimizers of functions that are called together": f"{OPTIMIZERS}w = tf.Variable(tf.ones(3))\nfit(w)\nresume(w)\n",
     "another variable is assigned": STEPS.replace(
         "self.step = self.step.assign_add(1)", "self.step = tf.Variable(1) if x is None else x[0]  # error"
     ),

@@ -49,6 +49,23 @@ tf.matmul(A, B)
 print(A.size())
 tf.matmul(A, B)
 """,
+    "a misspelt layer": """
+layers.MaxPolling2D()
+tf.matmul(A, B)
+""",
+    "a misspelt function": """
+def main():
+    print(tf.reduce_summ(A))
+    tf.matmul(A, B)
+
+
+main()
+""",
+    "a misspelt name that is imported": """
+from tensorflow.keras.layers import Flaten
+
+tf.matmul(A, B)
+""",
     "a misspelt keyword in a constructor": """
 class Net(tf.keras.Model):
     def __init__(self):
@@ -83,6 +100,19 @@ tf.matmul(A, B)
 """,
     "a misspelt attribute of an array": """
 print(X.reshpae(3, 10))
+tf.matmul(A, B)
+""",
+    "a product with nothing": """
+def weights(shape):
+    made = tf.Variable(tf.ones(shape))
+    tf.nn.l2_loss(made)
+
+
+tf.matmul(A, weights((5, 2)))
+tf.matmul(A, B)
+""",
+    "a chain of comparisons of an array": """
+print(X[0 < X <= 3])
 tf.matmul(A, B)
 """,
     "a float as a bound of a slice": """
@@ -173,10 +203,22 @@ def rnn(units, return_sequence=False):
 rnn(3, return_sequence=True)
 tf.matmul(A, B)  # error
 """,
+    "names of earlier releases": """
+try:
+    from tensorflow.keras.optimizers import adam
+except ImportError:
+    from tensorflow.keras.optimizers import Adam as adam
+print(adam, hasattr(np, "float"))
+tf.matmul(A, B)  # error
+""",
     "attributes of earlier releases": """
 dataset = tf.data.Dataset.from_tensor_slices(X)
 if hasattr(dataset, "output_shapes"):
     print(dataset.output_shapes, A.graph)
+tf.matmul(A, B)  # error
+""",
+    "a chain of comparisons of one number": """
+print(X[0 < X[0, 0] <= 3], 0 < X.sum() < 50 and X.any())
 tf.matmul(A, B)  # error
 """,
     "whole numbers as indices": """
