@@ -53,6 +53,7 @@ from terra_refactor.tf_model.expected_errors import (
     LEFT_OUT,
     OTHER_ERRORS,
     OTHER_ERRORS_OF_GRAPHS,
+    PRODUCT,
     REPLACING,
     REPLACING_FIXTURES,
     expects,
@@ -63,7 +64,6 @@ from terra_refactor.tf_model.releases import REFUSES_FLOAT_INDEX
 from terra_refactor.tf_model.spec import Trait
 
 _CATCHING: Final = frozenset({RegionKind.TRY, RegionKind.WITH})
-_PRODUCT: Final = ("tensorflow.linalg.matmul",)
 _MAX_DEPTH: Final = 4
 """Maximum number of calls that are followed to one that ends the program."""
 
@@ -293,7 +293,7 @@ class Expected:
     def _multiplies_none(self, context: ContextFacts, call: Call) -> bool:
         """Whether a product of matrices gets None, as the result of a function that returns nothing."""
         names = self.hazards.view(context).library_of(call.op) if call.is_plain else ()
-        return names == _PRODUCT and any(context.values[each] == NONE for each in call.positional[:2])
+        return names == PRODUCT and any(context.values[each] == NONE for each in call.positional[:2])
 
     def _is_misspelt(self, context: ContextFacts, read: AttributeRead) -> bool:
         """Whether each object whose attribute is read is of a library's class without it, and the program sets none of that name."""

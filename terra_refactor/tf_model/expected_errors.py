@@ -1,6 +1,6 @@
 """Code that expects exceptions: handlers for particular classes, and context managers that suppress or expect one.
 
-Computes: nothing. Gives: `IGNORING`, `expects`, `suppresses`, `OTHER_ERRORS`, `OTHER_ERRORS_OF_GRAPHS`, `LEFT_OUT`, `REPLACING`,
+Computes: nothing. Gives: `IGNORING`, `PRODUCT`, `expects`, `suppresses`, `OTHER_ERRORS`, `OTHER_ERRORS_OF_GRAPHS`, `LEFT_OUT`, `REPLACING`,
 `REPLACING_FIXTURES`, `RAISED_AS_THEMSELVES`, `python_bases`.
 """
 
@@ -24,6 +24,8 @@ the code runs.
 """
 REPLACING_FIXTURES: Final = frozenset({"monkeypatch", "mocker"})
 """Pytest fixtures with which tests do the same."""
+PRODUCT: Final = ("tensorflow.linalg.matmul",)
+"""The product of matrices, which raises for None."""
 OTHER_ERRORS: Final = frozenset(
     {
         *(
