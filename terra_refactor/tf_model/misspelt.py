@@ -48,6 +48,10 @@ _CLOSED: Final = {
     "numpy.ndarray": "numpy.ndarray",
 }
 """Classes whose instances have no other attributes than those of the class, and what they were in earlier releases."""
+_KEPT: Final = words(
+    "tensorflow.data tensorflow.image tensorflow.linalg tensorflow.math tensorflow.nn tensorflow.random tensorflow.signal "
+    "tensorflow.strings"
+)
 _SHORTEST: Final = 4
 """Shorter names differ by a letter too easily."""
 
@@ -86,12 +90,15 @@ def is_misspelt_attribute(cls: str, name: str) -> bool:
 
 @cache
 def is_misspelt_member(module: str, name: str) -> bool:
-    """Whether a module of TensorFlow or Keras (canonical name) lacks a member that is nearly one of its own, in each release."""
+    """Whether a module of TensorFlow or Keras (canonical name) lacks a member that is nearly one of its own, in each release.
+
+    Modules of TensorFlow that have kept their names since TensorFlow 1 may lack any member.
+    """
     if module.partition(".")[0] not in ("tensorflow", "keras") or name.startswith("_"):
         return False
     if registry.attribute(module, name) is not None or registry.is_former(module, name):
         return False
-    return _is_nearly_one_of(name, frozenset(catalogued_members(module)))
+    return module in _KEPT or _is_nearly_one_of(name, frozenset(catalogued_members(module)))
 
 
 def _signatures(name: str) -> Iterator[str | None]:

@@ -61,6 +61,10 @@ def main():
 
 main()
 """,
+    "a function that a module does not have": """
+tf.random.seed(3)
+tf.matmul(A, B)
+""",
     "a misspelt name that is imported": """
 from tensorflow.keras.layers import Flaten
 
