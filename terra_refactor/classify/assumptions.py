@@ -11,7 +11,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from terra_refactor.analysis.facts import FunctionFacts, ObjectFacts, ObjectKind, ParameterFacts, ProgramFacts
+from terra_refactor.analysis.facts import (
+    ContextFacts,
+    ContextId,
+    FunctionFacts,
+    ObjectFacts,
+    ObjectKind,
+    ParameterFacts,
+    ProgramFacts,
+)
 from terra_refactor.classify.candidates import derives_from
 from terra_refactor.classify.decision import ParameterDecision, ParameterValueKind
 from terra_refactor.classify.fresh_arguments import AskFresh, Freshness, freshness
@@ -78,28 +86,48 @@ def _holds_instance(facts: ProgramFacts, parameter: ParameterFacts) -> bool:
 
 
 def _converted(codes: Codes, facts: ProgramFacts, found: FunctionFacts) -> dict[str, bool]:
-    """The parameters that the function converts to tensors of a dtype, so that calls may pass other values, too. For
-    each, whether the dtype is certain:
-
-    `dtype=dtype` may be None, and then the dtype is not converted.
+    """The parameters that are converted to tensors of a dtype, so that calls may pass other values, too. For each,
+    whether the function itself does that, and the dtype is certain: `dtype=dtype` may be None, and then the dtype is
+    not converted.
     """
-    open_ones = {each.name for each in found.parameters if each.evidence is not Evidence.DATAFLOW}
+    open_ones = {
+        each.name for each in found.parameters if each.evidence not in (Evidence.DATAFLOW, Evidence.ANNOTATION)
+    }
     names: dict[str, bool] = {}
     for context in map(facts.contexts.__getitem__, found.contexts if open_ones else ()):
-        view = ContextView(codes, facts, context)
-        for call, name in view.calls_with(Trait.CONVERTS_ARRAYS):
-            if not call.arguments:
-                continue
-            given = view.parameter_behind(call.arguments[0].value)
-            annotated = next((each for each in found.parameters if each.name == given), None)
-            if given in open_ones and annotated is not None and annotated.evidence is not Evidence.ANNOTATION:
-                wanted = view.library_argument(call, name, "dtype")
-                if wanted is not None:
-                    is_certain = any(isinstance(each, DTypeValue) for each in members(view.value(wanted)))
-                    names[given] = is_certain or names.get(given, False)
+        for name, is_certain in _converted_in(codes, facts, context, set()).items():
+            if name in open_ones:
+                names[name] = is_certain or names.get(name, False)
     return names
 
 
+def _converted_in(codes: Codes, facts: ProgramFacts, context: ContextFacts, seen: set[ContextId]) -> dict[str, bool]:
+    """The same of one context, for any of its parameters; `seen` are the contexts on the way to it."""
+    view = ContextView(codes, facts, context)
+    names: dict[str, bool] = {}
+    for call, name in view.calls_with(Trait.CONVERTS_ARRAYS):
+        given = view.parameter_behind(call.arguments[0].value) if call.arguments else None
+        wanted = None if given is None else view.library_argument(call, name, "dtype")
+        if given is not None and wanted is not None:
+            is_certain = any(isinstance(each, DTypeValue) for each in members(view.value(wanted)))
+            names[given] = is_certain or names.get(given, False)
+    seen.add(context.id)
+    for record in context.calls if view.function.parameters and len(seen) <= _LONGEST_WAY else ():
+        made = view.made(record.op)
+        if not isinstance(made, Call):
+            continue
+        for inner in map(facts.contexts.__getitem__, record.callees):
+            for name in () if inner.id in seen else _converted_in(codes, facts, inner, seen):
+                passed = view.given_for(made, codes.program.function(inner.function), name)
+                given = None if passed is None else view.parameter_behind(passed)
+                if given is not None:
+                    names.setdefault(given, False)
+    seen.discard(context.id)
+    return names
+
+
+_LONGEST_WAY: Final = 3
+"""Maximum number of calls between a parameter and its conversion."""
 _NUMBERS: Final = (PythonType.INT, PythonType.FLOAT)
 
 

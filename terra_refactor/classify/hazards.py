@@ -21,14 +21,14 @@ from terra_refactor.classify.each_context import EachContext
 from terra_refactor.classify.first_time import runs_first_time, written_through_call
 from terra_refactor.classify.keyed_creation import made_for_each
 from terra_refactor.classify.layer_losses import are_read_later
-from terra_refactor.classify.possible_callees import possible_callees
+from terra_refactor.classify.possible_callees import possible_callees, possible_properties
 from terra_refactor.classify.scratch import is_scratch
 from terra_refactor.classify.trace_counts import may_be_filled_before, sets_up_new_object
 from terra_refactor.domain.effect import Effect, EffectKind, EffectSite, RootKind
 from terra_refactor.domain.value import FunctionValue, TupleValue, members
 from terra_refactor.facts.code import CodeFacts
 from terra_refactor.facts.codes import Codes
-from terra_refactor.facts.records import AttributeWrite, Call, Imported, ItemWrite, NameWrite
+from terra_refactor.facts.records import AttributeRead, AttributeWrite, Call, Imported, ItemWrite, NameWrite
 from terra_refactor.facts.staged_exceptions import ends_all
 from terra_refactor.facts.unconverted import unconverted_construct
 from terra_refactor.facts.view import ContextView
@@ -335,19 +335,22 @@ class HazardMap:
                     yield _through(site, hazard, parameter, chains)
 
     def _from_possible_callees(self, context: ContextFacts) -> Iterator[ReachedHazard]:
-        """A certain hazard of each method that an unresolved call in eager code may run, by its name."""
+        """A certain hazard of each method that an unresolved call, or property that a read of an unknown object, in eager code may run."""
         here = context.function
         if context.in_graph or self.is_hybrid(here):
             return
-        for call in context.calls:
-            for callee in possible_callees(self.view(context), call) if call.unknown is not None else ():
+        view = self.view(context)
+        calls = [(call.op, possible_callees(view, call)) for call in context.calls if call.unknown is not None]
+        reads = [(read.op, possible_properties(view, read)) for read in view.reached(AttributeRead)]
+        for op, callees in (*calls, *reads):
+            for callee in callees:
                 hazard = self._certain(callee.function)
                 if hazard is None:
                     continue
                 method = self.program.function(callee.function).name
                 yield ReachedHazard(
                     hazard.rule,
-                    EffectSite(here.module, here.index, call.op),
+                    EffectSite(here.module, here.index, op),
                     (),
                     f"it may call `{callee.cls}.{method}`: {hazard.message}",
                     f"`{callee.owner}` is no `{callee.cls}`",

@@ -1,9 +1,9 @@
 """Possible callees of a call on an unknown object: methods of the program's classes with that name.
 
 Computes: for `self.exploration.explore(...)`, where the class of `self.exploration` is unknown, the classes of the
-program that define `explore` and the other methods that are called on it. Needs: a `ContextView`. Gives:
-`possible_callees`, `PossibleCallee`. Ignores: subclasses that inherit the method; objects whose methods many classes
-define.
+program that define `explore` and the other methods that are called on it; for `self.exploration.rate`, the properties
+of that name. Needs: a `ContextView`. Gives: `possible_callees`, `possible_properties`, `PossibleCallee`. Ignores:
+subclasses that inherit the method; objects whose methods many classes define.
 """
 
 from __future__ import annotations
@@ -60,6 +60,23 @@ def possible_callees(view: ContextView, call: CallFact) -> Iterator[PossibleCall
         for name, function in found:
             if function != view.function.id:
                 yield PossibleCallee(function, name, view.written(owner))
+
+
+def possible_properties(view: ContextView, read: AttributeRead) -> Iterator[PossibleCallee]:
+    """The properties that a read of an attribute of an unknown object may run; none if too many classes have one of that name."""
+    named = map(view.program.function, view.codes.functions_named(read.name))
+    properties = {each.id for each in named if any(_makes_property(decorator.text) for decorator in each.decorators)}
+    if not properties or not view.all_of(read.owner, _is_unknown):
+        return
+    found = [each for each in _with_methods(view, read.owner, (read.name,)) if each[1] in properties]
+    for name, function in found if len(found) <= _MOST else ():
+        if function != view.function.id:
+            yield PossibleCallee(function, name, view.written(read.owner))
+
+
+def _makes_property(decorator: str) -> bool:
+    """Whether a decorator, as written, makes a property of a method."""
+    return decorator.rpartition(".")[2] in ("property", "cached_property")
 
 
 def _is_unknown(value: Value) -> bool:

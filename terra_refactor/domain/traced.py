@@ -402,6 +402,20 @@ def whole_content_roots(value: Value | None) -> int:
             return 0
 
 
+def first_roots(*operands: Value) -> int:
+    """Where the first size of an element-wise result of unknown rank is open: that of each operand is, except for numbers and scalars."""
+    found = 0
+    for value in operands:
+        if isinstance(value, UnknownValue):
+            return 0
+        if isinstance(value, TensorValue) and value.type.shape != ():
+            roots = roots_of(value.type.shape[0]) if value.type.shape else value.traced.first
+            if not roots:
+                return 0
+            found |= roots
+    return found
+
+
 def with_first_open(value: Value, roots: int, why: Why) -> Value:
     """A tensor with an open first size; tuples and dicts of such."""
     match value:

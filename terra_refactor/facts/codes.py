@@ -89,6 +89,15 @@ class ClassOutline:
     fields: frozenset[str] = frozenset()
     """The other names that its body binds."""
 
+    @property
+    def compares_fields(self) -> bool:
+        """Whether it is a dataclass whose objects are equal if their fields are."""
+        return "__eq__" not in self.methods and any(
+            decorator.partition("(")[0].strip().rpartition(".")[2] == "dataclass"
+            and "eq=False" not in decorator.replace(" ", "")
+            for decorator in self.decorators
+        )
+
 
 def _reads(nested: Iterable[Function]) -> tuple[tuple[FunctionKind, tuple[str, ...]], ...]:
     return tuple((each.kind, each.frees) for each in nested)

@@ -19,6 +19,7 @@ from terra_refactor.domain.roots import EVERYWHERE, Traced
 from terra_refactor.domain.tensor import TensorType
 from terra_refactor.domain.traced import (
     content_roots,
+    first_roots,
     has_open_size,
     open_number,
     whole_content_roots,
@@ -39,6 +40,7 @@ from terra_refactor.domain.value import (
 )
 from terra_refactor.tf_model import arguments as read
 from terra_refactor.tf_model.arguments import map_structure
+from terra_refactor.tf_model.ops.math import ELEMENTWISE_OPERATIONS, REDUCTIONS
 from terra_refactor.tf_model.spec import BoundCall, Entity, OperationError, Trait
 
 LOSES_RANK: Final = frozenset(
@@ -292,6 +294,13 @@ def _with_open_sizes(name: str, call: BoundCall, result: Value) -> Value:
         indices = argument("indices")
         open_first = isinstance(result, TensorValue) and result.type.shape is None
         return _with_open_axes(result, (0,), _roots_of_first(indices)) if open_first else result
+    if name in ELEMENTWISE_OPERATIONS:
+        lacks_rank = isinstance(result, TensorValue) and result.type.shape is None
+        return _with_open_axes(result, (0,), first_roots(*_given(call))) if lacks_rank else result
+    if name in REDUCTIONS and read.known_integer(argument("axis")) == -1:
+        # if that is the first axis too, the result has no sizes
+        lacks_rank = isinstance(result, TensorValue) and result.type.shape is None
+        return _with_open_axes(result, (0,), _roots_of_first(argument("input_tensor"))) if lacks_rank else result
     if name == "tensorflow.concat" and read.known_integer(argument("axis")) == 0:
         roots = 0
         for part in read.elements(argument("values")) or ():

@@ -18,6 +18,7 @@ from terra_refactor.analysis.transfer.allocation import new_list
 from terra_refactor.analysis.transfer.container_methods import CONTAINER_METHODS, BuiltinHandler
 from terra_refactor.analysis.transfer.iteration import Iteration, iterate
 from terra_refactor.analysis.transfer.kept_tensors import has_new_tensor
+from terra_refactor.analysis.transfer.special_methods import ordering_of
 from terra_refactor.analysis.transfer.staged import note_branch
 from terra_refactor.domain.lattice import join, join_all
 from terra_refactor.domain.value import BOTTOM, NONE, Constant, FrozenList, TensorValue, TupleValue, Value, members
@@ -28,8 +29,20 @@ def _call_key(site: Site, element: Value, arguments: CallArguments) -> Value | N
     key = dict(arguments.keywords).get("key")
     if key is None or key == NONE or element == BOTTOM:
         return None if key == NONE else key
-    note_decision(site, site.call(key, CallArguments((element,))))
+    _note_order(site, site.call(key, CallArguments((element,))))
     return key
+
+
+def _note_order(site: Site, *values: Value) -> None:
+    """Records that values are compared by `<`: objects of the program by their own method, whose result is tested."""
+    compared = [first for value in values for member in members(value) for first in _first_compared(member)]
+    results = [ordering_of(site, each, join_all(compared)) for each in dict.fromkeys(compared)]
+    note_decision(site, *values, *(result for result in results if result is not None))
+
+
+def _first_compared(value: Value) -> tuple[Value, ...]:
+    """The part of a value that is compared first, where this is known."""
+    return value.elements[:1] if isinstance(value, TupleValue) else (value,)
 
 
 def note_decision(site: Site, *values: Value) -> None:
@@ -64,9 +77,9 @@ def note_comparison(site: Site, found: Iteration) -> None:
     if found.kind is BranchKind.TENSOR:
         return
     if found.elements is None:
-        note_decision(site, found.element)
+        _note_order(site, found.element)
     elif len(found.elements) > 1:
-        note_decision(site, *found.elements)
+        _note_order(site, *found.elements)
 
 
 def sorted_(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
@@ -102,7 +115,7 @@ def _extreme(site: Site, arguments: CallArguments, receiver: Value | None) -> Va
     given = arguments.positional
     if dict(arguments.keywords).get("key", NONE) == NONE:
         if len(given) > 1:
-            note_decision(site, *given)
+            _note_order(site, *given)
         elif given:
             note_comparison(site, iterate(site, given[0]))
     if any(name == "key" for name, _ in arguments.keywords):
@@ -134,7 +147,7 @@ def _pushed(site: Site, arguments: CallArguments, receiver: Value | None) -> Val
     if len(arguments.positional) > 1:
         there = iterate(site, arguments.positional[0]).element
         if there != BOTTOM:
-            note_decision(site, there, arguments.positional[1])
+            _note_order(site, there, arguments.positional[1])
     return None
 
 
@@ -142,7 +155,7 @@ def _merged(site: Site, arguments: CallArguments, receiver: Value | None) -> Val
     elements = [iterate(site, source).element for source in arguments.positional]
     keys = [_call_key(site, element, arguments) for element in elements]
     if len(elements) > 1 and all(key is None for key in keys):
-        note_decision(site, *elements)
+        _note_order(site, *elements)
     return None
 
 

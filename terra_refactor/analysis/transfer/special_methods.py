@@ -1,7 +1,7 @@
 """Built-in functions that call methods of an object of the program: `int(x)` runs its `__int__`, `str(x)` and `f"{x}"` its `__str__`.
 
 Computes: the method's result and side effects. Needs: class lookup, calls. Gives: `asked_of_object`, `note_array_of`,
-`format_object`, `as_index`. Ignores: `__hash__` and `__eq__`, which containers call.
+`format_object`, `ordering_of`, `as_index`. Ignores: `__hash__` and `__eq__`, which containers call.
 """
 
 from __future__ import annotations
@@ -78,6 +78,11 @@ def format_object(site: Site, value: Value) -> None:
             _ask(site, member, _ASKED["builtins.format"], CallArguments((Constant(""),)))
 
 
+def ordering_of(site: Site, value: Value, other: Value) -> Value | None:
+    """The result of `value < other` for an object of the program that defines the comparison; None for other values."""
+    return _ask(site, value, ("__lt__", "__gt__"), CallArguments((other,)), same_arguments=True)
+
+
 def as_index(site: Site, value: Value) -> Value:
     """An index as a sequence sees it: the result of `__index__` for an object that has it."""
     if not any(isinstance(member, Reference) for member in members(value)):
@@ -86,12 +91,17 @@ def as_index(site: Site, value: Value) -> Value:
     return join_all(member if result is None else result for member, result in asked)
 
 
-def _ask(site: Site, value: Value, names: tuple[str, ...], arguments: CallArguments) -> Value | None:
-    """Calls the first of these methods that the class of the program defines; None if there is none."""
+def _ask(
+    site: Site, value: Value, names: tuple[str, ...], arguments: CallArguments, *, same_arguments: bool = False
+) -> Value | None:
+    """Calls the first of these methods that the class of the program defines; None if there is none.
+
+    The methods after the first get no arguments, except with `same_arguments`.
+    """
     if not isinstance(value, Reference) and not (isinstance(value, Constant) and isinstance(value.value, EnumMember)):
         return None
     for name in names:
         method = find_method(site, value, name)
         if method is not None and not is_library_function(method):
-            return site.call(method, arguments if name == names[0] else CallArguments())
+            return site.call(method, arguments if same_arguments or name == names[0] else CallArguments())
     return None

@@ -29,12 +29,20 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
     for attempt in view.code.of_kind(Region):
         if attempt.kind in (RegionKind.TRY, RegionKind.WITH):
             body = next((part for part in attempt.parts if part.arm is Arm.FIRST), None)
-            if body is not None and any(map(view.is_symbolic, range(body.start, body.end))):
+            if body is not None and _works_on_tensors(view, range(body.start, body.end)):
                 yield from _check_catches(view, attempt)
     yield from _exchanged_classes(view)
     yield from _never_run(view)
     yield from _unordered(view)
     yield from _ends_of_data(view)
+
+
+def _works_on_tensors(view: ContextView, body: range) -> bool:
+    """Whether code has a symbolic value, or calls functions with tensor operations."""
+    called = (callee for number, call in view.calls.items() if number in body for callee in call.callees)
+    return any(map(view.is_symbolic, body)) or any(
+        view.facts.leads_to(callee, Trait.TENSOR_OPERATION) for callee in called
+    )
 
 
 def _exchanged_classes(view: ContextView) -> Iterator[LocalHazard]:

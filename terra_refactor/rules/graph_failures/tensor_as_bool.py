@@ -27,6 +27,7 @@ from terra_refactor.tf_model.graph_traits import BOOL_OF
 from terra_refactor.tf_model.registry import has_trait
 from terra_refactor.tf_model.spec import Trait
 
+_COMPARISONS: Final = frozenset({"==", "!=", "<", "<=", ">", ">="})
 NO_TENSOR: Final = "is a Python value that does not vary, and not a tensor"
 """Follows the name of a parameter, in place of the assumption that it is one or the other."""
 
@@ -48,6 +49,9 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
         if operation.symbol in ("in", "not in") and any(map(view.is_symbolic, operation.sides)):
             message = f"`{operation.symbol}` compares a tensor as a Python bool: in a graph this raises"
             yield LocalHazard(operation.op, message)
+        elif operation.right is not None and _compares_parts(view, operation.symbol, operation.left, operation.right):
+            message = f"`{operation.symbol}` compares tensors in containers as Python bools: in a graph this raises"
+            yield LocalHazard(operation.op, message)
         elif operation.symbol in ("in", "not in") and not _is_of_texts(view, operation.right):
             yield from _of_unknown_argument(view, operation.op, operation.left)
     for call, name in view.library_calls():
@@ -59,6 +63,34 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
         elif has_trait(name, Trait.COMPARES_ARGUMENTS) or name == BOOL_OF:
             for given in call.positional:
                 yield from _of_unknown_argument(view, call.op, given)
+
+
+def _compares_parts(view: ContextView, symbol: str, left: OpId, right: OpId) -> bool:
+    """Whether Python compares tensors as parts of tuples, lists, dicts or dataclass objects, and tests the results."""
+    if symbol in ("in", "not in"):
+        display = view.origin(right)
+        is_sequence = isinstance(display, Display) and display.is_sequence
+        return is_sequence and (_holds_tensors(view, left) or _holds_tensors(view, right))
+    return symbol in _COMPARISONS and any(
+        _holds_tensors(view, one)
+        and view.all_of(other, lambda value: isinstance(value, TupleValue | Reference) and value != TupleValue(()))
+        for one, other in ((left, right), (right, left))
+    )
+
+
+def _holds_tensors(view: ContextView, number: OpId) -> bool:
+    """Whether it is a container, or a dataclass object that compares by value, made of tensors in this call."""
+    if view.is_symbolic(number):
+        return False
+    made = view.origin(number)
+    if not isinstance(made, Call) or isinstance(view.value(number), TupleValue):
+        return view.holds_symbolic(number)
+    objects = [view.facts.objects[each.object] for each in members(view.value(number)) if isinstance(each, Reference)]
+    return (
+        bool(objects)
+        and all(any(outline.compares_fields for outline in view.codes.classes_named(each.name)) for each in objects)
+        and any(view.is_symbolic(argument.value) for argument in made.arguments)
+    )
 
 
 def _of_unknown_argument(view: ContextView, at: OpId, number: OpId) -> Iterator[LocalHazard]:

@@ -681,11 +681,17 @@ _PLAIN: Final[dict[str, OperationRule]] = {
     "math.zero_fraction": _zero_fraction,
 }
 
-RULES: Final[Mapping[str, OperationRule]] = {
-    **{
-        f"tensorflow.{name}": rule
-        for name, rule in {**_names(_ELEMENTWISE), **_names(_BINARY), "math.negative": _negative}.items()
-    },
-    **{f"tensorflow.{name}": dense_only(rule) for name, rule in _PLAIN.items()},
-    **{f"tensorflow.{name}": over_rows(rule) for name, rule in _names(_REDUCTIONS).items()},
+_OF_ELEMENTS: Final = {
+    f"tensorflow.{name}": rule
+    for name, rule in {**_names(_ELEMENTWISE), **_names(_BINARY), "math.negative": _negative}.items()
 }
+_OF_AXES: Final = {f"tensorflow.{name}": over_rows(rule) for name, rule in _names(_REDUCTIONS).items()}
+
+RULES: Final[Mapping[str, OperationRule]] = {
+    **_OF_ELEMENTS,
+    **{f"tensorflow.{name}": dense_only(rule) for name, rule in _PLAIN.items()},
+    **_OF_AXES,
+}
+ELEMENTWISE_OPERATIONS: Final = frozenset(_OF_ELEMENTS)
+"""Operations that compute each element from the elements at the same place."""
+REDUCTIONS: Final = frozenset(_OF_AXES)

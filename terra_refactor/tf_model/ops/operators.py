@@ -20,7 +20,13 @@ from terra_refactor.domain.lattice import join, list_element, python_type
 from terra_refactor.domain.roots import EVERYWHERE, KNOWN, Traced
 from terra_refactor.domain.shape import Shape, broadcast, format_shape
 from terra_refactor.domain.tensor import UNKNOWN_TENSOR_TYPE, TensorType
-from terra_refactor.domain.traced import content_roots, whole_content_roots, with_content_open, with_first_open
+from terra_refactor.domain.traced import (
+    content_roots,
+    first_roots,
+    whole_content_roots,
+    with_content_open,
+    with_first_open,
+)
 from terra_refactor.domain.value import (
     FALSE,
     NONE,
@@ -111,7 +117,12 @@ def _traced_of(known: Value | None, *operands: Value) -> Traced:
         content |= content_roots(value) if known is None else whole_content_roots(value)
         if isinstance(value, TensorValue):
             rank |= value.traced.rank
-    return Traced(content, rank) if content or rank else KNOWN
+    first = first_roots(*operands) if any(_may_lack_rank(value) for value in operands) else 0
+    return Traced(content, rank, first) if content or rank or first else KNOWN
+
+
+def _may_lack_rank(value: Value) -> bool:
+    return isinstance(value, TensorValue) and value.type.shape is None
 
 
 def with_unknown(op: str, tensor: TensorValue, other: UnknownValue, *, reflected: bool = False) -> Value:
