@@ -526,9 +526,15 @@ class HazardMap:
                 caller = chain[position - 1]
                 around = self.index(FunctionId(caller.module, caller.function))
                 made = around.facts[caller.op]
-                if around.function.name in _SETS_UP or not (isinstance(made, Call) and made.method == "build"):
-                    # Keras calls it when it builds a layer for the first time, while a graph is traced already; one that the program calls
-                    # is a method like others
+                # Keras calls it when it builds a layer for the first time, while a graph is traced already; one that the program calls
+                # is a method like others; what it does once under `if not self.built` is done once in a graph, too
+                is_implicit = not (isinstance(made, Call) and made.method == "build")
+                is_write = effect.kind in (EffectKind.VARIABLE_CREATION, EffectKind.STATE_WRITE)
+                if (
+                    is_implicit
+                    or around.function.name in _SETS_UP
+                    or (not is_write and self.is_guarded(around.function, caller.op))
+                ):
                     return True
             if (
                 effect.kind in (EffectKind.VARIABLE_CREATION, EffectKind.STATE_WRITE)
