@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from terra_refactor.analysis.facts import ObjectKind
@@ -14,6 +14,7 @@ from terra_refactor.domain.value import (
     ObjectId,
     Reference,
     Scalar,
+    SequenceValue,
     TensorKind,
     TensorValue,
     TupleValue,
@@ -21,7 +22,18 @@ from terra_refactor.domain.value import (
     Value,
     members,
 )
-from terra_refactor.facts.records import AttributeRead, Call, Container, Display, ItemRead, ItemWrite
+from terra_refactor.facts.records import (
+    AttributeRead,
+    Call,
+    Container,
+    Display,
+    Fact,
+    ItemRead,
+    ItemWrite,
+    NameRead,
+    NextItem,
+    Unpacked,
+)
 from terra_refactor.facts.view import ContextView, is_tensorflow_tensor
 from terra_refactor.ir.ids import OpId
 from terra_refactor.rules.rule import CureHint, CureKind, LocalHazard, Nature, Rule, RuleKind, Samples, Severity
@@ -194,16 +206,58 @@ def _unknown_contents(view: ContextView, number: OpId) -> str | None:
     made = view.origin(number)
     if isinstance(made, Display) and made.is_comprehension:
         parts = (view.parameter_around(item.value) for item in made.items if view.all_of(item.value, _is_unknown))
-        return next((part for part in parts if part is not None), None)
+        found = next((part for part in parts if part is not None), None)
+        return _taken_apart(view, number) if found is None else found
     name = view.parameter_behind(number)
     if name is None:
-        return None
+        return _taken_apart(view, number) if view.all_of(number, _is_open) else None
     given = [member for value in view.values_given(name) for member in members(value)]
     return name if given and all(map(_holds_unknown, given)) else None
 
 
+_HANDS_ON: Final = frozenset({"zip", "enumerate", "reversed", "list", "tuple"})
+
+
+def _taken_apart(view: ContextView, number: OpId) -> str | None:
+    """The parameter of unknown type whose elements a value is made of: batches are lists of arrays, or of tuples of these.
+
+    For example `zip(*batch)` and `[each.state for each in batch]`.
+    """
+    steps: set[OpId] = set()
+
+    def parts(fact: Fact) -> Iterable[OpId]:
+        match fact:
+            case ItemRead(owner=container) | AttributeRead(owner=container):
+                return (container,)
+            case Unpacked(source=container):
+                return (container,)
+            case NextItem(source=int() as source, is_element=True):
+                steps.add(fact.op)
+                return (source,)
+            case Display(is_comprehension=True, items=items):
+                return [item.value for item in items]
+            case Call(called_name=name, arguments=arguments) if name in _HANDS_ON:
+                if any(argument.spread for argument in arguments):
+                    steps.add(fact.op)
+                return [argument.value for argument in arguments]
+            case _:
+                return ()
+
+    reads = [fact for fact in view.behind(number, parts) if isinstance(fact, NameRead) and fact.is_local]
+    names = [name for read in reads if (name := view.parameter_behind(read.op)) is not None]
+    unknown = (name for name in names if all(isinstance(value, UnknownValue) for value in view.values_given(name)))
+    return next(unknown, None) if steps else None
+
+
 def _is_unknown(value: Value) -> bool:
     return isinstance(value, UnknownValue) and value.may_be_tensor
+
+
+def _is_open(value: Value) -> bool:
+    """Whether a value, or its elements, may be anything: `zip` gives tuples."""
+    if isinstance(value, SequenceValue):
+        return value.element is not None and all(map(_is_unknown, members(value.element)))
+    return _is_unknown(value)
 
 
 def _holds_unknown(value: Value) -> bool:

@@ -222,3 +222,46 @@ def test_what_arrays_compute_with_arguments_stays() -> None:
     inside = STEP.replace("grad =", "total += loss.numpy().mean(axis)\ngrad =")
     text = "axis = None\ntotal = 0.0\n" + in_loop(inside=inside, after="print(total)\n")
     assert "total += loss.numpy().mean(axis)\n        grad =" in new_text(text)
+
+
+REPLAYED = """\
+import numpy as np
+import tensorflow as tf
+
+from workers import next_batch
+
+
+class Learner:
+    def __init__(self):
+        self.net = tf.keras.Sequential([tf.keras.layers.Dense(8) for _ in range(4)])
+        self.optimizer = tf.keras.optimizers.SGD(0.1)
+
+    def update(self, batches):
+        for weights, batch in batches:
+            {taken}
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_mean(tf.square(self.net(states)))
+            grads = tape.gradient(loss, self.net.trainable_variables)
+            self.optimizer.apply_gradients(zip(grads, self.net.trainable_variables))
+
+
+learner = Learner()
+for _ in range(1000):
+    learner.update(next_batch())
+"""
+
+
+@pytest.mark.parametrize(
+    "taken",
+    [
+        "states, rewards = zip(*batch)\n            states = np.vstack(states).astype('float32')",
+        "states = np.stack([each.state for each in batch]).astype('float32')",
+        "states = np.stack([np.vstack(each.states) for each in batch]).astype('float32')",
+    ],
+)
+def test_arrays_in_batches_of_unknown_content_are_joined_outside(taken: str) -> None:
+    """A graph gets tensors in their place, which NumPy cannot join."""
+    changed = new_text(REPLAYED.format(taken=taken), "speculative")
+    assert "self.train_step(states" in changed
+    step = changed.partition("def train_step")[2].partition("def ")[0]
+    assert "np." not in step
