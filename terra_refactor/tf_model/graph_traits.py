@@ -410,3 +410,7 @@ def gives_integers(name: str) -> bool:
 def is_class_of_a_mode(name: str) -> bool:
     """Whether tensors are instances of that class only in eager execution, or only in a graph."""
     return name.rpartition(".")[2] in _CLASSES_OF_A_MODE
+
+
+NUMBER_AS_SHAPE: Final = {"tensorflow.reshape": (1, "shape"), "tensorflow.fill": (0, "dims")}
+"""Functions that accept a number as a shape in eager mode only, and the position and name of that argument."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from terra_refactor.domain.value import Constant, LibraryValue, TensorValue, TupleValue, members
+from terra_refactor.domain.value import Constant, LibraryValue, TensorValue, TupleValue, Value, members
 from terra_refactor.facts.records import AttributeRead, Call, Operation, RegionKind
 from terra_refactor.facts.view import ContextView, is_eager_method
 from terra_refactor.ir.ids import OpId
@@ -16,6 +16,7 @@ from terra_refactor.tf_model.graph_traits import (
     GETATTR,
     HASATTR,
     ISINSTANCE,
+    NUMBER_AS_SHAPE,
     STATIC_VALUE,
     TENSOR,
     TYPE,
@@ -80,6 +81,11 @@ def _called(view: ContextView, call: Call, name: str) -> Iterator[LocalHazard]:
     if name in (COPY_OF_TENSOR, COPY_OF_VARIABLE):
         what = "a tensor of the call" if name == COPY_OF_TENSOR else "a variable"
         yield LocalHazard(call.op, f"`{written}` copies {what}: in a graph this raises")
+    place = NUMBER_AS_SHAPE.get(name)
+    shape = None if place is None else call.argument(*place)
+    if shape is not None and view.all_of(shape, _is_number):
+        message = f"`{written}` gets a number as its shape: eagerly it means one axis, in a graph this raises"
+        yield LocalHazard(call.op, message)
     if not has_trait(name, Trait.EAGER_ONLY):
         return
     if is_method_of_tensor(name) and call.owner is not None:
@@ -91,6 +97,12 @@ def _called(view: ContextView, call: Call, name: str) -> Iterator[LocalHazard]:
         yield LocalHazard(call.op, f"`{written}` reads the variable once, while the graph is traced", unchanged)
         return
     yield LocalHazard(call.op, f"`{written}` works on eager tensors only: in a graph it raises")
+
+
+def _is_number(value: Value) -> bool:
+    if isinstance(value, TensorValue):
+        return value.type.shape == ()
+    return isinstance(value, Constant) and type(value.value) is int
 
 
 def _has_value_eagerly_only(view: ContextView, call: Call) -> bool:

@@ -265,3 +265,15 @@ def test_arrays_in_batches_of_unknown_content_are_joined_outside(taken: str) -> 
     assert "self.train_step(states" in changed
     step = changed.partition("def train_step")[2].partition("def ")[0]
     assert "np." not in step
+
+
+def test_a_number_as_shape_stays_eager() -> None:
+    """`tf.reshape(y, -1)` works eagerly; in a graph, the shape must have one axis."""
+    changed = new_text(in_loop("y = tf.reshape(y, -1)\ny = tf.reshape(y, [-1, 8])\n"))
+    assert "        y = tf.reshape(y, -1)\n        train_step(x, y)\n" in changed
+
+
+def test_a_list_as_shape_is_part_of_the_step() -> None:
+    changed = new_text(in_loop("y = tf.reshape(y, [-1])\ny = tf.reshape(y, [-1, 8])\n"))
+    assert "        train_step(x, y)\n" in changed
+    assert "    y = tf.reshape(y, [-1])\n" in changed.partition("for epoch")[0]
