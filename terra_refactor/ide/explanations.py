@@ -12,6 +12,7 @@ from typing_extensions import assert_never
 
 from terra_refactor.classify.decision import Action, Classification, Decision, Hazard, Level, ParameterDecision
 from terra_refactor.classify.region import RegionDecision
+from terra_refactor.domain.evidence import Evidence
 from terra_refactor.ide.causes import places_to
 from terra_refactor.ide.snapshot import Snapshot
 from terra_refactor.ide.values import types_text
@@ -156,7 +157,7 @@ def function_card(
     if region is not None:
         lines.append(f"Lines {region.line} to {region.end_line} can be a graph: {in_markdown(region.reason)}.")
     elif decision.action is not Action.NONE and decision.level is not Level.SAFE:
-        lines.append(f"Needs level `{decision.level.value}`.")
+        lines.append(f"`fix` makes this change with `--level {decision.level.value}`.")
     if decision.proposal.arguments:
         written = ", ".join(f"{name}={text}" for name, text in decision.proposal.arguments)
         lines.append(f"Proposed: {as_code(f'@tf.function({written})')}")
@@ -196,7 +197,8 @@ def _way(snapshot: Snapshot, decision: Decision, hazard: Hazard, place_link: Pla
 
 def _parameter_row(parameter: ParameterDecision) -> str:
     types = f" {as_code(types_text(parameter.types))}" if parameter.types else ""
-    return f"- {as_code(parameter.name)}: {parameter.kind.value}{types} ({parameter.evidence.value})"
+    evidence = "" if parameter.evidence is Evidence.NONE else f" ({parameter.evidence.value})"
+    return f"- {as_code(parameter.name)}: {parameter.kind.value}{types}{evidence}"
 
 
 def _limited(rows: list[str], count: int = 0) -> list[str]:
