@@ -17,6 +17,7 @@ from terra_refactor.domain.value import (
     LibraryValue,
     ModuleValue,
     PartialValue,
+    PythonType,
     RangeValue,
     Reference,
     Scalar,
@@ -31,7 +32,16 @@ from terra_refactor.domain.value import (
     Value,
     members,
 )
-from terra_refactor.facts.records import AttributeRead, AttributeWrite, Call, Container, Display, NameRead, Return
+from terra_refactor.facts.records import (
+    AttributeRead,
+    AttributeWrite,
+    Call,
+    Container,
+    Display,
+    NameRead,
+    Region,
+    Return,
+)
 from terra_refactor.facts.view import ContextView, is_tensorflow_tensor, is_variable
 from terra_refactor.ir.ids import OpId
 from terra_refactor.rules.dict_keys import kinds_of_keys
@@ -78,6 +88,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
         return
     place, number = places[-1]
     if not problems:
+        yield from _numbers_beside_tensors(view, places)
         yield from _variables(view, place, members(view.context.returns))
         yield from _unknown_attributes(view, places)
         return
@@ -102,6 +113,35 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
     else:
         message = f"it may return {text}: a traced function can only return tensors and None"
         yield LocalHazard(place, message, f"it never returns {text}")
+
+
+def _numbers_beside_tensors(view: ContextView, places: list[tuple[OpId, OpId]]) -> Iterator[LocalHazard]:
+    """A number on some paths and a tensor on others: all callers of a graph get a tensor."""
+    if not any(is_tensorflow_tensor(member) for member in members(view.context.returns)):
+        return
+    for place, number in places:
+        alternatives = members(view.value(number))
+        if not any(map(_is_number, alternatives)):
+            continue
+        if all(map(_is_number, alternatives)) or _is_chosen(view, number):
+            yield LocalHazard(
+                place,
+                f"`{view.written(number)}` may be a number, which a graph returns as a tensor",
+                "callers accept a tensor where it returns a number",
+                boundary=True,
+                in_use="its callers use it as a Python value: as a key, with `isinstance`, through a method of `str`",
+            )
+            return
+
+
+def _is_chosen(view: ContextView, number: OpId) -> bool:
+    """Whether the result is a variable that no loop sets: its number is no start value of a sum."""
+    read = view.made(number)
+    return (
+        isinstance(read, NameRead)
+        and read.is_local
+        and not any(view.code.set_in(region, read.name) for region in view.code.of_kind(Region) if region.is_loop)
+    )
 
 
 def _marked(view: ContextView) -> Iterator[LocalHazard]:
@@ -255,20 +295,23 @@ def _is_read(view: ContextView) -> bool:
 
 
 def _without_start_values(alternatives: tuple[Value, ...]) -> tuple[Value, ...]:
-    """The alternatives, without numbers if there are tensors among them.
+    """The alternatives without numbers among which there are tensors.
 
-    `total = 0.0` before a loop that adds tensors: callers expect a tensor already, and AutoGraph converts the number
-    to one.
+    `total = 0.0` before a loop that adds tensors: callers expect a tensor already, and AutoGraph converts the number to one.
     """
     if not any(is_tensorflow_tensor(member) for member in alternatives):
         return alternatives
-    return tuple(
-        member
-        for member in alternatives
-        if not isinstance(member, Scalar)
-        and not (isinstance(member, Constant) and isinstance(member.value, int | float))
-        and not (isinstance(member, TensorValue) and member.kind is TensorKind.NUMPY_SCALAR)
-    )
+    return tuple(member for member in alternatives if not _is_number(member))
+
+
+def _is_number(value: Value) -> bool:
+    match value:
+        case Scalar(type):
+            return type not in (PythonType.STR, PythonType.BYTES)
+        case Constant(int() | float()):
+            return True
+        case _:
+            return isinstance(value, TensorValue) and value.kind is TensorKind.NUMPY_SCALAR
 
 
 def _problem(view: ContextView, value: Value, depth: int) -> tuple[str, bool] | None:
@@ -324,7 +367,8 @@ RULE: Final = Rule(
     explanation=(
         "`TypeError: To be compatible with tf.function, Python functions must return zero or more Tensors or ExtensionTypes or None "
         "values`. Numbers, bools and strings come back as tensors, which callers that use them as Python values may not "
-        "expect. The keys of a dict are sorted, which fails if they are of several types; a defaultdict comes back as a plain dict."
+        "expect. So does a number that is returned on some paths only, unless it is the start value of a loop. The keys of "
+        "a dict are sorted, which fails if they are of several types; a defaultdict comes back as a plain dict."
     ),
     samples=Samples(
         bad="""\
