@@ -615,8 +615,8 @@ class Interpreter(AbstractHeap, Notes):
         self.finish(frame)
         summary = summary_of(self, frame, NONE, {})
         self.contexts.add_body(summary)
-        if self.log is not None and frame.function.kind is FunctionKind.CLASS_BODY:
-            assert self.adoption is not None
+        # a log may outlive the adoption, which `forget_summaries` ends: it is spoiled then
+        if self.log is not None and self.adoption is not None and frame.function.kind is FunctionKind.CLASS_BODY:
             self.adoption.note_body(summary)
             self.log.bodies.add(frame.function.id)
             self.log.ask(True, Interpreter.add_body_again, summary.identity)

@@ -21,6 +21,7 @@ from lsprotocol import types
 from running_time import examples
 from test_server import Client, environment
 
+from lsp_server.scheduler import _MOST_UNSEARCHED
 from lsp_server.wiring import make_server
 
 DUCK = 'import tensorflow as tf\nname = "🦆é"; y = tf.matmul(tf.ones([2, 3]), tf.ones([2, 3]))\n'
@@ -157,7 +158,7 @@ def test_garbage_is_looked_for_when_nobody_asks() -> None:
         else:
             pytest.fail("it was never looked for")
         busy = weakref.ref(Knot())
-        for _ in range(200):
+        for _ in range(_MOST_UNSEARCHED):
             scheduler.changed()
             await scheduler.in_thread(list)
         assert busy() is None, "it was not looked for, because somebody always typed"

@@ -101,3 +101,11 @@ def test_the_type_of_a_number_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     assert runs.bodies_after("a", "1.0", "1") == ["a"]
     assert runs.bodies_after("a", "constant(1)", "constant(True)") == ["a"]
     assert runs.bodies_after("a", "constant(True)", "constant(1)") == ["a"]
+
+
+def test_a_setting_of_floats_above_a_class_is_run_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "import tensorflow as tf\n\ntf.keras.backend.set_floatx('float64')\n\n\nclass Scale:\n    by = 2.0\n\n"
+    text += "    def call(self, x):\n        return x * self.by\n\n\nout = Scale().call(tf.keras.layers.Dense(3)(tf.ones([2, 2])))\n"
+    runs = Runs(monkeypatch, {"a": text})
+    assert runs.bodies_after() == ["a"]
+    assert runs.bodies_after("a", "by = 2.0", "by = 3.0") == ["a"]
