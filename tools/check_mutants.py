@@ -7,8 +7,8 @@ changed constant or arithmetic sign, a removed statement.
 One process imports the rooms and collects the tests; copies of it (`fork`, so not on Windows) do the rest. The first runs every test,
 which must pass, and records the executed lines of the rooms. Each further one replaces the code of one function, and runs the tests
 that execute the mutated lines, the quickest first, until one fails. A mutant that no test detects survives: it is printed as a diff,
-and shows a missing test or is equivalent. Code that tests run in other processes is not traced. The exit code is 1 if one survived.
-The same seed gives the same sample of the same sources.
+and shows a missing test or is equivalent. Code that tests run in other processes is not traced. The exit code is 1 if one survived, or if
+no mutant of a room could be tried. The same seed gives the same sample of the same sources.
 """
 
 from __future__ import annotations
@@ -248,6 +248,8 @@ class Plugin:
         self.number, self.seed = number, seed
         self.failed = ""
         self.survived = 0
+        self.untried = False
+        """Whether no mutant of a room could be tried."""
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.failed:
@@ -296,6 +298,7 @@ class Plugin:
                 print("\n".join(diff), flush=True)
         print(f"{tried - survived} of {tried} mutants were detected; {len(mutants) - tried} were not tried", flush=True)
         self.survived += survived
+        self.untried |= bool(mutants) and not tried
 
     def _note(self, items: list[pytest.Item]) -> dict[str, Any] | str:
         """Each test's time and executed lines, by its name; or the name of one that fails."""
@@ -394,7 +397,7 @@ def main() -> int:
     plugin = Plugin(files, options.number, options.seed)
     selected = ["-m", "not tensorflow" if options.slow else "not slow and not tensorflow"]
     code = pytest.main(["-qq", "-p", "no:cacheprovider", "--no-header", *selected, *options.tests], plugins=[plugin])
-    return 1 if plugin.survived else int(code)
+    return 1 if plugin.survived or plugin.untried else int(code)
 
 
 if __name__ == "__main__":

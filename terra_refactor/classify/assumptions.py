@@ -116,8 +116,13 @@ def _converted_in(codes: Codes, facts: ProgramFacts, context: ContextFacts, seen
         made = view.made(record.op)
         if not isinstance(made, Call):
             continue
-        for inner in map(facts.contexts.__getitem__, record.callees):
-            for name in () if inner.id in seen else _converted_in(codes, facts, inner, seen):
+        if not any(view.parameter_behind(argument.value) for argument in made.arguments):
+            continue
+        converting = (
+            each for each in record.callees if facts.leads_to(each, Trait.CONVERTS_ARRAYS) and each not in seen
+        )
+        for inner in map(facts.contexts.__getitem__, converting):
+            for name in _converted_in(codes, facts, inner, seen):
                 passed = view.given_for(made, codes.program.function(inner.function), name)
                 given = None if passed is None else view.parameter_behind(passed)
                 if given is not None:

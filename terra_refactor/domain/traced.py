@@ -403,7 +403,9 @@ def whole_content_roots(value: Value | None) -> int:
 
 
 def first_roots(*operands: Value) -> int:
-    """Where the first size of an element-wise result of unknown rank is open: that of each operand is, except for numbers and scalars."""
+    """The roots for which the first size of an element-wise result of unknown rank is open: the first size of each operand
+    is open, numbers and scalars aside; 0 if one of them may be known.
+    """
     found = 0
     for value in operands:
         if isinstance(value, UnknownValue):

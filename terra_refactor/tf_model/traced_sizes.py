@@ -252,6 +252,18 @@ def _roots_of_first(value: Value | None) -> int:
     return roots_of(value.type.shape[0]) if value.type.shape else value.traced.first
 
 
+def _lacks_rank(value: Value) -> bool:
+    return isinstance(value, TensorValue) and value.type.shape is None
+
+
+def _with_first_of(result: Value, *given: Value | None) -> Value:
+    """A result of unknown rank whose first size is open where one of these first sizes is."""
+    roots = 0
+    for value in given if _lacks_rank(result) else ():
+        roots |= _roots_of_first(value)
+    return _with_open_axes(result, (0,), roots)
+
+
 def _with_open_sizes(name: str, call: BoundCall, result: Value) -> Value:
     """The result with open sizes where the function, or its arguments, leave the size unknown during a trace."""
     argument = call.argument
@@ -291,21 +303,14 @@ def _with_open_sizes(name: str, call: BoundCall, result: Value) -> Value:
     if name == "tensorflow.repeat":
         return _of_repeat(call, result)
     if name in _GATHERS and (read.is_none(argument("axis")) or read.known_integer(argument("axis")) == 0):
-        indices = argument("indices")
-        open_first = isinstance(result, TensorValue) and result.type.shape is None
-        return _with_open_axes(result, (0,), _roots_of_first(indices)) if open_first else result
+        return _with_first_of(result, argument("indices"))
     if name in ELEMENTWISE_OPERATIONS:
-        lacks_rank = isinstance(result, TensorValue) and result.type.shape is None
-        return _with_open_axes(result, (0,), first_roots(*_given(call))) if lacks_rank else result
+        return _with_open_axes(result, (0,), first_roots(*_given(call))) if _lacks_rank(result) else result
     if name in REDUCTIONS and read.known_integer(argument("axis")) == -1:
         # if that is the first axis too, the result has no sizes
-        lacks_rank = isinstance(result, TensorValue) and result.type.shape is None
-        return _with_open_axes(result, (0,), _roots_of_first(argument("input_tensor"))) if lacks_rank else result
+        return _with_first_of(result, argument("input_tensor"))
     if name == "tensorflow.concat" and read.known_integer(argument("axis")) == 0:
-        roots = 0
-        for part in read.elements(argument("values")) or ():
-            roots |= _roots_of_first(part) if isinstance(result, TensorValue) and result.type.shape is None else 0
-        return _with_open_axes(result, (0,), roots)
+        return _with_first_of(result, *(read.elements(argument("values")) or ()))
     if name == "tensorflow.reshape":
         return _of_reshape(call, result)
     if name in _SHAPES:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -332,3 +332,26 @@ def with_assumed_structures(decision: Decision) -> Decision:
         ),
         reason=f"{decision.reason}; a trace for each structure of {', '.join(f'`{name}`' for name in found)}",
     )
+
+
+def judge_together(
+    trials: Sequence[Trial],
+    judged: Callable[[Sequence[Trial]], Mapping[tuple[str, str], Decision]],
+    action: Action,
+    leave_out: Callable[[Trial, Decision | None], None],
+) -> None:
+    """Judges the functions of trials as a set; those without the action in the set are left out, and the others judged again."""
+    left = list(trials)
+    while left:
+        found = judged(left)
+        right = []
+        for trial in left:
+            decision = found.get((trial.path, trial.name or ""))
+            if decision is None or decision.action is not action:
+                leave_out(trial, decision)
+            else:
+                trial.decision = decision
+                right.append(trial)
+        if len(right) == len(left):
+            return
+        left = right

@@ -65,6 +65,7 @@ from terra_refactor.workspace.region_trial import (
     doubts,
     hoistable,
     holds,
+    judge_together,
     line_in_file,
     made_tensors,
     tensors,
@@ -503,22 +504,12 @@ def _settle(trial: Trial) -> None:
 
 def _confirm(trials: Sequence[Trial], judged: _Judged) -> None:
     """Judges the functions as a set, at each level; those that are not correct in the set are not extracted."""
-    left = list(trials)
-    while left:
-        found = judged.with_functions(left)
-        wrong = []
-        for trial in left:
-            decision = found.get((trial.path, trial.name or ""))
-            if decision is None or decision.action is not Action.ADD_TF_FUNCTION:
-                wrong.append(trial)
-                trial.reason = "it could not be analysed" if decision is None else decision.reason
-            else:
-                trial.decision = decision
-        for trial in wrong:
-            trial.best = trial.region = None
-            left.remove(trial)
-        if not wrong:
-            return
+
+    def leave_out(trial: Trial, decision: Decision | None) -> None:
+        trial.reason = "it could not be analysed" if decision is None else decision.reason
+        trial.best = trial.region = None
+
+    judge_together(trials, judged.with_functions, Action.ADD_TF_FUNCTION, leave_out)
 
 
 class _Judged:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from terra_refactor.classify.decision import Action, Decision
 from terra_refactor.refactor.regions.region import ExtractedFunction
-from terra_refactor.workspace.region_trial import Trial
+from terra_refactor.workspace.region_trial import Trial, judge_together
 
 
 def may_co_execute(trial: Trial, decision: Decision) -> bool:
@@ -42,20 +42,11 @@ def choose_co_executed(
         trial.region, trial.decision = region, decision
         taken.append((trial.path, region))
         chosen.append(trial)
-    while chosen:
-        found = judged([*made, *chosen])
-        wrong = []
-        for trial in chosen:
-            decided = found.get((trial.path, trial.name or ""))
-            if decided is None or decided.action is not Action.CO_EXECUTE:
-                wrong.append(trial)
-            else:
-                trial.decision = decided
-        for trial in wrong:
-            trial.region = trial.decision = None
-            chosen.remove(trial)
-        if not wrong:
-            return
+
+    def leave_out(trial: Trial, _: Decision | None) -> None:
+        trial.region = trial.decision = None
+
+    judge_together(chosen, lambda left: judged([*made, *left]), Action.CO_EXECUTE, leave_out)
 
 
 def _overlap(one: ExtractedFunction, other: ExtractedFunction) -> bool:

@@ -198,7 +198,7 @@ def fixed(text: str, level: str = "speculative") -> tuple[str, int]:
     return (files[0].new_text if files else text), sum(change.outcome.value == "done" for change in made)
 
 
-def check(seeds: Iterable[int], write: Callable[[int], str] = write_program, level: str = "speculative") -> int:
+def check(seeds: Iterable[int], write: Callable[[int], str], level: str) -> int:
     """Compares the programs of some seeds; gives how many steps became functions."""
     extracted = 0
     changed: dict[str, tuple[str, str]] = {}
@@ -219,42 +219,24 @@ def check(seeds: Iterable[int], write: Callable[[int], str] = write_program, lev
 
 
 @pytest.mark.tensorflow
-def test_programs_do_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("tensorflow")
-    monkeypatch.chdir(tmp_path)
-    assert check(range(8)) >= 3
-
-
-@pytest.mark.tensorflow
-@pytest.mark.slow
-def test_many_programs_do_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("tensorflow")
-    monkeypatch.chdir(tmp_path)
-    assert check(range(8, SEEDS)) >= SEEDS // 3
-
-
-@pytest.mark.tensorflow
-def test_programs_that_define_their_step_in_each_call_do_the_same(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("seeds", "write", "level", "fewest"),
+    [
+        pytest.param(range(8), write_program, "speculative", 3, id="few"),
+        pytest.param(range(8, SEEDS), write_program, "speculative", SEEDS // 3, id="many", marks=pytest.mark.slow),
+        pytest.param(range(8), write_nested, "speculative", 6, id="step defined in each call"),
+        pytest.param(SHIMMED, write_program, "coexec", len(SHIMMED), id="no graph, under the shim"),
+        pytest.param(range(6), write_leading, "speculative", 3, id="host code at the beginning of the tape"),
+    ],
+)
+def test_programs_do_the_same(
+    seeds: Iterable[int],
+    write: Callable[[int], str],
+    level: str,
+    fewest: int,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     pytest.importorskip("tensorflow")
     monkeypatch.chdir(tmp_path)
-    assert check(range(8), write_nested) >= 6
-
-
-@pytest.mark.tensorflow
-def test_steps_that_cannot_be_graphs_do_the_same_under_the_shim(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pytest.importorskip("tensorflow")
-    monkeypatch.chdir(tmp_path)
-    assert check(SHIMMED, level="coexec") >= len(SHIMMED)
-
-
-@pytest.mark.tensorflow
-def test_programs_with_host_code_at_the_beginning_of_the_tape_do_the_same(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pytest.importorskip("tensorflow")
-    monkeypatch.chdir(tmp_path)
-    assert check(range(6), write_leading) >= 3
+    assert check(seeds, write, level) >= fewest

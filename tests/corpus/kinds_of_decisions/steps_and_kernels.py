@@ -1,7 +1,5 @@
-"""Decisions that only OpenNMT-tf and nobrainer show among the packages of the corpus: steps that Keras traces itself,
-methods with unknown overrides, a recursion, a check whose error is never awaited, incompatible dtypes, and
-predictions one by one.
-"""
+"""Decisions that only OpenNMT-tf and nobrainer show among the packages of the corpus: a loss that Keras traces itself, methods with unknown
+overrides, a recursion, an operation whose result is unused, dtypes that do not fit, and predictions one by one."""
 
 import abc
 
