@@ -244,3 +244,11 @@ def test_what_a_program_reaches_is_an_error(program: str) -> None:
     text = START + program
     found = [each.span.line for each in analyze_text(text).findings if each.severity is Severity.ERROR]
     assert sorted(set(found)) == [n for n, line in enumerate(text.splitlines(), 1) if line.endswith("# error")]
+
+
+@pytest.mark.parametrize("ends", [True, False])
+def test_what_follows_a_helper_that_ends_the_program_is_no_finding(ends: bool) -> None:
+    helper = "def leave():\n    sys.exit(0)\n" if ends else "def leave():\n    print('left')\n"
+    text = f"import sys\n{START}\n{helper}\ndef main():\n    leave()\n    tf.matmul(A, B)\n\nmain()\n"
+    errors = [finding for finding in analyze_text(text).findings if finding.rule == "TR401"]
+    assert bool(errors) is not ends
