@@ -1,7 +1,7 @@
 """Files in which training steps have become functions, as `fix` writes them.
 
 Computes: the changed files. Needs: a snapshot and some of its regions. Gives: `with_functions`, `all_but`.
-The program is analysed again with their functions: for a thread, or for somebody who asked.
+The program is analysed again with their functions: in a thread, or because a request waits for the result.
 """
 
 from __future__ import annotations

@@ -251,6 +251,6 @@ def test_the_finding_can_be_silenced(tmp_path: Path, how: str) -> None:
     session = Session(str(tmp_path), Config(jobs=1, ignore=("TR507",) if how == "ignored" else ()))
     path = shown(tmp_path, "m.py")
     snapshot = session.snapshot(path)
-    assert not diagnostics(snapshot, path)  # the comment is not unused: nobody has looked
+    assert not diagnostics(snapshot, path)  # the comment is not reported as unused: regions have not been searched yet
     find_regions(snapshot)
     assert not diagnostics(snapshot, path)
