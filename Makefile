@@ -19,7 +19,7 @@ CHECKED := tests/architecture tests/cases tests/golden tests/proof tests/unit \
 # Some containers forbid it, and then each worker compiles each test anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test test-all check format lint types fast-tests explore answers generated coexec evaluation docs shim-versions extension extension-package extension-e2e release-check clean
+.PHONY: help demo test test-all check format lint types all-tests fast-tests explore answers generated coexec evaluation docs shim-versions extension extension-package extension-e2e release-check clean
 
 help:
 	@echo "make demo        analyse the bundled example and show the diff; no TensorFlow needed"
@@ -43,13 +43,18 @@ help:
 demo: $(DEMO_VENV)/installed
 	$(DEMO_VENV)/bin/python -m corpus.demo
 
-test: $(VENV)/installed lint types
+# The type checker is one process of up to 35 seconds: beside the tests, it uses what they leave of the processors.
+test: $(VENV)/installed lint
+	$(MAKE) --no-print-directory --jobs 2 types all-tests
+
+all-tests: $(VENV)/installed
 	$(PYTEST)
 
 test-all: export TERRA_REFACTOR_ANSWERS = fresh
 test-all: test
 
-check: $(VENV)/installed lint types fast-tests
+check: $(VENV)/installed lint
+	$(MAKE) --no-print-directory --jobs 2 types fast-tests
 
 format: $(VENV)/installed
 	$(BIN)/ruff format .
@@ -112,6 +117,7 @@ $(VENV)/installed: pyproject.toml
 	$(BIN)/python -m pip install $(PIP_FLAGS) --editable ".[test,lint,docs]"
 	touch $@
 
+release-check: export TERRA_REFACTOR_ANSWERS = fresh
 release-check: $(VENV)/installed
 	$(BIN)/python -m pytest -n 0 tests/e2e/test_release.py
 

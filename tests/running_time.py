@@ -11,47 +11,65 @@ from functools import cache
 from kept_answers import SETTING
 
 LONGEST_FIRST = (
-    "tests/corpus/test_released_packages.py",
     "tests/e2e/test_release.py",
     "tests/runtime/test_ten_programs.py",
     "tests/runtime/test_optimizers.py",
-    "tests/property/test_second_fix.py",
     "tests/unit/verify/test_session.py",
     "tests/corpus/test_trying.py",
-    "tests/runtime/test_memory.py",
     "tests/e2e/cli/test_verify.py",
+    "tests/unit/ide/test_region_offers.py",
+    "tests/corpus/test_released_packages.py",
+    "tests/property/test_second_fix.py",
+    "tests/e2e/security/test_foreign_modules.py",
+    "tests/runtime/test_memory.py",
+    "tests/property/test_nasty_programs.py",
+    "tests/e2e/security/test_installed_wheel.py",
+    "tests/property/test_paths.py",
+    "tests/runtime/test_threads.py",
+    "tests/property/test_resumed_analysis.py",
+    "tests/proof/test_rules_at_run_time.py",
     "tests/runtime/test_interruptions.py",
     "tests/corpus/test_recordings.py",
-    "tests/e2e/integrations/test_action.py",
-    "tests/conformance/test_interpreted_values.py",
-    "tests/unit/ir/test_against_compiler.py",
-    "tests/property/test_paths.py",
     "tests/conformance/test_arithmetic.py",
-    "tests/e2e/security/test_foreign_modules.py",
-    "tests/e2e/security/test_installed_wheel.py",
-    "tests/e2e/lsp/test_bad_input_of_clients.py",
-    "tests/e2e/lsp/test_large_project.py",
-    "tests/property/test_nasty_programs.py",
-    "tests/property/test_early_cut_off.py",
-    "tests/corpus/test_coexec_decisions.py",
-    "tests/corpus/test_programs.py",
-    "tests/unit/ir/test_relower.py",
-    "tests/conformance/test_catalogue.py",
-    "tests/e2e/security/test_links_and_paths.py",
-    "tests/runtime/test_against.py",
-    "tests/unit/record/test_record.py",
-    "tests/e2e/cli/test_commands.py",
-    "tests/runtime/test_threads.py",
-    "tests/property/test_ir_lowering.py",
-    "tests/proof/test_rules_at_run_time.py",
-    "tests/unit/batch/test_batch.py",
     "tests/property/test_shown_results.py",
+    "tests/conformance/test_catalogue.py",
+    "tests/e2e/lsp/test_bad_input_of_clients.py",
+    "tests/e2e/integrations/test_action.py",
+    "tests/e2e/security/test_links_and_paths.py",
+    "tests/property/test_early_cut_off.py",
     "tests/property/test_file_mutants.py",
-    "tests/unit/refactor/test_plan_properties.py",
+    "tests/e2e/security/test_hostile_git.py",
+    "tests/property/test_ir_lowering.py",
     "tests/property/test_heap_programs.py",
-    "tests/unit/batch/test_dask.py",
-    "tests/proof/test_run_programs.py",
+    "tests/corpus/test_coexec_decisions.py",
     "tests/property/test_region_programs.py",
+    "tests/e2e/lsp/test_server_changes.py",
+    "tests/runtime/test_against.py",
+    "tests/proof/test_run_programs.py",
+    "tests/unit/ir/test_against_compiler.py",
+    "tests/e2e/cli/test_commands.py",
+    "tests/runtime/test_surroundings.py",
+    "tests/conformance/test_interpreted_values.py",
+    "tests/e2e/security/test_hostile_output.py",
+    "tests/e2e/lsp/test_large_project.py",
+    "tests/unit/workspace/test_workspace.py",
+    "tests/property/test_repeated_analysis.py",
+    "tests/conformance/test_numpy_api.py",
+    "tests/unit/ir/test_relower.py",
+    "tests/unit/analysis/test_machines_and_releases.py",
+    "tests/runtime/test_features.py",
+    "tests/corpus/test_programs.py",
+    "tests/unit/workspace/test_relaid.py",
+    "tests/runtime/test_generated_programs.py",
+    "tests/runtime/test_trust.py",
+    "tests/unit/record/test_record.py",
+    "tests/unit/refactor/test_plan_properties.py",
+    "tests/unit/batch/test_batch.py",
+    "tests/e2e/lsp/test_server_diagnostics.py",
+    "tests/conformance/test_keras_layers.py",
+    "tests/unit/workspace/test_region_arguments.py",
+    "tests/runtime/test_aside.py",
+    "tests/unit/workspace/test_nothing_is_lost.py",
 )
 """The slowest modules. A worker takes a whole module, unless it is in SPREAD: a slow one at the end would leave the
 other workers idle.
@@ -59,6 +77,17 @@ other workers idle.
 
 SPREAD = frozenset({"tests/corpus/test_released_packages.py", "tests/property/test_second_fix.py"})
 """Modules with slow, independent tests: each worker takes tests of them."""
+
+TOGETHER = dict.fromkeys(
+    (
+        "tests/unit/verify/test_session.py",
+        "tests/corpus/test_trying.py",
+        "tests/e2e/cli/test_verify.py",
+        "tests/unit/ide/test_region_offers.py",
+    ),
+    "children of verify",
+)
+"""Modules that one worker runs, because they share a costly process: that of `warm_children.py`."""
 
 
 @cache
@@ -72,8 +101,11 @@ def place_of(nodeid: str) -> int:
 
 
 def unit_of(nodeid: str) -> str:
-    """The unit of work of a worker: the module, or the class in it, or the single test."""
-    return nodeid if nodeid.partition("::")[0] in SPREAD else nodeid.rpartition("::")[0]
+    """The unit of work of a worker: the module, or the class in it, or the single test, or several modules."""
+    module = nodeid.partition("::")[0]
+    if module in TOGETHER:
+        return TOGETHER[module]
+    return nodeid if module in SPREAD else nodeid.rpartition("::")[0]
 
 
 _MARKS_OF_ALL = re.compile(r"^pytestmark = (\[[^\]]*\]|.*)", re.MULTILINE)

@@ -8,8 +8,10 @@ and exits with its exit code. A fork ignores settings that Python and TensorFlow
 start (`PYTHONUTF8`, `TF_USE_LEGACY_KERAS`), and signals reach the command, not the fork: tests of these start the
 program like a user, and so does at least one test of each kind.
 
-As a script: `wait PROGRAM SOCKET` is the process that is forked, `connect SOCKET ARGUMENT ...` the command. Both use
-the imports at the top; everything else is imported where it is used.
+The workers of one run share these processes: the first worker that needs one starts it, and it ends with the run.
+
+As a script: `wait PROGRAM SOCKET RUN` is the process that is forked (RUN is the process of the run), `connect SOCKET
+ARGUMENT ...` the command. Both use the imports at the top; everything else is imported where it is used.
 """
 
 from __future__ import annotations
@@ -44,7 +46,7 @@ def with_tensorflow(code: str, *arguments: str) -> list[str]:
 
 
 def _command(program: str, arguments: tuple[str, ...], python: str) -> list[str]:
-    """The first call for a program starts the process that is forked; it ends with this one."""
+    """The first call for a program starts the process that is forked."""
     if not hasattr(os, "fork"):
         return [python, *([] if program == "tensorflow" else ["-m", program]), *arguments]
     if (program, python) not in _waiting:
@@ -56,32 +58,46 @@ _waiting: dict[tuple[str, str], str] = {}
 
 
 def _start(program: str, python: str) -> str:
-    """The address of a new waiting process."""
-    import atexit  # noqa: PLC0415 - only the tests need it
-    import shutil  # noqa: PLC0415
-    import subprocess  # noqa: PLC0415
+    """The address of a waiting process, which another worker may have started."""
+    import fcntl  # noqa: PLC0415 - only the tests need it
+    import hashlib  # noqa: PLC0415
     import tempfile  # noqa: PLC0415
+
+    run = os.environ.get("PYTEST_XDIST_TESTRUNUID")
+    if run is None:
+        return _start_new(program, python, tempfile.mkdtemp(), os.getpid())
+    name = hashlib.sha256(f"{run} {program} {python}".encode()).hexdigest()[:16]
+    folder = os.path.join(tempfile.gettempdir(), f"terra-{name}")
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    with open(os.path.join(folder, "lock"), "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        address = os.path.join(folder, "socket")
+        return address if os.path.exists(address) else _start_new(program, python, folder, os.getppid())
+
+
+def _start_new(program: str, python: str, folder: str, run: int) -> str:
+    """The address of a new waiting process, which removes its folder and ends soon after the process `run` has ended."""
+    import subprocess  # noqa: PLC0415 - only the tests need it
     from pathlib import Path  # noqa: PLC0415
 
     root = str(Path(__file__).parents[1])
-    folder = tempfile.mkdtemp()
     address = os.path.join(folder, "socket")
     environment = {**os.environ, "PYTHONPATH": root, "PYTHONUTF8": "1"}
     if python != sys.executable:  # has a copy of the packages
         del environment["PYTHONPATH"]
-    started = [python, __file__, "wait", program, address]
-    process = subprocess.Popen(started, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+    started = [python, __file__, "wait", program, address, str(run)]
+    process = subprocess.Popen(
+        started, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, start_new_session=True
+    )
+    _started.append(process)
     assert process.stdout is not None
-    assert process.stdout.readline() == b"ready\n"
-
-    def end() -> None:
-        process.stdout.close()  # type: ignore[union-attr]
-        process.terminate()
-        process.wait()
-        shutil.rmtree(folder, ignore_errors=True)
-
-    atexit.register(end)
+    with process.stdout:
+        assert process.stdout.readline() == b"ready\n"
     return address
+
+
+_started: list[object] = []
+"""Processes that nobody waits for: they end after this one."""
 
 
 def connect(address: str, arguments: list[str]) -> int:
@@ -99,9 +115,10 @@ def connect(address: str, arguments: list[str]) -> int:
     return int(answer or b"1")
 
 
-def wait(program: str, address: str) -> None:
-    """Imports what a program imports, and forks for each connection."""
+def wait(program: str, address: str, run: str) -> None:
+    """Imports what a program imports, and forks for each connection, until the process `run` has ended."""
     import gc  # noqa: PLC0415
+    import shutil  # noqa: PLC0415
 
     gc.disable()
     sys.path[:] = [entry for entry in sys.path if os.path.abspath(entry or ".") != os.path.dirname(__file__)]
@@ -126,14 +143,31 @@ def wait(program: str, address: str) -> None:
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(address)
         listener.listen()
+        listener.settimeout(1.0)
         os.write(1, b"ready\n")
         while True:
-            connection, _ = listener.accept()
+            try:
+                connection, _ = listener.accept()
+            except TimeoutError:
+                if _is_alive(int(run)):
+                    continue
+                shutil.rmtree(os.path.dirname(address), ignore_errors=True)
+                return
             if os.fork() == 0:
                 listener.close()
                 signal.signal(signal.SIGCHLD, signal.SIG_DFL)
                 _serve(program, connection)
             connection.close()
+
+
+def _is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
 
 
 def _make_tables(program: str) -> None:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
+import observations
 import pytest
+import warm_programs
 from observations import Observations, observation, observe, run
 from proofs import all_programs
 
@@ -13,7 +18,14 @@ QUITS = "import os\nimport sys\nprint('out of here', file=sys.stderr)\nsys.stder
 
 @pytest.mark.tensorflow
 @pytest.mark.slow
-def test_a_program_that_ends_the_process_costs_itself_only(tmp_path: Path) -> None:
+def test_a_program_that_ends_the_process_costs_itself_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fork(command: list[str], **options: Any) -> subprocess.CompletedProcess[str]:
+        script = "import runpy, sys; runpy.run_path(sys.argv.pop(1), run_name='__main__')"
+        return subprocess.run(
+            warm_programs.with_tensorflow(script, *command[1:]), check=options.pop("check"), **options
+        )
+
+    monkeypatch.setattr(observations, "subprocess", SimpleNamespace(run=fork))
     seen, lost = run({"first": "value = 1\n", "quits": QUITS, "last": "value = 2\n"}, tmp_path)
     assert seen["first"]["graph"]["values"] == {"value": ["int", "1"]}
     assert seen["last"]["eager"]["values"] == {"value": ["int", "2"]}

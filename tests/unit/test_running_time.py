@@ -7,19 +7,21 @@ import os
 import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import processor_time
 import pytest
+import warm_programs
 from kept_answers import SETTING
-from running_time import LONGEST_FIRST, SPREAD, examples, is_left_out, unit_of
+from running_time import LONGEST_FIRST, SPREAD, TOGETHER, examples, is_left_out, unit_of
 
 
 def test_the_longest_modules_are_there() -> None:
     root = Path(__file__).parents[2]
     assert [name for name in LONGEST_FIRST if not (root / name).is_file()] == []
     assert len(set(LONGEST_FIRST)) == len(LONGEST_FIRST)
-    assert set(LONGEST_FIRST) >= SPREAD
+    assert set(LONGEST_FIRST) >= SPREAD | set(TOGETHER)
 
 
 def test_they_come_first(request: pytest.FixtureRequest) -> None:
@@ -33,6 +35,22 @@ def test_a_worker_takes_a_module_or_a_test_of_one_that_is_spread() -> None:
     assert unit_of(f"{spread}::test_a[b]") == f"{spread}::test_a[b]"
     assert unit_of("tests/unit/test_a.py::test_b") == unit_of("tests/unit/test_a.py::test_c") == "tests/unit/test_a.py"
     assert unit_of("tests/unit/test_a.py::TestB::test_c") == "tests/unit/test_a.py::TestB"
+    assert len({unit_of(f"{module}::test_a") for module in TOGETHER}) == len(set(TOGETHER.values()))
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="copies are forks")
+def test_the_workers_of_a_run_share_the_process_that_is_forked(monkeypatch: pytest.MonkeyPatch) -> None:
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as run:
+        monkeypatch.setenv("PYTEST_XDIST_TESTRUNUID", f"run {run.pid}")
+        monkeypatch.setattr(os, "getppid", lambda: run.pid)
+        addresses = {warm_programs._start("lsp_server", sys.executable) for _ in range(2)}
+        run.communicate(b"\n")
+    (address,) = addresses
+    until = time.monotonic() + 60
+    while Path(address).exists() and time.monotonic() < until:
+        time.sleep(0.05)
+    assert not Path(address).parent.exists(), "it has ended with the run"
 
 
 @pytest.mark.parametrize(

@@ -202,6 +202,7 @@ def test_of_safe_changes_the_chosen_ones_are_made(tmp_path: Path) -> None:
 
 @pytest.mark.tensorflow
 @pytest.mark.slow
+@pytest.mark.usefixtures("warm_children")
 def test_a_step_is_proven_before_it_is_a_function(tmp_path: Path) -> None:
     session = project(tmp_path, {"m.py": TRAINING.replace("train(1000)", "train(20)")})
     path = shown(tmp_path, "m.py")
