@@ -16,6 +16,7 @@ from typing import Final
 from terra_refactor.analysis.facts import CallFact, ContextFacts, ContextId, EntryKind, FailureFact
 from terra_refactor.classify.each_context import about_each_context
 from terra_refactor.classify.hazards import HazardMap
+from terra_refactor.classify.python_exceptions import PythonExceptions
 from terra_refactor.domain.shape import element_count
 from terra_refactor.domain.value import (
     NONE,
@@ -58,7 +59,12 @@ from terra_refactor.tf_model.expected_errors import (
     REPLACING_FIXTURES,
     expects,
 )
-from terra_refactor.tf_model.misspelt import is_misspelt_attribute, is_misspelt_keyword, is_misspelt_member
+from terra_refactor.tf_model.misspelt import (
+    is_misspelt_attribute,
+    is_misspelt_keyword,
+    is_misspelt_member,
+    is_refused_keyword,
+)
 from terra_refactor.tf_model.registry import canonical_name, class_of, has_trait
 from terra_refactor.tf_model.releases import REFUSES_FLOAT_INDEX
 from terra_refactor.tf_model.spec import Trait
@@ -79,6 +85,7 @@ class Expected:
         self._exiting: dict[ContextId, tuple[OpId, ...]] = {}
         self._left_out: dict[FunctionId, bool] = {}
         self._written: frozenset[str] | None = None
+        self._exceptions = PythonExceptions(hazards)
 
     def holds(self, context: ContextFacts, number: OpId, *, in_graph: bool = False) -> bool:
         """Whether a failure of the operation leaves its function, and nothing before it in the function ends the
@@ -132,6 +139,23 @@ class Expected:
             seen.add(calling.id)
             if not self._only_as_expected(calling, seen):
                 return False
+        return True
+
+    def never_comes_to(self, context: ContextFacts, number: OpId) -> bool:
+        """Whether the program ends or raises before an operation, in its function or on each path to it."""
+        return self._never_comes_to(context, number, {context.id})
+
+    def _never_comes_to(self, context: ContextFacts, number: OpId, seen: set[int]) -> bool:
+        if self.is_behind_end(context, number):
+            return True
+        calls = list(self._calls_of(context))
+        if not calls or context.entry is not EntryKind.CALLED:
+            return False
+        for calling, call in calls:
+            if calling.id not in seen:
+                seen.add(calling.id)
+                if not self._never_comes_to(calling, call.op, seen):
+                    return False
         return True
 
     def starts(self, context: ContextFacts) -> bool:
@@ -253,6 +277,7 @@ class Expected:
             )
             ending.update(each.op for each in code.of_kind(Choice) if _is_of_many(context.values[each.test]))
             ending.update(each.op for each in code.of_kind(AttributeRead) if self._is_misspelt(context, each))
+            ending.update(self._exceptions.in_context(context))
             ending.update(
                 each.op
                 for each in code.of_kind(Imported)
@@ -279,7 +304,10 @@ class Expected:
         called = self.hazards.view(context).library_of(call.op) if keywords else ()
         # Keras calls more on the way
         names = [name for name in called if name.rpartition(".")[2] == call.method] or called
-        return bool(names) and any(all(is_misspelt_keyword(name, each) for name in names) for each in keywords)
+        return bool(names) and any(
+            all(is_misspelt_keyword(name, each) or is_refused_keyword(name, each) for name in names)
+            for each in keywords
+        )
 
     def _converts_ellipsis(self, context: ContextFacts, call: Call) -> bool:
         """Whether TensorFlow gets a list in which `...` stands for elements that are left out."""

@@ -17,12 +17,12 @@ from terra_refactor.classify.graph_contexts import run_eagerly_all_the_same
 from terra_refactor.classify.hazards import HazardMap, ReachedHazard
 from terra_refactor.classify.proof import Proof
 from terra_refactor.classify.recorded import advice, retraces, traces_in_words
-from terra_refactor.classify.shape_findings import definitely_reached, doubted, failures
+from terra_refactor.classify.shape_findings import ENDS_BEFORE, definitely_reached, doubted, failures
 from terra_refactor.classify.written_for import in_releases, written_for
 from terra_refactor.domain.effect import EffectKind, EffectSite, RootKind
 from terra_refactor.facts.records import AttributeRead
 from terra_refactor.ir.function import Decorator, Function, FunctionKind
-from terra_refactor.ir.ids import FunctionId
+from terra_refactor.ir.ids import FunctionId, OpId
 from terra_refactor.ir.program import Program
 from terra_refactor.rules.host_effects.stale_host_state import RULE as STALE_STATE
 from terra_refactor.rules.no_benefit.missed_hybridization import RULE as MISSED_HYBRIDIZATION
@@ -132,6 +132,8 @@ def _in_graphs(
                     and _is_expected(proof, expected, context, hazard)
                 ):
                     doubt = _EXPECTED
+                if doubt is None and rule.severity is Severity.ERROR:
+                    doubt = _doubt_of_way(proof, expected, context, hazard)
                 found = _finding(program, rule, hazard.site, hazard.message, _way(program, hazard), hazard.cure)
                 yield found if doubt is None else doubted(found, doubt)
 
@@ -155,6 +157,13 @@ def _is_expected(proof: Proof, expected: Expected, context: ContextFacts, hazard
     return expected.only_as_expected(context) or any(
         expected.is_expected(inner, number, in_graph=True) for inner, number in proof.steps_to(context, hazard)
     )
+
+
+def _doubt_of_way(proof: Proof, expected: Expected, context: ContextFacts, hazard: ReachedHazard) -> str | None:
+    """The doubt about the path to a hazard: the program may end before it reaches the graph, or the graph before the hazard."""
+    ends = any(expected.is_behind_end(inner, number) for inner, number in proof.steps_to(context, hazard))
+    first = next(iter((*hazard.via, hazard.site)))
+    return ENDS_BEFORE if ends or expected.never_comes_to(context, OpId(first.op)) else None
 
 
 def _is_of_another_closure(program: Program, context: ContextFacts) -> bool:
@@ -221,6 +230,8 @@ def _diagnostics(
                 doubt = in_words(place.in_use)
                 if doubt is None and expected.is_expected(context, place.op, in_graph=True):
                     doubt = _EXPECTED
+                if doubt is None and rule.severity is Severity.ERROR and expected.never_comes_to(context, place.op):
+                    doubt = ENDS_BEFORE
                 yield found if doubt is None or rule.severity is not Severity.ERROR else doubted(found, doubt)
 
 

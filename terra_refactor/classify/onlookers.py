@@ -3,7 +3,8 @@
 Computes: whether a result is unused, and whether eager code of the program reads an attribute of the very objects on
 which a call sets it. A read of the same name from an object of another class, from an unknown object, or in code that
 runs while a graph is traced does not count: an error needs proof, and a name is not proof. Needs: facts, and the code
-of the functions. Gives: `goes_nowhere`, `written_objects`, `reads_of_these`, `is_used_in_graph`.
+of the functions. Gives: `goes_nowhere`, `written_objects`, `reads_of_these`, `is_used_in_graph`,
+`is_captured_unread`.
 """
 
 from __future__ import annotations
@@ -83,6 +84,36 @@ def written_objects(hazards: HazardMap, contexts: Iterable[ContextFacts], place:
             return None
         found.update(_objects(context.values[fact.owner]))
     return frozenset(found)
+
+
+def is_captured_unread(hazards: HazardMap, function: FunctionId, name: str) -> bool:
+    """Whether only a graph reads a container that it captures: the enclosing function creates it, and then only fills it."""
+    outer = hazards.index(function).function.parent
+    while outer is not None and name not in hazards.index(outer).writes:
+        if hazards.index(outer).has_parameter(name):
+            return False
+        outer = hazards.index(outer).function.parent
+    if outer is None:
+        return False
+    for other in hazards.whole_program.modules[function.module].functions:
+        if other.id != outer and not _is_inside(hazards, other.id, outer):
+            continue
+        if other.id == function or _is_inside(hazards, other.id, function):
+            continue
+        index = hazards.index(other.id)
+        for read in index.reads_of(name):
+            users = [index.facts[user] for user in index.readers(read.op, results=True)]
+            if not all(isinstance(user, ItemWrite) and user.owner == read.op for user in users):
+                return False
+    return True
+
+
+def _is_inside(hazards: HazardMap, function: FunctionId, outer: FunctionId) -> bool:
+    """Whether a function is nested in another one."""
+    parent = hazards.index(function).function.parent
+    while parent is not None and parent != outer:
+        parent = hazards.index(parent).function.parent
+    return parent is not None
 
 
 def is_used_in_graph(hazards: HazardMap, contexts: Iterable[ContextFacts], place: OpId) -> bool:

@@ -10,7 +10,7 @@ in any case.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from functools import partial
 from typing import Final
 
@@ -19,7 +19,13 @@ from terra_refactor.analysis.facts import BranchKind, ContextFacts, EntryKind, F
 from terra_refactor.classify.conversion import is_excluded, leaves_conversion, leaves_conversion_for_keras
 from terra_refactor.classify.graph_conditions import asks_what_tensors_are, open_conditions, runs_in_handler
 from terra_refactor.classify.hazards import MAX_CHAIN, HazardMap, ReachedHazard
-from terra_refactor.classify.onlookers import goes_nowhere, is_used_in_graph, reads_of_these, written_objects
+from terra_refactor.classify.onlookers import (
+    goes_nowhere,
+    is_captured_unread,
+    is_used_in_graph,
+    reads_of_these,
+    written_objects,
+)
 from terra_refactor.classify.provenance import Provenance, is_array
 from terra_refactor.classify.scratch import readers_outside
 from terra_refactor.domain.dim import Why
@@ -492,10 +498,17 @@ class Proof:
         """Whether eager code of a function reads the attribute of one of these objects; a name alone is no proof."""
         return written is not None and reads_of_these(self.hazards, reader, name, written)
 
-    def is_looked_at(self, context: ContextFacts, hazard: ReachedHazard, writes: Iterable[Effect]) -> bool:
-        """Whether some function of the program reads an attribute that a call sets on these objects; True if it is not
-        an attribute.
+    def is_looked_at(self, context: ContextFacts, hazard: ReachedHazard, writes: Collection[Effect]) -> bool:
+        """Whether some function of the program reads an attribute that a call sets on these objects, or a captured
+        container that it changes; True if it is neither.
         """
+        if all(
+            effect.target.root is RootKind.CLOSURE
+            and effect.target.path == "[]"
+            and is_captured_unread(self.hazards, context.function, effect.target.name)
+            for effect in writes
+        ):
+            return False
         stored = {
             own_field(effect.target).removeprefix(".")
             for effect in writes

@@ -25,6 +25,7 @@ from terra_refactor.domain.value import (
     Scalar,
     SequenceValue,
     ShapeValue,
+    SliceValue,
     TensorKind,
     TensorValue,
     TupleValue,
@@ -40,18 +41,20 @@ from terra_refactor.facts.records import (
     Call,
     Choice,
     Display,
+    Imported,
     ItemRead,
     Literal,
     NameRead,
     NextItem,
     Operation,
     Return,
+    Text,
     Unpacked,
 )
 from terra_refactor.ir.function import Function, FunctionKind
 from terra_refactor.ir.ids import FunctionId, OpId
 from terra_refactor.tf_model.decorators import Decoration, decoration
-from terra_refactor.tf_model.graph_traits import LOSS, gives_integers, is_of_keras, makes_arrays
+from terra_refactor.tf_model.graph_traits import COMPONENTS_OF_DATASETS, LOSS, gives_integers, is_of_keras, makes_arrays
 from terra_refactor.tf_model.registry import has_trait
 from terra_refactor.tf_model.spec import Trait
 
@@ -116,6 +119,8 @@ class Provenance:
                 return self._of_local(context, name, number)
             case NameRead(is_captured=True, name=name):
                 return self._of_closure(context, name)
+            case ItemRead(index=index) if self.whole and self._may_be_part(context, number, index):
+                return False
             case ItemRead(owner=inner) | Unpacked(source=inner) | Operation(right=None, left=inner):
                 return self.is_proven(context, inner)
             case AttributeRead() as read:
@@ -135,10 +140,39 @@ class Provenance:
                 return source is not None and self.is_proven(context, source)
             case Call() as call:
                 return self._of_call(context, call)
+            case NameRead(name=name) if self.whole:
+                return self._of_global(context, name, number)
             case NameRead() | Literal():
                 return True  # a global: computed by the module's own code
+            case Imported() | Text() if self.whole:
+                return True
             case _:
                 return False
+
+    def _may_be_part(self, context: ContextFacts, read: OpId, index: OpId) -> bool:
+        """Whether an index of unknown kind may select a part of a list, tuple or array, which has other axes than an item."""
+        code = self.code(context)
+        made = code.facts[read]
+        holder = None if not isinstance(made, ItemRead) else context.values[made.owner]
+        given = context.values[index]
+        return given is not None and not self._is_index(given) and not (holder is not None and self._is_mapping(holder))
+
+    def _is_index(self, value: Value) -> bool:
+        """Whether a value certainly is a number, a key, a slice, an array, or a list or tuple of such."""
+        return all(
+            isinstance(member, Constant | Scalar | SliceValue | TensorValue)
+            or (isinstance(member, TupleValue) and all(map(self._is_index, member.elements)))
+            or (isinstance(member, Reference) and self.facts.objects[member.object].kind is ObjectKind.LIST)
+            for member in members(value)
+        )
+
+    def _is_mapping(self, value: Value) -> bool:
+        """Whether a value certainly is a dict or another object with keys."""
+        return all(
+            isinstance(member, FrozenDict)
+            or (isinstance(member, Reference) and self.facts.objects[member.object].kind is not ObjectKind.LIST)
+            for member in members(value)
+        )
 
     def _several(self, answers: Iterable[bool]) -> bool:
         """Combines the results for several values: one proves the kind of a value, but all are needed for its sizes."""
@@ -160,6 +194,23 @@ class Provenance:
         if is_parameter and not self.of_parameter(context, name):
             return False
         return self._all(context, [write.value for write in writes])
+
+    def _of_global(self, context: ContextFacts, name: str, number: OpId) -> bool:
+        """A variable of the module: every assignment in its own code that may reach the place, and those of functions."""
+        module = self.hazards.whole_program.modules[context.function.module]
+        body = module.body.id
+        setting = [
+            (inner, write.value)
+            for function in module.functions
+            if function.id != body
+            for write in self.hazards.index(function.id).writes.get(name, ())
+            if write.outlives_call and not write.is_captured
+            for inner in self.facts.contexts_of(function.id)
+        ]
+        own = [context] if context.function == body else self.facts.contexts_of(body)
+        return all(
+            self._of_local(each, name, number if each is context else None, later=each is not context) for each in own
+        ) and all(self.is_proven(*each) for each in setting if self.is_relevant(each[0].values[each[1]]))
 
     def _of_closure(self, context: ContextFacts, name: str) -> bool:
         inner = context.function
@@ -214,7 +265,7 @@ class Provenance:
             return False
         if fact.library:
             if self.whole:
-                return self._is_made_of_proven(context, call, fact)
+                return _is_open_number(context.values[call.op]) or self._is_made_of_proven(context, call, fact)
             if call.owner is not None and self.is_relevant(context.values[call.owner]):
                 return self.is_proven(context, call.owner)
             if all(makes_arrays(name) and not has_trait(name, Trait.HANDS_BACK) for name in fact.library):
@@ -294,7 +345,21 @@ class Provenance:
         if any(isinstance(member, UnknownValue) for each in given_to_library for member in _alternatives(caller, each)):
             # its arguments for others may contain that
             return False
+        if self._has_open_components(caller, given_to_library):
+            return False
         return self._all(caller, given_to_library)
+
+    def _has_open_components(self, caller: ContextFacts, numbers: Iterable[OpId]) -> bool:
+        """Whether a dataset is made of unknown values, which may be tuples or dicts of arrays as well as arrays."""
+        if not any(isinstance(member, DatasetValue) for each in numbers for member in _alternatives(caller, each)):
+            return False
+        return any(
+            _contains_unknown(inner.values[each])
+            for inner, number in self.behind(caller, numbers)
+            if isinstance(self.code(inner).facts[number], Call)
+            and not COMPONENTS_OF_DATASETS.isdisjoint(self.hazards.view(inner).library_of(number))
+            for each in self.code(inner).inputs(number)
+        )
 
     def argument(self, caller: ContextFacts, call: CallFact, context: ContextFacts, name: str) -> OpId | None:
         """The argument that a direct call of the function passes for a parameter; None if it is not visible, or passed
@@ -365,14 +430,14 @@ class Provenance:
 
     def is_relevant(self, value: Value | None) -> bool:
         """Whether a value is a tensor or array, or may contain one; with `whole`, also a number or shape from which
-        tensors are created.
+        tensors are created, and an unknown value.
         """
         if value is None:
             return False
         return is_array(value) or any(
             isinstance(member, TupleValue | SequenceValue | FrozenList | FrozenDict | DatasetValue)
             or (isinstance(member, Reference) and self.facts.objects[member.object].kind in _HOLDERS)
-            or (self.whole and isinstance(member, ShapeValue | Scalar | Constant))
+            or (self.whole and isinstance(member, ShapeValue | Scalar | Constant | UnknownValue))
             for member in members(value)
         )
 
@@ -384,6 +449,21 @@ def is_array(value: Value) -> bool:
 
 def _is_variable(value: Value) -> bool:
     return isinstance(value, TensorValue) and value.kind is TensorKind.VARIABLE and value.variable is not None
+
+
+def _is_open_number(value: Value | None) -> bool:
+    """Whether a value is a number or text of a known type and unknown content, such as `str(path)`: no size follows from it."""
+    found = () if value is None else members(value)
+    return bool(found) and all(isinstance(each, Scalar) and each.dim is None for each in found)
+
+
+def _contains_unknown(value: Value | None) -> bool:
+    """Whether a value, or a component of a tuple, is unknown."""
+    return value is not None and any(
+        isinstance(member, UnknownValue)
+        or (isinstance(member, TupleValue) and any(map(_contains_unknown, member.elements)))
+        for member in members(value)
+    )
 
 
 def _may_be_anything(value: Value | None) -> bool:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from typing import Final
 
 from terra_refactor.analysis.facts import ContextFacts, ContextId, EntryKind, FailureFact, ProgramFacts
 from terra_refactor.classify.expected import Expected
@@ -26,6 +27,9 @@ from terra_refactor.ir.program import Program
 from terra_refactor.rules.registry import rules_by_failure
 from terra_refactor.rules.rule import Doubt, Finding, RelatedPlace, Severity
 from terra_refactor.tf_model.releases import behaviour_of
+
+ENDS_BEFORE: Final = "if the program does not end before"
+"""The doubt about an operation behind a certain exception."""
 
 
 def failures(
@@ -159,7 +163,7 @@ def _doubt_of_way(
         if missing is not None:
             return f"if `{missing}`, which is used before, is defined elsewhere"
         if expected.is_behind_end(*at):
-            return "if the program does not end before"
+            return ENDS_BEFORE
         if failure.by_default and proof.is_optional(*at):
             return "if this code runs while these options have their defaults"
         step = reached[at[0].id]

@@ -402,6 +402,12 @@ def is_of_pipelines(name: str) -> bool:
 SIZES_AT_RUN_TIME: Final = frozenset({"tensorflow.shape", "tensorflow.size", "tensorflow.rank"})
 
 
+COMPONENTS_OF_DATASETS: Final = frozenset(
+    {"tensorflow.data.Dataset.from_tensor_slices", "tensorflow.data.Dataset.from_tensors"}
+)
+"""Functions that make a dataset whose elements have the structure of the argument."""
+
+
 def gives_integers(name: str) -> bool:
     """Whether a function returns integers, whatever its arguments."""
     return name in SIZES_AT_RUN_TIME

@@ -2,8 +2,8 @@
 
 A call with such a keyword, or a read of such an attribute, certainly raises. A name that differs more may be one of an older release.
 Computes: whether a keyword, an attribute or a member of a module is misspelt. Needs: the catalogue. Gives: `is_misspelt_keyword`,
-`is_misspelt_attribute`, `is_misspelt_member`. Ignores: modules of NumPy, and functions of TensorFlow and NumPy, whose members and
-parameters were renamed by letters (`np.float`, `keep_dims`).
+`is_refused_keyword`, `is_misspelt_attribute`, `is_misspelt_member`. Ignores: modules of NumPy, and functions of NumPy, whose members
+and parameters were renamed by letters (`np.float`).
 """
 
 from __future__ import annotations
@@ -99,6 +99,21 @@ def is_misspelt_member(module: str, name: str) -> bool:
     if registry.attribute(module, name) is not None or registry.is_former(module, name):
         return False
     return module in _KEPT or _is_nearly_one_of(name, frozenset(catalogued_members(module)))
+
+
+@cache
+def is_refused_keyword(name: str, keyword: str) -> bool:
+    """Whether a function of TensorFlow (canonical name) has no such parameter, in any release, and takes no other keywords."""
+    if not name.startswith("tensorflow."):
+        return False
+    former = f"tensorflow.compat.v1{name.removeprefix('tensorflow')}"
+    found = [*_signatures(name), *_signatures(former)]
+    if not found or None in found:
+        return False
+    parameters = [parameter for signature in found for parameter in parse_signature(str(signature))]
+    return not any(
+        parameter.name == keyword or parameter.passing is ParameterPassing.VAR_KEYWORD for parameter in parameters
+    )
 
 
 def _signatures(name: str) -> Iterator[str | None]:

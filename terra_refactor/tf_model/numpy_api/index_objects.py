@@ -1,4 +1,5 @@
-"""NumPy's objects that build arrays from their index: `np.mgrid[0:3, 0:4]`, `np.c_[a, b]`, `np.r_[a, 0, b]`.
+"""NumPy's objects that build arrays from their index: `np.mgrid[0:3, 0:4]`, `np.c_[a, b]`, `np.r_[a, 0, b]`; and
+those that return the index: `np.s_[:5]`, `np.index_exp[:5]`.
 
 Computes: the type of the array. Gives: `index_object`. Source: `numpy.lib.index_tricks`, NumPy 2. Ignores: string
 directives (`np.r_["1,2,0", a]`).
@@ -37,6 +38,10 @@ def index_object(name: str, index: Value) -> Value | None:
             return _row(parts)
         case "numpy.c_":
             return _columns(parts)
+        case "numpy.s_":
+            return index
+        case "numpy.index_exp":
+            return TupleValue(parts)
         case _:
             return None
 

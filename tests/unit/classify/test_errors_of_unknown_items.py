@@ -160,6 +160,23 @@ NO_ERRORS = {
 model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_dim=1)])
 print(model.predict(np.array([0.5]))[0][0])
 """,
+    "a part that an object of NumPy selects": """
+part, parts = np.s_[:1], np.index_exp[:1]
+rows = []
+for name in range(3):
+    rows.append([float(name)][part])
+print(np.array(rows)[0, 0], IMAGES[0][parts][0, 0, 0, 0], [1.0, 2.0][np.s_[0]] + IMAGES)
+""",
+    "an item or a part of a tuple": """
+part = eval("slice(0, 2)")
+print(np.array(([1, 2], [3, 4])[part])[0, 0])
+""",
+    "an item or a part of a list": """
+part, rows = eval("slice(0, 2)"), [[0]]
+for name in NAMES:
+    rows.append([int(name)])
+print(np.array(rows[part])[0, 0])
+""",
     "a list of one input": """
 model = tf.keras.Sequential([tf.keras.Input((8, 8, 3)), tf.keras.layers.Lambda(lambda x: x)])
 print(model.predict([np.ones((1, 8, 8, 3))])[0, 0])
@@ -180,6 +197,17 @@ def mixed(image, parts):
 
 
 for image, parts in tf.data.Dataset.from_tensor_slices((np.ones((4, 5)), labels)).padded_batch(2).map(mixed):
+    print(parts[1].shape)
+""",
+    "a dataset of labels whose structure is not known": """
+labels = eval("(np.ones((4, 3)), np.ones((4, 2)))")
+
+
+def mixed(image, parts):
+    return image, [part + 1.0 for part in parts]
+
+
+for image, parts in tf.data.Dataset.from_tensor_slices((np.ones((4, 5)), labels)).batch(2).map(mixed):
     print(parts[1].shape)
 """,
     "a constant of a tensor with a shape": """
@@ -269,7 +297,30 @@ ERRORS = {
     "another variable is assigned": STEPS.replace(
         "self.step = self.step.assign_add(1)", "self.step = tf.Variable(1) if x is None else x[0]  # error"
     ),
+    "a dataset of an array of labels": """
+def mixed(image, parts):
+    return image, [part + 1.0 for part in parts]  # error
+
+
+print(tf.data.Dataset.from_tensor_slices((np.ones((4, 5)), np.ones((4, 3)))).batch(2).map(mixed))
+""",
     "a constant of a tensor with another shape": "tf.constant(tf.range(9), shape=[3, 4])  # error\n",
+    "a part that an object of NumPy selects, and a further axis": """
+rows = [[0.0][np.s_[:1]], [1.0][np.s_[:1]]]
+np.array(rows)[0, 0, 0]  # error
+""",
+    "texts of what is not known": """
+tf.constant([str(each) for each in eval("[1, 2]")])[0, 0]  # error
+""",
+    "an item of a list": """
+position, rows = int(np.argmax(np.ones((3,)))), []
+for name in NAMES:
+    rows.append([int(name)])
+np.array(rows[position])[0, 0]  # error
+""",
+    "an item of a dict": """
+np.array({"a": [1, 2]}[eval("'a'")])[0, 0]  # error
+""",
     "the numbers of a tensor": """
 numbers = tf.constant([1.0, 2.0])
 print(numbers.numpy()[0][:2])  # error
@@ -301,7 +352,6 @@ def step(x):
 
 step(tf.ones((2, 5, 4)))
 """,
-    "the output of a cell with a state of a shape": f"{MEMORY}output + tf.ones((2, 6))  # error\n",
     "what a cell gives": f"{NARROW}layer(tf.ones((2, 5, 4))) + tf.ones((2, 5, 8))  # error\n",
     "the matrices of a cell": f"{OUTER}layer(tf.ones((2, 5, 4))) + tf.ones((2, 4))  # error\n",
     "a wrapped layer that each trace makes": """

@@ -136,6 +136,36 @@ tf.matmul(A, B)
 labels = tf.constant([0, 37, ...])
 tf.matmul(A, B)
 """,
+    "a graph that is called behind it": """
+@tf.function
+def rows(x):
+    return [row * 2.0 for row in x]
+
+
+print(A.shaep)
+rows(A)
+""",
+    "a mapped function whose dataset is made behind it": """
+def rows(x):
+    return [row * 2.0 for row in x]
+
+
+def main():
+    print(A.shaep)
+    return tf.data.Dataset.from_tensor_slices(X).batch(2).map(rows)
+
+
+main()
+""",
+    "a hazard behind it in a graph": """
+@tf.function
+def rows(x):
+    print(x.shaep)
+    return [row * 2.0 for row in x]
+
+
+rows(A)
+""",
     "a function that always raises": """
 def build():
     return layers.Dense(3, activations="relu")
@@ -170,6 +200,16 @@ def main(size):
 
 
 main(int(input()))
+""",
+    "a graph that is called before it, too": """
+@tf.function
+def rows(x):
+    return [row * 2.0 for row in x]  # error
+
+
+rows(A)
+print(A.shaep)
+rows(B)
 """,
     "a misspelt keyword after it": """
 tf.matmul(A, B)  # error

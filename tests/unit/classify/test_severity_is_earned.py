@@ -69,6 +69,49 @@ for _ in range(3):
     printed(tf.ones([3]))
 """
 
+CAPTURED = """\
+import tensorflow as tf
+
+
+def loaded(names):
+    sizes = {}
+    for name in names:
+        sizes[name] = 1
+
+    def step(x):
+        sizes.pop("a")  # warning
+        return x * 2.0
+
+    return tf.data.Dataset.from_tensor_slices(tf.ones([3, 4])).map(step)
+
+
+def shown(names):
+    sizes = {}
+    for name in names:
+        sizes[name] = 1
+
+    def step(x):
+        sizes.pop("a")  # error
+        return x * 2.0
+
+    data = tf.data.Dataset.from_tensor_slices(tf.ones([3, 4])).map(step)
+    print(sizes)
+    return data
+
+
+def given(sizes):
+    def step(x):
+        sizes.pop("a")  # error
+        return x * 2.0
+
+    return tf.data.Dataset.from_tensor_slices(tf.ones([3, 4])).map(step)
+
+
+loaded(["a", "b"])
+shown(["a", "b"])
+given({"a": 1, "b": 2})
+"""
+
 SIZES = """\
 import tensorflow as tf
 
@@ -188,7 +231,7 @@ def grown(parts):
 def never_fits(parts):
     rows = np.zeros([0])
     for part in parts:
-        rows = np.concatenate((rows, np.reshape(part, [-1, 4])), axis=0)  # error
+        rows = np.concatenate((rows, np.reshape(part, [-1, 4])), axis=0)  # warning
     return rows
 
 
@@ -259,8 +302,18 @@ _SEVERITIES = (Severity.ERROR, Severity.WARNING)
 
 @pytest.mark.parametrize(
     "text",
-    [OF_THE_SAME_NAME, LOOKED_AT, SIZES, RELEASES, AVERAGES, OF_OTHERS, FAILURES, OF_KERAS],
-    ids=["of the same name", "looked at", "sizes", "releases", "averages", "of others", "failures", "of keras"],
+    [OF_THE_SAME_NAME, LOOKED_AT, CAPTURED, SIZES, RELEASES, AVERAGES, OF_OTHERS, FAILURES, OF_KERAS],
+    ids=[
+        "of the same name",
+        "looked at",
+        "captured",
+        "sizes",
+        "releases",
+        "averages",
+        "of others",
+        "failures",
+        "of keras",
+    ],
 )
 def test_only_what_the_program_shows_is_an_error(text: str) -> None:
     marked = {
