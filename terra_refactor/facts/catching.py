@@ -1,8 +1,8 @@
 """Which exceptions are caught where: by handlers, and by context managers that suppress exceptions of their body.
 
 Computes: the exceptions that each `try` and each `with` catches, here and around the calls of a function, through callers. Needs: a
-`ContextView`. Gives: `Catch`, `catches_of`, `caught_around`, `caught_by_callers`, `caught_by_name`. Ignores: handlers that raise
-an exception themselves, since the caller gets one either way.
+`ContextView`. Gives: `Catch`, `catch_of`, `catches_of`, `caught_around`, `caught_by_callers`, `caught_by_name`. Ignores: handlers
+that raise an exception themselves, since the caller gets one either way.
 """
 
 from __future__ import annotations
@@ -110,8 +110,11 @@ def caught_by_name(view: ContextView) -> Iterator[Catch]:
 
 
 def _of_handler(view: ContextView, handler: Handler) -> Catch | None:
-    if handler.raises:
-        return None
+    return None if handler.raises else catch_of(view, handler)
+
+
+def catch_of(view: ContextView, handler: Handler) -> Catch:
+    """The exceptions that a handler catches, also if it raises another one."""
     return Catch(everything=True) if handler.caught is None else Catch(_classes(view.value(handler.caught)))
 
 

@@ -6,7 +6,7 @@ if AutoGraph knows the constructor: some classes of Python, those of TensorFlow'
 `LookupError` or the program's classes.
 
 Computes: the class of a `raise`, its bases, and whether a handler catches it eagerly but not in a graph. Needs: a
-`ContextView`. Gives: `Raised`, `exchanged`, `ends_all`. Ignores: classes with unknown bases.
+`ContextView`. Gives: `Raised`, `raised`, `exchanged`, `ends_all`. Ignores: classes with unknown bases.
 """
 
 from __future__ import annotations
@@ -30,16 +30,18 @@ _WRITERS: Final = ("dataclass", "attr.", "attrs.")
 
 @dataclass(frozen=True, slots=True)
 class Raised:
-    """The class of an exception that AutoGraph replaces by `StagingError`."""
+    """The class of an exception."""
 
     name: str
     own: frozenset[ObjectId]
     """The class and its bases, as far as the program defines them."""
     library: frozenset[str]
     """Its bases in Python's library (or itself, if it is from there), except `Exception`."""
+    is_exchanged: bool
+    """Whether AutoGraph replaces it by `StagingError`."""
 
     def is_ended_by(self, catch: Catch) -> bool:
-        """Whether a handler catches it eagerly and would not catch a `StagingError`."""
+        """Whether a handler names it or one of its bases, except `Exception`: it would not catch a `StagingError`."""
         return any(
             (isinstance(cls, Reference) and cls.object in self.own)
             or (isinstance(cls, LibraryValue) and not self.library.isdisjoint((python_bases(cls.name) or ())[:1]))
@@ -49,12 +51,17 @@ class Raised:
 
 def exchanged(view: ContextView, statement: Raise) -> Iterator[Raised]:
     """The classes of a statement's exceptions that AutoGraph replaces."""
+    return (each for each in raised(view, statement) if each.is_exchanged)
+
+
+def raised(view: ContextView, statement: Raise) -> Iterator[Raised]:
+    """The classes of a statement's exceptions, as far as all their bases are known."""
     if statement.exception is None:
         return
     made = view.origin(statement.exception)
     value = view.value(made.function if isinstance(made, Call) else statement.exception)
     for cls in members(value):
-        found = _exchanged(view, cls)
+        found = _described(view, cls)
         if found is not None:
             yield found
 
@@ -62,14 +69,14 @@ def exchanged(view: ContextView, statement: Raise) -> Iterator[Raised]:
 def ends_all(view: ContextView, number: OpId, raising: Iterable[ContextView], statement: OpId) -> bool:
     """Whether a handler around a call catches all exceptions of a `raise` in its callees, in any context."""
     catches = [catch for _, catch in caught_around(view, number)]
-    raised: list[Raised] = []
+    found: list[Raised] = []
     for inner in raising if catches else ():
         fact = inner.code.facts[statement]
-        raised += exchanged(inner, fact) if isinstance(fact, Raise) else ()
-    return bool(raised) and all(any(map(each.is_ended_by, catches)) for each in raised)
+        found += exchanged(inner, fact) if isinstance(fact, Raise) else ()
+    return bool(found) and all(any(map(each.is_ended_by, catches)) for each in found)
 
 
-def _exchanged(view: ContextView, cls: Value) -> Raised | None:
+def _described(view: ContextView, cls: Value) -> Raised | None:
     own: set[ObjectId] = set()
     library: set[str] = set()
     sets_up = False
@@ -85,8 +92,7 @@ def _exchanged(view: ContextView, cls: Value) -> Raised | None:
             name = name or each.name.rpartition(".")[2]
             # the bases of `Exception` itself do not count
             sets_up |= bool(bases)
-            if not own and each.name in RAISED_AS_THEMSELVES:
-                return None
+            sets_up &= bool(own) or each.name not in RAISED_AS_THEMSELVES
             continue
         if not isinstance(each, Reference):
             return None
@@ -105,9 +111,7 @@ def _exchanged(view: ContextView, cls: Value) -> Raised | None:
             if not values:
                 return None
             pending += [member for value in values for member in members(value) if not _is_known(member, own)]
-    if own and not sets_up:
-        return None
-    return Raised(name, frozenset(own), frozenset(library))
+    return Raised(name, frozenset(own), frozenset(library), sets_up)
 
 
 def _writes_set_up(decorator: str) -> bool:

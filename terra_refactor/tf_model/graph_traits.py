@@ -193,6 +193,18 @@ GRAPH_TRAITS: Final[Mapping[Trait, str]] = {
     Trait.ENTERS_OTHER_GRAPH: "tensorflow.Graph.as_default",
     Trait.ASKS_FOR_MODE: within("tensorflow", "executing_eagerly inside_function is_symbolic_tensor"),
     Trait.FED_BY_SESSION: within("tensorflow.compat.v1", "placeholder sparse_placeholder"),
+    Trait.REFUSED_EAGERLY: "tensorflow.gradients tensorflow.hessians tensorflow.parallel_stack tensorflow.compat.v1.metrics.? "
+    "!tensorflow.compat.v1.metrics.recall_at_top_k "
+    + within(
+        "tensorflow.compat.v1",
+        "add_check_numerics_ops data.make_initializable_iterator summary.merge summary.merge_all",
+    )
+    + " "
+    + within(
+        "tensorflow.compat.v1.train",
+        "batch batch_join input_producer maybe_batch maybe_batch_join maybe_shuffle_batch maybe_shuffle_batch_join range_input_producer "
+        "shuffle_batch shuffle_batch_join slice_input_producer start_queue_runners string_input_producer",
+    ),
     Trait.ASSIGNS_REFERENCE: within("tensorflow.compat.v1", "assign assign_add assign_sub"),
     Trait.READS_VARIABLE: within("keras.backend", "eval get_value"),
     Trait.NORMALISES_BY_BATCH: within("keras", "layers.BatchNormalization.__call__ Model.__call__"),

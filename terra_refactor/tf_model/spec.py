@@ -144,6 +144,8 @@ class Trait(Enum):
     """The result differs between a graph and eager code."""
     FED_BY_SESSION = "fed by session"
     """Has a value only in graphs that a session runs."""
+    REFUSED_EAGERLY = "refused eagerly"
+    """Raises an exception in eager execution, and works in a graph."""
     ASSIGNS_REFERENCE = "assigns reference"
     """Accepts variables and slices of variables, which are eager tensors that know their origin."""
     READS_VARIABLE = "reads variable"

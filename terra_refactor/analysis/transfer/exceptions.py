@@ -17,6 +17,7 @@ from terra_refactor.analysis.engine import TERMINATED, OpHandler, Site, Terminat
 from terra_refactor.analysis.frames import CallArguments, FinalFrame, Frame
 from terra_refactor.analysis.transfer.contents import note_returned
 from terra_refactor.analysis.transfer.data_files import entered_stream
+from terra_refactor.analysis.transfer.handed_on import entered_object
 from terra_refactor.analysis.truth import truth_of
 from terra_refactor.domain.lattice import join, join_all
 from terra_refactor.domain.state import CELL, State
@@ -337,7 +338,7 @@ def _entered(site: Site, manager: Value) -> Value:
     if isinstance(manager, Reference):
         method = find_method(site, manager, "__enter__")
         if method is None or is_library_function(method):
-            return manager
+            return entered_object(site.frame, manager) or manager
         return site.call(method, CallArguments())
     # it opens an archive of arrays
     if isinstance(manager, UnknownValue) and manager.origin != LOADED:

@@ -210,9 +210,9 @@ def _iterate_object(site: Site, value: Reference) -> Iteration:
     content = frame.state.get((value.object, ITEMS))
     facts = site.engine.objects.facts[value.object]
     frame.note_read(site.op, (value.object, ITEMS))
+    if facts.kind is ObjectKind.ITERATOR:
+        advance(site, value)  # also if its content is unknown
     if isinstance(content, FrozenList):
-        if facts.kind is ObjectKind.ITERATOR:
-            advance(site, value)
         return Iteration(content.elements, list_element(content), count=content.length)
     if isinstance(content, FrozenDict):
         keys = tuple(key for key, _ in content.items)

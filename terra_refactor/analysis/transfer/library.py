@@ -46,6 +46,7 @@ from terra_refactor.analysis.transfer.contents import note_arguments, note_setti
 from terra_refactor.analysis.transfer.data_files import DATA_FILES
 from terra_refactor.analysis.transfer.deferred_tensors import DEFERRED_TENSORS, defer, note_array_conversion
 from terra_refactor.analysis.transfer.execution_mode import EXECUTION_MODE
+from terra_refactor.analysis.transfer.handed_on import HANDED_ON
 from terra_refactor.analysis.transfer.host_callbacks import HOST_CALLBACKS
 from terra_refactor.analysis.transfer.keras_protocol import KERAS_PROTOCOL
 from terra_refactor.analysis.transfer.keras_settings import KERAS_SETTINGS
@@ -114,6 +115,7 @@ _SPECIAL: Final = {
     **COMMAND_LINE,
     **DATA_FILES,
     **LOADED_NUMBERS,
+    **HANDED_ON,
     **HOST_CALLBACKS,
     **DEFERRED_TENSORS,
     **REPLICA_FUNCTIONS,
@@ -357,7 +359,20 @@ def _without_rule(site: Site, entity: Entity) -> Value:
 
 
 _HANDING_ON: Final = frozenset(
-    {"itertools", "functools", "operator", "collections", "copy", "heapq", "concurrent", "queue", "contextlib"}
+    {
+        "itertools",
+        "functools",
+        "operator",
+        "collections",
+        "copy",
+        "heapq",
+        "concurrent",
+        "queue",
+        "contextlib",
+        "contextvars",
+        "types",
+        "weakref",
+    }
 )
 """Python modules whose functions may return tensors passed to them."""
 

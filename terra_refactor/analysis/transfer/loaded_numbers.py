@@ -476,7 +476,7 @@ def _set_environment(site: Site, arguments: CallArguments, receiver: Value | Non
     return None
 
 
-def _same_items(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
+def same_items(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
     """An object whose attributes or items are those of a loaded mapping. A write into one is assumed to be a write into both."""
     given = arguments.positional[0] if len(arguments.positional) == 1 else arguments.open_mapping
     alone = not arguments.keywords and (arguments.open_keywords is None) == bool(arguments.positional)
@@ -580,7 +580,7 @@ _PARSER: Final = "configparser.RawConfigParser"
 LOADED_NUMBERS: Final = {
     **dict.fromkeys(_FILES.split(), _load),
     **{name: _load_text(_tree_of_text(ending)) for ending, names in _TEXTS.items() for name in names.split()},
-    **dict.fromkeys(_NAMESPACES.split(), _same_items),
+    **dict.fromkeys(_NAMESPACES.split(), same_items),
     "json.loads": _load_text(json.loads),
     "os.environ.get": _get_environment,
     "os.getenv": _get_environment,

@@ -72,6 +72,8 @@ def _called(view: ContextView, call: Call, name: str) -> Iterator[LocalHazard]:
         yield LocalHazard(call.op, message, other, parameter=parameter)
     if has_trait(name, Trait.FED_BY_SESSION) and not _is_in_other_graph(view, call):
         yield LocalHazard(call.op, f"only a session feeds `{written}`: in a traced function it has no value")
+    if has_trait(name, Trait.REFUSED_EAGERLY) and not view.context.in_graph and not _is_in_other_graph(view, call):
+        yield LocalHazard(call.op, f"`{written}` raises an exception in eager execution, and a graph does not")
     first = call.first
     if has_trait(name, Trait.ASSIGNS_REFERENCE) and first is not None and not view.is_variable(first):
         owner = view.parameter_behind(first)

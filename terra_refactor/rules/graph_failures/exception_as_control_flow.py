@@ -7,10 +7,10 @@ from typing import Final
 
 from terra_refactor.domain.effect import EffectKind, RootKind
 from terra_refactor.domain.value import DatasetValue, Value
-from terra_refactor.facts.catching import catches_of, caught_around, caught_by_callers, caught_by_name
+from terra_refactor.facts.catching import catch_of, catches_of, caught_around, caught_by_callers, caught_by_name
 from terra_refactor.facts.dead_results import pruned
 from terra_refactor.facts.records import Arm, Call, Raise, Region, RegionKind
-from terra_refactor.facts.staged_exceptions import exchanged
+from terra_refactor.facts.staged_exceptions import exchanged, raised
 from terra_refactor.facts.view import ContextView
 from terra_refactor.ir.ids import OpId
 from terra_refactor.rules.rule import LocalHazard, Nature, Rule, RuleKind, Samples, Severity
@@ -20,17 +20,18 @@ from terra_refactor.tf_model.spec import Trait
 
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
-    for raised in view.code.of_kind(Raise):
-        holder = next((outer for outer in view.enclosing(raised.op) if outer.kind is RegionKind.IF), None)
-        if view.under_tensor_condition(raised.op) and not (holder is not None and holder.is_assert):
+    for statement in view.code.of_kind(Raise):
+        holder = next((outer for outer in view.enclosing(statement.op) if outer.kind is RegionKind.IF), None)
+        if view.under_tensor_condition(statement.op) and not (holder is not None and holder.is_assert):
             yield LocalHazard(
-                raised.op, "`raise` under a condition on a tensor: it is executed whenever the function is traced"
+                statement.op, "`raise` under a condition on a tensor: it is executed whenever the function is traced"
             )
     for attempt in view.code.of_kind(Region):
         if attempt.kind in (RegionKind.TRY, RegionKind.WITH):
             body = next((part for part in attempt.parts if part.arm is Arm.FIRST), None)
             if body is not None and _works_on_tensors(view, range(body.start, body.end)):
                 yield from _check_catches(view, attempt)
+                yield from _translated(view, attempt)
     yield from _exchanged_classes(view)
     yield from _never_run(view)
     yield from _unordered(view)
@@ -45,24 +46,44 @@ def _works_on_tensors(view: ContextView, body: range) -> bool:
     )
 
 
+def _translated(view: ContextView, attempt: Region) -> Iterator[LocalHazard]:
+    """Handlers that raise an exception of the program in place of an operation's error, if another handler expects that exception."""
+    catches = [catch_of(view, handler) for handler in attempt.handlers if handler.raises]
+    if not any(catch.is_for_operations or catch.catches_all for catch in catches):
+        return
+    handlers = [range(part.start, part.end) for part in attempt.parts if part.arm is Arm.HANDLER]
+    for statement in view.code.of_kind(Raise):
+        for each in raised(view, statement) if any(statement.op in handler for handler in handlers) else ():
+            around = (catch for _, catch in caught_around(view, attempt.op))
+            if any(map(each.is_ended_by, around)) or any(
+                map(each.is_ended_by, caught_by_callers(view, through_graphs=True))
+            ):
+                yield LocalHazard(
+                    attempt.op,
+                    f"`except` raises `{each.name}` for an error of an operation, which another handler expects: in a graph the operation "
+                    "runs later, and neither of them sees its error",
+                )
+                return
+
+
 def _exchanged_classes(view: ContextView) -> Iterator[LocalHazard]:
     """Exceptions that are meant for a caller's handler, but leave a graph as another class."""
     for statement in view.code.of_kind(Raise):
-        for raised in exchanged(view, statement):
-            if any(raised.is_ended_by(catch) for _, catch in caught_around(view, statement.op)):
+        for each in exchanged(view, statement):
+            if any(each.is_ended_by(catch) for _, catch in caught_around(view, statement.op)):
                 continue
-            if any(map(raised.is_ended_by, caught_by_callers(view, through_graphs=True))):
+            if any(map(each.is_ended_by, caught_by_callers(view, through_graphs=True))):
                 yield LocalHazard(
                     statement.op,
-                    f"a caller catches `{raised.name}`: AutoGraph raises `StagingError` in its place, which the handler does not catch",
+                    f"a caller catches `{each.name}`: AutoGraph raises `StagingError` in its place, which the handler does not catch",
                     nature=Nature.RAISED,
                 )
                 break
-            if any(map(raised.is_ended_by, caught_by_name(view))):
+            if any(map(each.is_ended_by, caught_by_name(view))):
                 yield LocalHazard(
                     statement.op,
-                    f"AutoGraph raises `StagingError` in place of `{raised.name}`: a handler of a caller does not catch it",
-                    f"callers do not catch `{raised.name}`",
+                    f"AutoGraph raises `StagingError` in place of `{each.name}`: a handler of a caller does not catch it",
+                    f"callers do not catch `{each.name}`",
                     nature=Nature.RAISED,
                 )
                 break

@@ -30,6 +30,7 @@ from terra_refactor.domain.value import (
 )
 from terra_refactor.facts.records import (
     Arm,
+    AttributeRead,
     Call,
     Container,
     Display,
@@ -110,6 +111,14 @@ def _check_dtypes(view: ContextView, operation: Operation) -> Iterator[LocalHaza
                 operation.op,
                 f"`{view.written(number)}` is a Python int eagerly, which fits any tensor, and an integer tensor in a graph, which "
                 f"does not fit the {own} of `{view.written(other)}`",
+            )
+            return
+        if own in FLOATING and _may_be_int_of_caller(view, number):
+            yield LocalHazard(
+                operation.op,
+                f"`{view.written(number)}` is a number that a graph may have as an integer tensor, which does not fit the {own} of "
+                f"`{view.written(other)}`",
+                f"`{view.written(number)}` is a Python number there",
             )
             return
         if is_int and view.is_symbolic(number) and own is None and view.all_of(other, is_tensorflow_tensor):
@@ -218,6 +227,15 @@ def _is_int_in_graph(view: ContextView, number: OpId) -> bool:
         view.any_of(number, is_symbolic_number)
         and view.all_of(number, lambda member: python_type(member) is PythonType.INT)
         and not view.is_captured(number)
+    )
+
+
+def _may_be_int_of_caller(view: ContextView, number: OpId) -> bool:
+    """Whether a parameter, captured variable or attribute has an int that is a tensor if the code that sets it is part of the graph."""
+    return (
+        view.any_of(number, lambda member: is_symbolic_number(member) and python_type(member) is PythonType.INT)
+        and not view.is_symbolic(number)
+        and isinstance(view.origin(number), NameRead | AttributeRead)
     )
 
 

@@ -7,7 +7,7 @@ from typing import Final, TypeAlias
 
 from terra_refactor.analysis.facts import ContextFacts, ContextId, EntryKind
 from terra_refactor.domain.effect import EffectKind
-from terra_refactor.domain.value import FALSE, UnknownValue, Value
+from terra_refactor.domain.value import FALSE, SUGGESTED, UnknownValue, Value
 from terra_refactor.facts.code import CodeFacts
 from terra_refactor.facts.codes import ITEM
 from terra_refactor.facts.records import (
@@ -26,8 +26,8 @@ from terra_refactor.facts.whole_program import with_all_callers
 from terra_refactor.ir.function import FunctionKind
 from terra_refactor.ir.ids import FunctionId, OpId
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
-from terra_refactor.tf_model.graph_traits import called_layer
-from terra_refactor.tf_model.registry import has_trait
+from terra_refactor.tf_model.graph_traits import TENSOR, called_layer
+from terra_refactor.tf_model.registry import attribute, has_trait
 from terra_refactor.tf_model.spec import Trait
 
 _LISTS: Final = frozenset({"trainable_variables", "trainable_weights"})
@@ -36,6 +36,9 @@ _MAKERS: Final = frozenset({"__init__", "build"})
 _OF_FIT: Final = frozenset({"train_step", "test_step"})
 """Methods whose graph Keras rebuilds when a model is compiled, as is required after setting `trainable`."""
 _Assignment: TypeAlias = AttributeWrite | ItemWrite | ItemDeletion
+_WEAK: Final = frozenset(
+    {"KeyedRef", "ReferenceType", "WeakKeyDictionary", "WeakMethod", "WeakSet", "WeakValueDictionary"}
+)
 _RATES: Final = frozenset({"learning_rate", "lr"})
 
 
@@ -45,6 +48,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
     yield from _lists_of_variables(view)
     yield from _objects_of_unknown_classes(view)
     yield from _of_unknown_objects(view)
+    yield from _weak_references(view)
 
 
 def _captured_variables(view: ContextView) -> Iterator[LocalHazard]:
@@ -207,20 +211,25 @@ def _objects_of_unknown_classes(view: ContextView) -> Iterator[LocalHazard]:
 
 
 def _of_unknown_objects(view: ContextView) -> Iterator[LocalHazard]:
-    """Attributes and items of unknown objects that other functions assign under the same name: `self.config.rate = ...`."""
-    told: set[tuple[str, str]] = set()
+    """Attributes and items of unknown objects that other functions assign under the same name: `self.config.rate = ...`.
+
+    The attribute of an object that is the result of a call or an item, whose other names are unknown, may be that of any object.
+    """
+    told: set[tuple[str | None, str]] = set()
     reads: list[AttributeRead | ItemRead] = [*view.reached(AttributeRead), *view.reached(ItemRead)]
     for read in reads:
-        held = view.code.facts[read.owner]
-        if not isinstance(held, AttributeRead | NameRead) or not view.all_of(read.owner, _is_unknown_object):
+        if not view.all_of(read.owner, _is_unknown_object):
             continue
-        name = read.name if isinstance(read, AttributeRead) else f"{held.name}{ITEM}"
-        if (held.name, name) in told or not (
-            any(_may_change(view, read, held.name, name, function) for function in view.codes.writers_of(name))
-            or (isinstance(read, AttributeRead) and _is_changed_by_method(view, held.name, name))
+        holder = _holder(view, read.owner)
+        if holder is None and (isinstance(read, ItemRead) or attribute(TENSOR, read.name) is not None):
+            continue  # it may be a tensor
+        name = read.name if isinstance(read, AttributeRead) else f"{holder}{ITEM}"
+        if (holder, name) in told or not (
+            any(_may_change(view, read, holder, name, function) for function in view.codes.writers_of(name))
+            or (isinstance(read, AttributeRead) and _is_changed_by_method(view, holder, name))
         ):
             continue
-        told.add((held.name, name))
+        told.add((holder, name))
         written = view.written(read.op)
         yield LocalHazard(
             read.op,
@@ -229,12 +238,37 @@ def _of_unknown_objects(view: ContextView) -> Iterator[LocalHazard]:
         )
 
 
+def _weak_references(view: ContextView) -> Iterator[LocalHazard]:
+    """Weak references that the function did not create: which of their objects exist may differ between calls."""
+    told: set[str] = set()
+    for read in view.reached(AttributeRead, NameRead):
+        written = view.written(read.op)
+        made_here = isinstance(view.origin(read.op), Call)
+        if written in told or made_here or not view.any_of(read.op, lambda value: view.class_of(value) in _WEAK):
+            continue
+        told.add(written)
+        yield LocalHazard(
+            read.op,
+            f"`{written}` refers to objects weakly: a graph keeps using those that existed when it was traced",
+            f"the objects that `{written}` refers to exist as long as the graph",
+        )
+
+
+def _holder(view: ContextView, number: OpId) -> str | None:
+    """The variable or attribute that holds an object; None for the result of a call or an item, also through a local variable."""
+    held = view.code.facts[number]
+    if isinstance(held, NameRead) and held.is_own and not view.code.has_parameter(held.name):
+        made = view.origin(number)
+        return held.name if made is held or isinstance(made, AttributeRead | NameRead) else None
+    return held.name if isinstance(held, AttributeRead | NameRead) else None
+
+
 def _is_unknown_object(value: Value) -> bool:
-    return isinstance(value, UnknownValue) and not value.reason
+    return isinstance(value, UnknownValue) and value.reason not in SUGGESTED
 
 
-def _is_changed_by_method(view: ContextView, holder: str, attribute: str) -> bool:
-    """Whether other code calls, on an object stored under that name, a method that sets the attribute in some class."""
+def _is_changed_by_method(view: ContextView, holder: str | None, attribute: str) -> bool:
+    """Whether other code calls, on an object stored under that name (None: any), a method that sets the attribute in some class."""
     for setter in view.codes.writers_of(attribute):
         code = view.codes.of(setter)
         own = code.function.parameters[0].name if code.function.takes_self else None
@@ -245,20 +279,18 @@ def _is_changed_by_method(view: ContextView, holder: str, attribute: str) -> boo
             calling = view.codes.of(caller)
             for read in calling.of_kind(AttributeRead) if caller != view.function.id else ():
                 held = calling.facts[read.owner]
-                if (
-                    read.name == code.function.name
-                    and isinstance(held, AttributeRead | NameRead)
-                    and held.name == holder
+                if read.name == code.function.name and (
+                    holder is None or (isinstance(held, AttributeRead | NameRead) and held.name == holder)
                 ):
                     return True
     return False
 
 
 def _may_change(
-    view: ContextView, read: AttributeRead | ItemRead, holder: str, name: str, function: FunctionId
+    view: ContextView, read: AttributeRead | ItemRead, holder: str | None, name: str, function: FunctionId
 ) -> bool:
-    """Whether a function may assign an attribute or item of the content of variable or attribute `holder`, between calls of the
-    view's."""
+    """Whether a function may assign an attribute or item of the content of variable or attribute `holder` (None: of any),
+    between calls of the view's."""
     code = view.codes.of(function)
     if function == view.function.id:
         return False
@@ -309,19 +341,19 @@ def _call_comes_between(
     return bool(calls) and _comes_between(view.codes.of(around.function), others, calls)
 
 
-def _assigns(code: CodeFacts, write: _Assignment, holder: str, name: str) -> bool:
+def _assigns(code: CodeFacts, write: _Assignment, holder: str | None, name: str) -> bool:
     if isinstance(write, AttributeWrite) and write.name != name:
         return False
     if not isinstance(write, AttributeWrite) and not name.endswith(ITEM):
         return False
     match code.facts[write.owner]:
         case AttributeRead(name=held):
-            return held == holder
+            return holder in (None, held)
         case NameRead(name=held) as read:
             # the content of a local variable may be new in each call
-            return held == holder and (not read.is_own or code.has_parameter(held))
+            return holder in (None, held) and (not read.is_own or code.has_parameter(held))
         case _:
-            return False
+            return holder is None
 
 
 def _is_of_argument(code: CodeFacts, write: _Assignment) -> bool:

@@ -1,0 +1,68 @@
+"""Objects of the program that Python's library keeps and hands on: by weak references, namespaces, bound methods and context managers.
+
+Computes: the object itself, so that its attributes and methods are known. Needs: the heap. Gives: `HANDED_ON`, by canonical name, and
+`entered_object`. Ignores: that the object of a weak reference may be deleted (a rule reports that).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from terra_refactor.analysis.configuration import CONFIGURATION
+from terra_refactor.analysis.engine import Site
+from terra_refactor.analysis.facts import ObjectKind
+from terra_refactor.analysis.frames import CallArguments, Frame
+from terra_refactor.analysis.transfer.loaded_numbers import same_items
+from terra_refactor.domain.lattice import join
+from terra_refactor.domain.state import CLASS
+from terra_refactor.domain.value import NONE, BoundMethod, FunctionValue, LibraryValue, Reference, Value
+
+_ENTERED: Final[Mapping[str, str]] = {"contextlib.nullcontext": "enter_result", "contextlib.closing": "thing"}
+"""The parameter of the constructor whose value `with` binds."""
+
+
+def entered_object(frame: Frame, manager: Reference) -> Value | None:
+    """The object that a `with` of a library's context manager binds; None for managers that bind themselves."""
+    cls = frame.state.get((manager.object, CLASS))
+    parameter = _ENTERED.get(cls.name) if isinstance(cls, LibraryValue) else None
+    return None if parameter is None else frame.state.get((manager.object, CONFIGURATION + parameter)) or NONE
+
+
+def _namespace(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
+    """`types.SimpleNamespace(name=value)`: an object with these attributes; None if some of them are unknown."""
+    loaded = same_items(site, arguments, receiver)
+    if loaded is not None:
+        return loaded
+    if arguments.positional or arguments.open_positional is not None or arguments.open_keywords is not None:
+        return None
+    number = site.allocate(ObjectKind.INSTANCE, "SimpleNamespace")
+    site.frame.state.set((number, CLASS), LibraryValue("types.SimpleNamespace"))
+    for name, value in arguments.keywords:
+        site.frame.state.set((number, name), value)
+    return Reference(number)
+
+
+def _first(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
+    return arguments.positional[0] if arguments.positional else None
+
+
+def _referent(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
+    place = (receiver.object, CONFIGURATION + "*") if isinstance(receiver, Reference) else None
+    kept = None if place is None else site.frame.state.get(place)
+    return None if kept is None else join(kept, NONE)
+
+
+def _bound(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
+    match arguments.positional:
+        case (FunctionValue() as function, owner):
+            return BoundMethod(function, owner)
+    return None
+
+
+HANDED_ON: Final = {
+    "weakref.proxy": _first,
+    "weakref.ReferenceType.__call__": _referent,
+    "types.MethodType": _bound,
+    "types.SimpleNamespace": _namespace,
+}
