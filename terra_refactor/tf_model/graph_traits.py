@@ -109,7 +109,9 @@ GRAPH_TRAITS: Final[Mapping[Trait, str]] = {
         "groupby islice pairwise permutations product repeat starmap takewhile zip_longest",
     ),
     Trait.COMPARES_ELEMENTS: within("builtins", "all any max min sorted"),
-    Trait.COMPARES_RESULTS: "builtins.filter builtins.list.sort "
+    Trait.COMPARES_RESULTS: "builtins.filter builtins.list.sort builtins.tuple.count builtins.tuple.index "
+    + within("builtins.list", "count index remove")
+    + " "
     + within("heapq", "heapify heappop heappush heappushpop heapreplace merge nlargest nsmallest")
     + " "
     + within("itertools", "compress dropwhile filterfalse groupby takewhile")

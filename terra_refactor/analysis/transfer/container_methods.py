@@ -28,6 +28,7 @@ from terra_refactor.analysis.transfer.mappings import (
     with_item,
     without_item,
 )
+from terra_refactor.analysis.transfer.special_methods import run_hash
 from terra_refactor.domain.dim import add, subtract
 from terra_refactor.domain.effect import Effect, EffectKind, RootKind, Target
 from terra_refactor.domain.lattice import join, list_element, list_length, without_unbound
@@ -228,6 +229,7 @@ def dict_get(site: Site, arguments: CallArguments, receiver: Value | None) -> Va
     if not isinstance(receiver, Reference) or key is None:
         return UNKNOWN
     content = dict_content(site, receiver)
+    run_hash(site, key, dict_key(content))
     for name, value in content.items:
         if name == key:
             if UNBOUND in members(value):

@@ -31,7 +31,7 @@ from terra_refactor.analysis.transfer.loaded_numbers import (
     note_ini_changed,
     section_of_ini,
 )
-from terra_refactor.analysis.transfer.special_methods import as_index
+from terra_refactor.analysis.transfer.special_methods import as_index, run_hash
 from terra_refactor.analysis.transfer.windows import inside, moving_window, with_window
 from terra_refactor.domain.effect import Effect, EffectKind
 from terra_refactor.domain.lattice import (
@@ -224,6 +224,7 @@ def _object_item(site: Site, container: Reference, index: Value) -> Value:
         return element if element != BOTTOM else UNKNOWN
     facts = site.engine.objects.facts[container.object]
     if isinstance(content, FrozenDict):
+        run_hash(site, index, mappings.dict_key(content))
         factory = frame.state.get((container.object, DEFAULT_FACTORY))
         if factory is not None and not mappings.has_item(content, index):
             return _made_item(site, container, index, factory)

@@ -24,7 +24,8 @@ from terra_refactor.analysis.transfer.contents import note_contents
 from terra_refactor.analysis.transfer.data_files import joined_by_operator
 from terra_refactor.analysis.transfer.iteration import MAX_ELEMENTS, extend_list, iterate, static_size_value
 from terra_refactor.analysis.transfer.loaded_numbers import note_changed
-from terra_refactor.analysis.transfer.special_methods import format_object
+from terra_refactor.analysis.transfer.mappings import dict_key
+from terra_refactor.analysis.transfer.special_methods import format_object, run_equality, run_hash
 from terra_refactor.analysis.transfer.windows import largest_remainder
 from terra_refactor.analysis.truth import asked
 from terra_refactor.domain import dim as dims
@@ -491,6 +492,8 @@ def _compared(site: Site, op: ops.Compare, left: Value, right: Value) -> Value:
         except TypeError:
             return UNKNOWN_BOOL
     if isinstance(left, TupleValue) and isinstance(right, TupleValue):
+        for one, two in zip(left.elements, right.elements, strict=False) if symbol in ("==", "!=") else ():
+            run_equality(site, one, two)
         decided = _compared_tuples(symbol, left.elements, right.elements)
         return UNKNOWN_BOOL if decided is None else Constant(decided)
     tensor_like = [side for side in (left, right) if isinstance(side, TensorValue)]
@@ -517,12 +520,24 @@ def _compared(site: Site, op: ops.Compare, left: Value, right: Value) -> Value:
         method = find_method(site, left, f"__{_COMPARE_METHODS[symbol]}__")
         if method is not None and not isinstance(method, LibraryValue):
             return site.call(method, CallArguments((right,)))
+        if symbol == "!=":
+            run_equality(site, left, right)
+        elif symbol == "==" and isinstance(right, Reference):
+            _compare_items(site, left, right)
         return UNKNOWN_BOOL
     unknown = [side for side in (left, right) if isinstance(side, UnknownValue)]
     if any(side.may_be_tensor for side in unknown):
         return UNKNOWN
     # comparisons with an array or table of another library return one of these, too
     return UnknownValue(may_be_tensor=False) if unknown else UNKNOWN_BOOL
+
+
+def _compare_items(site: Site, left: Reference, right: Reference) -> None:
+    """Runs the `__eq__` of the elements of two lists."""
+    contents = [site.frame.state.get((each.object, ITEMS)) for each in (left, right)]
+    if all(isinstance(content, FrozenList) for content in contents):
+        one, two = (list_element(content) for content in contents if isinstance(content, FrozenList))
+        run_equality(site, one, two)
 
 
 def _compared_tuples(symbol: str, left: Sequence[Value], right: Sequence[Value]) -> bool | None:
@@ -596,8 +611,15 @@ def _is_open_constant(value: Value) -> bool:
 
 
 def _contains(site: Site, symbol: str, item: Value, container: Value) -> Value:
+    if isinstance(container, TupleValue):
+        run_equality(site, item, join_all(container.elements))
     if isinstance(container, Reference):
         content = site.frame.state.get((container.object, ITEMS))
+        if isinstance(content, FrozenList):
+            is_set = site.engine.objects.facts[container.object].kind is ObjectKind.SET
+            (run_hash if is_set else run_equality)(site, item, list_element(content))
+        elif isinstance(content, FrozenDict):
+            run_hash(site, item, dict_key(content))
         if isinstance(content, FrozenDict) and isinstance(item, Constant):
             for key, value in content.items:
                 if key == item:

@@ -1,4 +1,4 @@
-"""`sorted`, `min`, `max`, `list.sort` and the functions of `heapq`.
+"""`sorted`, `min`, `max`, `list.sort`, the functions of `heapq`, and the methods of lists that search.
 
 Computes: their results, and whether they compare tensors created in the call, among their elements or in the results
 of `key`. Needs: iteration. Gives: `ORDERING`, by canonical name; `note_decision` for other Python functions that test
@@ -18,7 +18,7 @@ from terra_refactor.analysis.transfer.allocation import new_list
 from terra_refactor.analysis.transfer.container_methods import CONTAINER_METHODS, BuiltinHandler
 from terra_refactor.analysis.transfer.iteration import Iteration, iterate
 from terra_refactor.analysis.transfer.kept_tensors import has_new_tensor
-from terra_refactor.analysis.transfer.special_methods import ordering_of
+from terra_refactor.analysis.transfer.special_methods import ordering_of, run_equality
 from terra_refactor.analysis.transfer.staged import note_branch
 from terra_refactor.domain.lattice import join, join_all
 from terra_refactor.domain.value import BOTTOM, NONE, Constant, FrozenList, TensorValue, TupleValue, Value, members
@@ -165,11 +165,30 @@ def _heap(site: Site, arguments: CallArguments, receiver: Value | None) -> Value
     return None
 
 
+def _searched(name: str) -> BuiltinHandler:
+    """`list.index` and similar methods, which compare the argument with the elements."""
+
+    def handler(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
+        if receiver is not None and arguments.positional:
+            run_equality(site, arguments.positional[0], iterate(site, receiver).element)
+        known = CONTAINER_METHODS.get(name)
+        return None if known is None else known(site, arguments, receiver)
+
+    return handler
+
+
 ORDERING: Final[dict[str, BuiltinHandler]] = {
     "builtins.sorted": sorted_,
     "builtins.min": _extreme,
     "builtins.max": _extreme,
     "builtins.list.sort": _sort,
+    **{
+        name: _searched(name)
+        for name in (
+            *("builtins.list.count", "builtins.list.index", "builtins.list.remove"),
+            *("builtins.tuple.count", "builtins.tuple.index"),
+        )
+    },
     "heapq.nlargest": _of_second,
     "heapq.nsmallest": _of_second,
     "heapq.heappush": _pushed,

@@ -1,7 +1,7 @@
 """Built-in functions that call methods of an object of the program: `int(x)` runs its `__int__`, `str(x)` and `f"{x}"` its `__str__`.
 
 Computes: the method's result and side effects. Needs: class lookup, calls. Gives: `asked_of_object`, `note_array_of`,
-`format_object`, `ordering_of`, `as_index`. Ignores: `__hash__` and `__eq__`, which containers call.
+`format_object`, `ordering_of`, `run_equality`, `run_hash`, `as_index`. Ignores: `__hash__` of elements that a container already has.
 """
 
 from __future__ import annotations
@@ -10,7 +10,10 @@ from typing import Final
 
 from terra_refactor.analysis.classes import find_method, is_library_function
 from terra_refactor.analysis.engine import Site
+from terra_refactor.analysis.facts import BranchFact, BranchKind
 from terra_refactor.analysis.frames import CallArguments
+from terra_refactor.analysis.transfer.kept_tensors import has_new_tensor
+from terra_refactor.analysis.transfer.staged import note_branch
 from terra_refactor.domain.lattice import join_all
 from terra_refactor.domain.value import Constant, EnumMember, Reference, TupleValue, Value, members
 
@@ -81,6 +84,26 @@ def format_object(site: Site, value: Value) -> None:
 def ordering_of(site: Site, value: Value, other: Value) -> Value | None:
     """The result of `value < other` for an object of the program that defines the comparison; None for other values."""
     return _ask(site, value, ("__lt__", "__gt__"), CallArguments((other,)), same_arguments=True)
+
+
+def run_equality(site: Site, value: Value, other: Value) -> None:
+    """Runs the `__eq__` of objects that a container compares with each other, and tests the truth of its result; of tuples that of the
+    elements.
+    """
+    for one, two in ((value, other), (other, value)):
+        for member in members(one):
+            for part in member.elements if isinstance(member, TupleValue) else (member,):
+                result = _ask(site, part, ("__eq__",), CallArguments((two,)))
+                if result is not None and all(has_new_tensor(site.frame, each) for each in members(result)):
+                    note_branch(site.frame, BranchFact(site.op, BranchKind.TENSOR, (True, True), (True, True)))
+
+
+def run_hash(site: Site, key: Value, keys: Value) -> None:
+    """Runs the `__hash__` of a key that is looked up, and the `__eq__` of keys that it is compared with, for their side effects."""
+    for member in members(key):
+        for part in member.elements if isinstance(member, TupleValue) else (member,):
+            _ask(site, part, ("__hash__",), CallArguments())
+    run_equality(site, key, keys)
 
 
 def as_index(site: Site, value: Value) -> Value:

@@ -52,6 +52,9 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
         elif operation.right is not None and _compares_parts(view, operation.symbol, operation.left, operation.right):
             message = f"`{operation.symbol}` compares tensors in containers as Python bools: in a graph this raises"
             yield LocalHazard(operation.op, message)
+        elif (noted := view.branches.get(operation.op)) is not None and noted.kind is BranchKind.TENSOR:
+            message = f"`{operation.symbol}` tests the truth of a tensor that `__eq__` returns: in a graph this raises"
+            yield LocalHazard(operation.op, message)
         elif operation.symbol in ("in", "not in") and not _is_of_texts(view, operation.right):
             yield from _of_unknown_argument(view, operation.op, operation.left)
     for call, name in view.library_calls():
