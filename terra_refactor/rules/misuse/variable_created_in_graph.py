@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from itertools import combinations
 from typing import Final
 
-from terra_refactor.analysis.facts import ObjectKind
+from terra_refactor.analysis.facts import ContextId, ObjectKind
 from terra_refactor.domain.effect import EffectKind
-from terra_refactor.domain.value import Reference, members
-from terra_refactor.facts.records import Call, NameRead
+from terra_refactor.domain.value import Reference, Value, members
+from terra_refactor.facts.records import Call, NameRead, NextItem
 from terra_refactor.facts.view import ContextView
 from terra_refactor.ir.function import FunctionKind
 from terra_refactor.ir.ids import FunctionId, OpId
@@ -65,7 +65,9 @@ def _several_given(view: ContextView) -> Iterator[tuple[str, str | None]]:
         if any(view.class_of(each) == "SGD" for each in found):
             # without momentum there is nothing to create
             yield name, f"the optimizers that are passed as `{name}` make no variables"
-        elif is_repeated or any(_run_together(view, *pair) for pair in combinations(found, 2)):
+        elif is_repeated or any(
+            _run_together(view, *pair) and _are_passed_apart(view, name, *pair) for pair in combinations(found, 2)
+        ):
             yield name, None
         else:
             yield name, f"a run passes only one of the optimizers that calls pass as `{name}`"
@@ -77,6 +79,35 @@ def _run_together(view: ContextView, first: Reference, second: Reference) -> boo
     if one is None or other is None or one == other:
         return True
     return not _callers_of(view, one).isdisjoint(_callers_of(view, other))
+
+
+def _are_passed_apart(view: ContextView, parameter: str, first: Reference, second: Reference) -> bool:
+    """Whether different calls pass two objects, or one in a loop over them; otherwise they are alternatives of one call.
+
+    Each object whose method is called has a graph of its own.
+    """
+    single: dict[tuple[ContextId | None, Value | None], set[Value]] = {}
+    several = set[Value]()
+    for caller in view.callers:
+        calling = view.of(caller.context)
+        made = calling.made(caller.op)
+        given = calling.given_for(made, view.function, parameter) if isinstance(made, Call) else None
+        if given is None or not isinstance(made, Call):
+            return True
+        owners: tuple[Value | None, ...] = (None,) if made.owner is None else members(calling.value(made.owner))
+        # an object that is a parameter has one name in all contexts of the caller
+        own = caller.context if made.owner is not None and calling.parameter_behind(made.owner) is not None else None
+        passed = {each for each in members(calling.value(given)) if isinstance(each, Reference)}
+        if len(passed) == 1:
+            for owner in owners:
+                single.setdefault((own, owner), set()).update(passed)
+        elif {first, second} <= passed and any(
+            isinstance(each, NextItem) and each.is_element for each in calling.code.behind(given)
+        ):
+            return True
+        several |= passed
+    # an object that no call shows has another name there
+    return any({first, second} <= found for found in single.values()) or not {first, second} <= several
 
 
 def _callers_of(view: ContextView, function: FunctionId) -> set[FunctionId]:

@@ -128,6 +128,23 @@ def resume(w):
     optimizer = tf.keras.optimizers.Adam()
     step(tf.ones(3), w, optimizer)
 """
+OBJECTS = """
+class Trainer:
+    def __init__(self):
+        self.optimizer = tf.keras.optimizers.Adam()
+
+    def fit(self):
+        self.step(tf.ones(3), self.optimizer)
+
+    @tf.function
+    def step(self, x, optimizer):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_sum(x * w)
+        optimizer.apply_gradients([(tape.gradient(loss, w), w)])  # error
+
+
+w = tf.Variable(tf.ones(3))
+"""
 STEPS = """
 class Trainer:
     def __init__(self):
@@ -156,6 +173,9 @@ print(trainer.step.numpy(), count.numpy())
 """
 NO_ERRORS = {
     "optimizers of functions that nothing calls together": OPTIMIZERS.replace("  # error", ""),
+    "optimizers of several objects, each of which has a graph": (
+        f"{OBJECTS.replace('  # error', '')}first, second = Trainer(), Trainer()\nfirst.fit()\nsecond.fit()\n"
+    ),
     "an axis that Keras adds to a declared input": """
 model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_dim=1)])
 print(model.predict(np.array([0.5]))[0][0])
@@ -294,6 +314,10 @@ tf.data.Dataset.from_tensor_slices(IMAGES).apply(prepared)
 }
 ERRORS = {
     "optimizers of functions that are called together": f"{OPTIMIZERS}w = tf.Variable(tf.ones(3))\nfit(w)\nresume(w)\n",
+    "optimizers of one object": (
+        f"{OBJECTS}trainer = Trainer()\nfor optimizer in [trainer.optimizer, tf.keras.optimizers.Adam()]:\n"
+        "    trainer.step(tf.ones(3), optimizer)\n"
+    ),
     "another variable is assigned": STEPS.replace(
         "self.step = self.step.assign_add(1)", "self.step = tf.Variable(1) if x is None else x[0]  # error"
     ),
