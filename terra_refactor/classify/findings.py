@@ -20,7 +20,8 @@ from terra_refactor.classify.recorded import advice, retraces, traces_in_words
 from terra_refactor.classify.shape_findings import ENDS_BEFORE, definitely_reached, doubted, failures
 from terra_refactor.classify.written_for import in_releases, written_for
 from terra_refactor.domain.effect import EffectKind, EffectSite, RootKind
-from terra_refactor.facts.records import AttributeRead
+from terra_refactor.domain.value import BoundMethod, FunctionValue, Value, members
+from terra_refactor.facts.records import AttributeRead, Call
 from terra_refactor.ir.function import Decorator, Function, FunctionKind
 from terra_refactor.ir.ids import FunctionId, OpId
 from terra_refactor.ir.program import Program
@@ -49,6 +50,7 @@ _ANY_RELEASE: Final = (Releases(), "")
 _OF_FIT: Final = frozenset({"train_step", "test_step", "predict_step", "call"})
 """Methods that Keras traces for `fit`, `evaluate` and `predict`."""
 _EXPECTED: Final = "the surrounding code expects an exception"
+_CHOSEN: Final = "if it is the function that is passed there, of several"
 
 
 def find(hazards: HazardMap, decisions: tuple[Decision, ...]) -> tuple[Finding, ...]:
@@ -98,6 +100,7 @@ def _in_graphs(
 ) -> Iterator[Finding]:
     """Hazards reached by code that already is a graph."""
     entered, eager = _entered_from_outside(facts), run_eagerly_all_the_same(facts)
+    chosen = _entered_by_choice(facts, hazards)
     for context in facts.contexts:
         if context.id in eager or (not hazards.is_hybrid(context.function) and context.id not in entered):
             continue
@@ -133,7 +136,8 @@ def _in_graphs(
                 ):
                     doubt = _EXPECTED
                 if doubt is None and rule.severity is Severity.ERROR:
-                    doubt = _doubt_of_way(proof, expected, context, hazard)
+                    is_chosen = not wrapped and context.id in chosen
+                    doubt = _CHOSEN if is_chosen else _doubt_of_way(proof, expected, context, hazard)
                 found = _finding(program, rule, hazard.site, hazard.message, _way(program, hazard), hazard.cure)
                 yield found if doubt is None else doubted(found, doubt)
 
@@ -191,6 +195,31 @@ def _entered_from_outside(facts: ProgramFacts) -> frozenset[ContextId]:
         for callee in call.callees
         if facts.contexts[callee].in_graph
     )
+
+
+def _entered_by_choice(facts: ProgramFacts, hazards: HazardMap) -> frozenset[ContextId]:
+    """The contexts that eager code enters as a graph only where it passes one of several functions to a library."""
+    chosen, certain = set[ContextId](), set[ContextId]()
+    for context in facts.contexts:
+        for call in () if context.in_graph else context.calls:
+            found = [callee for callee in call.callees if facts.contexts[callee].in_graph]
+            if not found or not call.library:
+                continue
+            made = hazards.index(context.function).facts[call.op]
+            given = [context.values[each.value] for each in made.arguments] if isinstance(made, Call) else []
+            several = {function for value in given if len(functions := _functions(value)) > 1 for function in functions}
+            for callee in found:
+                (chosen if facts.contexts[callee].function in several else certain).add(callee)
+    return frozenset(chosen - certain)
+
+
+def _functions(value: Value | None) -> frozenset[FunctionId]:
+    """The functions of the program among the alternatives of a value, including those of bound methods."""
+    found = [
+        member.function if isinstance(member, BoundMethod) else member
+        for member in (() if value is None else members(value))
+    ]
+    return frozenset(FunctionId(*each.function) for each in found if isinstance(each, FunctionValue))
 
 
 def _diagnostics(

@@ -136,7 +136,7 @@ def attribute_of(site: Site, value: Value, name: str) -> Value:
         case FunctionValue() if name == "register" and is_dispatcher(value):
             return register_of(value)
         case FunctionValue():
-            found = _function_attribute(value, name)
+            found = _function_attribute(engine, value, name)
             if found == UNKNOWN and not value.wrappers and value.hybrid is None and not name.startswith("__"):
                 target = _of_function(engine, value, name)
                 read = Effect(EffectKind.STATE_READ, target, f"reads {target}", site.place(), assumed=True)
@@ -219,7 +219,9 @@ def _is_made_here(frame: Frame, value: FunctionValue) -> bool:
     return any(made.function == value.function and made.closure == value.closure for made in frame.made)
 
 
-def _function_attribute(value: FunctionValue, name: str) -> Value:
+def _function_attribute(engine: Code, value: FunctionValue, name: str) -> Value:
+    if name == "__name__" and value.hybrid is None and not value.wrappers:
+        return Constant(engine.program.function(FunctionId(*value.function)).name)
     if name in ("__name__", "__qualname__", "__doc__", "__module__"):
         return UNKNOWN_STR
     if name == "__wrapped__" and value.hybrid is None and not value.wrappers:

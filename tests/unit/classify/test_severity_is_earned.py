@@ -112,6 +112,55 @@ shown(["a", "b"])
 given({"a": 1, "b": 2})
 """
 
+CHOSEN = """\
+import sys
+
+import tensorflow as tf
+
+DATA = tf.data.Dataset.from_tensor_slices(tf.ones([3, 4]))
+
+
+def doubled(x):
+    return x * 2.0
+
+
+def shown(x):
+    open("shapes.txt", "a").write("x")  # warning
+    return x
+
+
+def written(x):
+    open("shapes.txt", "a").write("x")  # error
+    return x
+
+
+def added(cls):
+    def add(function):
+        setattr(cls, function.__name__, function)
+
+    return add
+
+
+class Window:
+    def split(self, x):
+        return x[:2], x[2:]
+
+    def make(self):
+        return DATA.map(self.split)
+
+
+@added(Window)
+def plot(self):
+    open("shapes.txt", "a").write("x")
+    for x in self.make():
+        print(x)
+
+
+chosen = {"a": doubled, "b": shown}[sys.argv[1]]
+for _ in DATA.map(chosen).map(written):
+    Window().plot()
+"""
+
 SIZES = """\
 import tensorflow as tf
 
@@ -302,11 +351,12 @@ _SEVERITIES = (Severity.ERROR, Severity.WARNING)
 
 @pytest.mark.parametrize(
     "text",
-    [OF_THE_SAME_NAME, LOOKED_AT, CAPTURED, SIZES, RELEASES, AVERAGES, OF_OTHERS, FAILURES, OF_KERAS],
+    [OF_THE_SAME_NAME, LOOKED_AT, CAPTURED, CHOSEN, SIZES, RELEASES, AVERAGES, OF_OTHERS, FAILURES, OF_KERAS],
     ids=[
         "of the same name",
         "looked at",
         "captured",
+        "chosen",
         "sizes",
         "releases",
         "averages",
