@@ -63,7 +63,7 @@ from terra_refactor.rules.registry import all_rules
 from terra_refactor.rules.rule import Doubt, LocalHazard, Nature, in_words
 from terra_refactor.tf_model import releases
 from terra_refactor.tf_model.decorators import Decoration, decoration
-from terra_refactor.tf_model.graph_traits import makes_variables_late
+from terra_refactor.tf_model.graph_traits import SETS_LAYOUT, is_of_keras, makes_variables_late
 from terra_refactor.tf_model.packages import may_only_compute
 from terra_refactor.tf_model.registry import has_trait
 from terra_refactor.tf_model.spec import Trait
@@ -144,8 +144,18 @@ class Proof:
         for number in asked:
             if self.makings.is_relevant(context.values[number]) and not self.makings.is_proven(context, number):
                 return f"if `{self._written(context, number)}` has the assumed type, which no call shows"
+        if not SETS_LAYOUT.isdisjoint(self.facts.library_functions()) and self._rests_on_keras(context, failure):
+            return "if the order of the axes of images is the default, which the program changes"
         decorator = self.makings.decorator_behind(context, asked)
         return None if decorator is None else f"if the decorator `{decorator}` changes nothing"
+
+    def _rests_on_keras(self, context: ContextFacts, failure: FailureFact) -> bool:
+        """Whether a failing operation, or one that its operands are computed by, is a layer or model of Keras."""
+        return is_of_keras(failure.operation) or any(
+            any(map(is_of_keras, self.hazards.view(inner).library_of(number)))
+            for inner, number in self.makings.behind(context, [failure.op])
+            if isinstance(self.values.code(inner).facts[number], Call)
+        )
 
     def missing_before(self, context: ContextFacts, place: OpId) -> str | None:
         """An undefined name that the function reads before the place on every path, which raises NameError."""

@@ -337,6 +337,10 @@ def takes_axes_in_gradient(name: str) -> bool:
     )
 
 
+SETS_LAYOUT: Final = frozenset({"keras.config.set_image_data_format", "keras.backend.set_image_data_format"})
+"""Functions that set the order of the axes of images for all layers."""
+
+
 def is_of_keras(name: str) -> bool:
     """Whether a name belongs to Keras."""
     return name.startswith("keras.")

@@ -15,6 +15,7 @@ from terra_refactor.tf_model import arguments as read
 from terra_refactor.tf_model.keras.layer_call import ResultDType, Settings, ShapeRule, single_input
 from terra_refactor.tf_model.keras.weights import WeightsRule, typed_weights
 from terra_refactor.tf_model.shape_rules.windows import (
+    LAYOUT,
     POOLS_FIT,
     check_positive,
     spatial_axes,
@@ -73,7 +74,7 @@ def _convolve(name: str, rank: int, shape: Shape, settings: Settings, filters: D
     spatial: list[Dim] = []
     for index, axis in enumerate(spatial_axes(rank + 2, channels_first)):
         size = window_output(image[axis], kernel[index], strides[index], padding, dilations[index])
-        check_positive(name, size, shape, axis, kernel[index])
+        check_positive(name, size, shape, axis, kernel[index], None if settings.has_layout() else LAYOUT)
         spatial.append(size)
     return _with_channels(image, spatial, filters, channels_first)
 

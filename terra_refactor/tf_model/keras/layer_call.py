@@ -64,6 +64,10 @@ class Settings:
         layout = self.text("data_format", "channels_last")
         return None if layout is None else layout == "channels_first"
 
+    def has_layout(self) -> bool:
+        """Whether `data_format` is given; otherwise Keras's configuration decides."""
+        return not read.is_none(self.values.get("data_format"))
+
     def compute_dtype(self) -> DType | None:
         """The dtype in which a layer computes."""
         value = self.values.get("dtype")

@@ -11,7 +11,7 @@ from typing import Final
 
 from terra_refactor.domain.dim import Dim, add, ceil_divide, floor_divide, format_dim, multiply, subtract
 from terra_refactor.domain.shape import Shape, format_shape
-from terra_refactor.tf_model.releases import TENSORFLOW, Behaviour
+from terra_refactor.tf_model.releases import KERAS, TENSORFLOW, Behaviour
 from terra_refactor.tf_model.spec import ErrorKind, OperationError
 
 
@@ -70,6 +70,10 @@ def spatial_axes(rank: int, channels_first: bool) -> range:
     return range(2, rank) if channels_first else range(1, rank - 1)
 
 
+LAYOUT: Final = Behaviour(
+    KERAS, "2.4", "Keras before reads the order of the axes of images from its configuration", assumed=True
+)
+"""The default `data_format` is `channels_last`."""
 POOLS_FIT: Final = Behaviour(TENSORFLOW, "2.12", "a window that does not fit gives nothing", assumed=True)
 
 

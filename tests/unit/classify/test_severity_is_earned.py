@@ -161,6 +161,19 @@ for _ in DATA.map(chosen).map(written):
     Window().plot()
 """
 
+LAYOUT = """\
+import tensorflow as tf
+from tensorflow.keras import backend
+
+IMAGES = tf.ones([2, 1, 32, 32])
+tf.keras.layers.Conv2D(8, 3)(IMAGES)  # warning
+tf.matmul(IMAGES, tf.ones([2, 1, 31, 2]))  # error
+
+
+def chosen():
+    backend.set_image_data_format("channels_first")
+"""
+
 SIZES = """\
 import tensorflow as tf
 
@@ -351,12 +364,13 @@ _SEVERITIES = (Severity.ERROR, Severity.WARNING)
 
 @pytest.mark.parametrize(
     "text",
-    [OF_THE_SAME_NAME, LOOKED_AT, CAPTURED, CHOSEN, SIZES, RELEASES, AVERAGES, OF_OTHERS, FAILURES, OF_KERAS],
+    [OF_THE_SAME_NAME, LOOKED_AT, CAPTURED, CHOSEN, LAYOUT, SIZES, RELEASES, AVERAGES, OF_OTHERS, FAILURES, OF_KERAS],
     ids=[
         "of the same name",
         "looked at",
         "captured",
         "chosen",
+        "layout",
         "sizes",
         "releases",
         "averages",
@@ -380,3 +394,16 @@ def test_a_decorator_stays_where_a_size_is_only_supposed_to_be_open() -> None:
     result = analyze_text(SIZES)
     assert result.decision("Images.cropped").action is Action.NONE
     assert result.decision("Images.scaled").action is Action.REMOVE_TF_FUNCTION
+
+
+@pytest.mark.parametrize(("keras", "severity"), [("keras.layers.normalization", "warning"), ("keras.layers", "error")])
+def test_an_older_keras_reads_the_order_of_axes_from_its_configuration(keras: str, severity: str) -> None:
+    text = f"""\
+from keras.layers import Conv2D
+from keras.models import Sequential
+from {keras} import BatchNormalization
+
+model = Sequential()
+model.add(Conv2D(8, 3, input_shape=(1, 32, 32)))
+"""
+    assert [each.severity.value for each in analyze_text(text).findings if each.rule == "TR401"] == [severity]
