@@ -43,6 +43,7 @@ from terra_refactor.facts.records import (
     Display,
     Imported,
     ItemRead,
+    ItemWrite,
     Literal,
     NameRead,
     NextItem,
@@ -54,7 +55,14 @@ from terra_refactor.facts.records import (
 from terra_refactor.ir.function import Function, FunctionKind
 from terra_refactor.ir.ids import FunctionId, OpId
 from terra_refactor.tf_model.decorators import Decoration, decoration
-from terra_refactor.tf_model.graph_traits import COMPONENTS_OF_DATASETS, LOSS, gives_integers, is_of_keras, makes_arrays
+from terra_refactor.tf_model.graph_traits import (
+    COMPONENTS_OF_DATASETS,
+    FILLING,
+    LOSS,
+    gives_integers,
+    is_of_keras,
+    makes_arrays,
+)
 from terra_refactor.tf_model.registry import has_trait
 from terra_refactor.tf_model.spec import Trait
 
@@ -65,6 +73,7 @@ _MAX_DEPTH_OF_WHOLE: Final = 400
 _MOST_STEPS: Final = 5000
 """Maximum number of operations visited backwards from a failing operation."""
 _LOSSES: Final = frozenset({LOSS})
+_CONSTRUCTORS: Final = frozenset({"__init__", "build"})
 _HOOKS: Final = frozenset({"__setattr__", "__getattribute__"})
 _HOLDERS: Final = (ObjectKind.LIST, ObjectKind.DICT, ObjectKind.SET)
 
@@ -82,6 +91,7 @@ class Provenance:
         self._known: dict[tuple[ContextId, OpId], bool] = {}
         self._parameters: dict[tuple[ContextId, str], bool] = {}
         self._setters: dict[str, list[tuple[FunctionId, OpId, OpId]]] | None = None
+        self._fillers: dict[str, frozenset[FunctionId]] | None = None
         self._depth = 0
 
     # --- values --------------------------------------------------------------------------------------------------------------------
@@ -232,6 +242,8 @@ class Provenance:
             return True  # an attribute of a module or a library
         if owner is not None and any(self._is_hooked(member) for member in members(owner)):
             return False
+        if self.whole and owned is not None and self._is_filled_elsewhere(context.function, read.name, owned):
+            return False
         setting: list[tuple[ContextFacts, OpId]] = []
         for identity, number, target in self.setters_of(read.name):
             for setter in self.facts.contexts_of(identity):
@@ -240,6 +252,36 @@ class Provenance:
                 if self.is_relevant(setter.values[number]):
                     setting.append((setter, number))
         return bool(setting) and all(self.is_proven(setter, number) for setter, number in setting)
+
+    def _is_filled_elsewhere(self, reader: FunctionId, attribute: str, value: Value) -> bool:
+        """Whether another function than a constructor fills a list, dict or set that is read from an attribute: its content
+        depends on which methods were called before.
+        """
+        kinds = [
+            self.facts.objects[member.object].kind if isinstance(member, Reference) else None
+            for member in members(value)
+        ]
+        return any(kind in _HOLDERS for kind in kinds) and any(
+            each != reader and self.hazards.index(each).function.name not in _CONSTRUCTORS
+            for each in self._fillers_of(attribute)
+        )
+
+    def _fillers_of(self, attribute: str) -> frozenset[FunctionId]:
+        """The functions that change the content of an attribute of that name by a method or an item."""
+        if self._fillers is None:
+            found: dict[str, set[FunctionId]] = {}
+            for module in self.hazards.whole_program.modules.values():
+                for function in module.functions:
+                    code = self.hazards.index(function.id)
+                    owners = [write.owner for write in code.of_kind(ItemWrite)]
+                    owners += [
+                        call.owner for call in code.of_kind(Call) if call.owner is not None and call.method in FILLING
+                    ]
+                    for owner in owners:
+                        if isinstance(fact := code.facts[owner], AttributeRead):
+                            found.setdefault(fact.name, set()).add(function.id)
+            self._fillers = {name: frozenset(functions) for name, functions in found.items()}
+        return self._fillers.get(attribute, frozenset())
 
     def _is_hooked(self, value: Value) -> bool:
         """Whether methods of the program intercept the attributes of an object: `__setattr__`, `__getattribute__`."""

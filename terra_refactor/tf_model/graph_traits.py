@@ -337,6 +337,8 @@ def takes_axes_in_gradient(name: str) -> bool:
     )
 
 
+FILLING: Final = frozenset({"append", "extend", "insert", "add", "update", "setdefault", "appendleft", "extendleft"})
+"""Methods of containers that add elements."""
 SETS_LAYOUT: Final = frozenset({"keras.config.set_image_data_format", "keras.backend.set_image_data_format"})
 """Functions that set the order of the axes of images for all layers."""
 

@@ -145,6 +145,25 @@ class Trainer:
 
 w = tf.Variable(tf.ones(3))
 """
+BATCHES = """
+import threading
+
+
+class Metric:
+    def __init__(self):
+        self.sizes = []
+        self.predictions = []
+        self.sizes.append([1, 2])
+
+    def add(self, batch):
+        self.predictions.append(batch)
+
+
+metric = Metric()
+thread = threading.Thread(target=metric.add, args=([1.0],))
+thread.start()
+thread.join()
+"""
 STEPS = """
 class Trainer:
     def __init__(self):
@@ -176,6 +195,7 @@ NO_ERRORS = {
     "optimizers of several objects, each of which has a graph": (
         f"{OBJECTS.replace('  # error', '')}first, second = Trainer(), Trainer()\nfirst.fit()\nsecond.fit()\n"
     ),
+    "a list that another method fills": f"{BATCHES}print(np.asarray(metric.predictions)[0][0])\n",
     "an axis that Keras adds to a declared input": """
 model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_dim=1)])
 print(model.predict(np.array([0.5]))[0][0])
@@ -318,6 +338,7 @@ ERRORS = {
         f"{OBJECTS}trainer = Trainer()\nfor optimizer in [trainer.optimizer, tf.keras.optimizers.Adam()]:\n"
         "    trainer.step(tf.ones(3), optimizer)\n"
     ),
+    "a list that a constructor fills": f"{BATCHES}print(np.asarray(metric.sizes)[0][0][0])  # error\n",
     "another variable is assigned": STEPS.replace(
         "self.step = self.step.assign_add(1)", "self.step = tf.Variable(1) if x is None else x[0]  # error"
     ),
