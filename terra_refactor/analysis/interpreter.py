@@ -520,7 +520,7 @@ class Interpreter(AbstractHeap, Notes):
         if not running:
             return None
         self._note_recursion(identity, key)
-        self.note_recursive(identity)
+        self.note_cycle(self.running, identity)
         for context in reversed(running):
             if context.runs_in(state, naming):
                 last = self._recursions.recurse(context)

@@ -7,6 +7,7 @@ and its queries of them.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from terra_refactor.analysis.code_table import CodeTable
@@ -169,6 +170,16 @@ class Notes:
         self.journal.put(self.recursive, identity, None)
         if self.log is not None:
             self.log.tell_once(Notes.note_recursive, identity)
+
+    def note_cycle(self, running: Sequence[FunctionId], identity: FunctionId) -> None:
+        """Records a call of a running function: it and those that it has called since are recursive.
+
+        The analysis does not follow such a call, so no callee shows the cycle.
+        """
+        for each in reversed(running):
+            self.note_recursive(each)
+            if each == identity:
+                return
 
     def note_called(self, identity: FunctionId) -> None:
         """Records that some code calls a function."""

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 from typing import Final
 
 from terra_refactor.analysis.facts import BranchKind, ContextId
-from terra_refactor.domain.value import BoundMethod, FunctionValue, Value
+from terra_refactor.domain.value import BoundMethod, FunctionValue, Value, members
 from terra_refactor.facts.records import Call, Region, RegionKind
 from terra_refactor.facts.view import ContextView
 from terra_refactor.ir.ids import FunctionId, OpId
@@ -18,23 +18,32 @@ _DECIDING: Final = frozenset({RegionKind.IF, RegionKind.CHOICE, RegionKind.CONNE
 def check(view: ContextView) -> Iterator[LocalHazard]:
     if not view.function_facts.recursive:
         return
-    for call in view.context.calls:
-        circles = [_circle(view, callee) for callee in call.callees]
-        if _is_of_itself(view, call.op):
-            circles.append((view.context.id,))
-        for circle in circles:
-            if circle:
-                certain = view.under_tensor_condition(call.op) or _only_tensors_decide(view, circle)
-                message = f"{view.function.qualname} calls itself, directly or through others: tracing it may never end"
-                ends = f"the recursion of `{view.function.qualname}` ends while it is traced"
-                yield LocalHazard(call.op, message, None if certain else ends)
-                return
+    for op, callee in _entered(view, view):
+        if circle := _circle(view, callee):
+            certain = view.under_tensor_condition(op) or _only_tensors_decide(view, circle)
+            message = f"{view.function.qualname} calls itself, directly or through others: tracing it may never end"
+            ends = f"the recursion of `{view.function.qualname}` ends while it is traced"
+            yield LocalHazard(op, message, None if certain else ends)
+            return
 
 
-def _is_of_itself(view: ContextView, number: OpId) -> bool:
-    """Whether an operation calls its own function; a context that calls itself with its own arguments has no other callee."""
-    call = view.made(number)
-    return isinstance(call, Call) and view.any_of(call.function, lambda value: _function_of(value) == view.function.id)
+def _entered(view: ContextView, caller: ContextView) -> Iterator[tuple[OpId, ContextId]]:
+    """The calls in a context with the contexts that they enter, which may be on a path back to the view's function.
+
+    The analysis follows no call of a function whose context is running: that may be any context of the function.
+    """
+    for call in caller.context.calls:
+        yield from ((call.op, callee) for callee in call.callees)
+    for made in caller.code.of_kind(Call):
+        found = caller.calls.get(made.op)
+        if found is not None and found.callees:
+            continue
+        for value in members(caller.value(made.function)):
+            function = _function_of(value)
+            if function == view.function.id:
+                yield made.op, view.context.id
+            elif function is not None and view.facts.functions[function].recursive:
+                yield from ((made.op, context.id) for context in view.facts.contexts_of(function))
 
 
 def _function_of(value: Value) -> FunctionId | None:
@@ -62,16 +71,16 @@ def _circle(view: ContextView, start: ContextId) -> Collection[ContextId]:
     callers: dict[ContextId, list[ContextId]] = {}
     pending, seen, back = [start], {start}, []
     while pending:
-        context = view.facts.contexts[pending.pop()]
+        inner = view.of(pending.pop())
+        context = inner.context
         if context.function == view.context.function:
             back.append(context.id)
             continue
-        for call in context.calls:
-            for callee in call.callees:
-                callers.setdefault(callee, []).append(context.id)
-                if callee not in seen:
-                    seen.add(callee)
-                    pending.append(callee)
+        for _, callee in _entered(view, inner):
+            callers.setdefault(callee, []).append(context.id)
+            if callee not in seen:
+                seen.add(callee)
+                pending.append(callee)
     circle = dict.fromkeys(back)
     while back:
         for caller in callers.get(back.pop(), ()):

@@ -189,3 +189,51 @@ for batch in pairs.map(parse):
 def test_a_structure_of_a_library_is_supposed_only_if_the_function_binds_it_again(first: str, severity: str) -> None:
     (finding,) = analyze_text(MAPPED.format(first=first)).findings
     assert (finding.rule, finding.severity.value) == ("TR306", severity)
+
+
+SELDOM_CALLED = """
+import tensorflow as tf
+
+def table(x: tf.Tensor):
+    for _ in range(20):
+        x = tf.tanh(x)
+    return x
+
+class Model:
+    start = table(tf.ones([3]))
+
+    def unused(self, x: tf.Tensor):
+        for _ in range(20):
+            x = tf.tanh(x)
+        return x
+
+class Other(Model):
+    def left(self, x: tf.Tensor):
+        for _ in range(20):
+            x = tf.tanh(x)
+        return x
+
+def run(x: tf.Tensor):
+    return tf.tanh(x)
+
+if __name__ == "__main__":
+    run(tf.ones([3]))
+"""
+
+
+def test_a_call_in_the_body_of_a_class_runs_once_and_methods_without_calls_only_with_base_classes() -> None:
+    result = analyze_text(SELDOM_CALLED)
+    assert "called once per object, or once in a run" in result.decision("table").reason
+    assert "never calls it" in result.decision("Model.unused").reason
+    left = result.decision("Other.left")
+    assert left.action is Action.ADD_TF_FUNCTION and "the number of calls is unknown" in left.reason
+
+
+def test_a_message_names_the_changed_object_and_not_the_call_that_gives_it() -> None:
+    result = analyze_text(
+        "import tensorflow as tf\n\nSTORE = []\n\ndef cache():\n    return STORE\n\n"
+        "def keeps(x: tf.Tensor):\n    cache().append(1)\n    STORE.append(2)\n    return tf.tanh(x)\n\nkeeps(tf.ones([3]))\n"
+    )
+    messages = [hazard.message for hazard in result.decision("keeps").hazards]
+    assert any("later calls do not change `STORE`" in message for message in messages)
+    assert not any("do not change `cache" in message for message in messages)

@@ -6,9 +6,11 @@ from dataclasses import replace
 
 import pytest
 
+from terra_refactor.domain.chosen import chosen_in_graph
 from terra_refactor.domain.dim import OpenDim, Why, eager
 from terra_refactor.domain.dtype import DType
-from terra_refactor.domain.lattice import references, rename
+from terra_refactor.domain.lattice import join_all, join_tensors, references, rename
+from terra_refactor.domain.roots import EVERYWHERE
 from terra_refactor.domain.tensor import TensorType
 from terra_refactor.domain.traced import content_roots, content_with_marks, with_content_open, with_marks_of
 from terra_refactor.domain.value import (
@@ -16,6 +18,7 @@ from terra_refactor.domain.value import (
     DatasetValue,
     FrozenDict,
     FrozenList,
+    PartialValue,
     Reference,
     Scalar,
     SequenceValue,
@@ -23,7 +26,9 @@ from terra_refactor.domain.value import (
     TensorValue,
     Traced,
     TupleValue,
+    UnionValue,
     Value,
+    members,
     of_release,
 )
 from terra_refactor.domain.weight import MAX_WEIGHT, TOO_HEAVY, bounded
@@ -41,6 +46,7 @@ OPEN = OpenDim(None, 1, next(iter(Why)))
         (FrozenDict(((ONE, TWO),), THREE), {1, 2, 3}),
         (TupleValue((ONE, SequenceValue(TWO))), {1, 2}),
         (DatasetValue(ONE, last=TWO, lead=(THREE, 5)), {1, 2, 3}),
+        (PartialValue(ONE, (TWO,), (("by", THREE),)), {1, 2, 3}),
         (TensorValue(TensorType(FLOAT32, (2,)), TensorKind.VARIABLE, variable=4), {4}),
         (TupleValue((TensorValue(TensorType(FLOAT32, ()), TensorKind.VARIABLE, variable=2), ONE)), {1, 2}),
     ],
@@ -93,6 +99,24 @@ def test_marks_reach_the_elements_of_a_list_by_its_common_element() -> None:
     assert with_marks_of(FrozenList(None, number), FrozenList(None, marked)) == FrozenList(None, marked)
     assert with_marks_of(both, FrozenList(None, None)) == both
     assert with_marks_of(FrozenList(None, number), FrozenList((marked,), None)) == FrozenList(None, number)
+    assert with_marks_of(DatasetValue(number), DatasetValue(marked)) == DatasetValue(marked)
+
+
+def test_marks_of_every_tensor_are_in_their_join() -> None:
+    first, second = Traced(content=EVERYWHERE), Traced(first=EVERYWHERE)
+    tensors = [TensorValue(TensorType(FLOAT32, (2, 3)), traced=traced) for traced in (first, second)]
+    assert join_tensors(tensors) == join_tensors(tensors[::-1])
+    assert join_tensors(tensors).traced == first | second
+    assert join_tensors(tensors[:1]) == tensors[0]
+
+
+def test_a_choice_between_tensors_of_one_rank_opens_the_axes_that_differ() -> None:
+    few, many, flat = (TensorValue(TensorType(FLOAT32, shape)) for shape in ((2, 3), (4, 3), (3,)))
+    chosen = chosen_in_graph(UnionValue((few, many)))
+    shapes = [member.type.shape for member in members(chosen) if isinstance(member, TensorValue)]
+    assert shapes and all(isinstance(shape[0], OpenDim) and shape[1] == 3 for shape in shapes if shape)
+    assert chosen_in_graph(UnionValue((few, flat))) == join_all((few, flat))
+    assert chosen_in_graph(few) == few
 
 
 def test_contents_are_opened_for_more_graphs_and_never_closed() -> None:

@@ -103,6 +103,7 @@ RIGHT_AXIS = {
     "a reversal alone": "y = tf.cumsum(tf.reverse(x, [0]), axis=1)",
     "a Gram matrix of channels": "a = h[0, 0]\ny = tf.matmul(a, a, transpose_a=True) / 3.0",
     "a kernel": "a = h[0, 0]\ny = tf.matmul(a, a, transpose_b=True) / 8.0",
+    "a Gram matrix by another number": "a = h[0, 0]\ny = tf.matmul(a, a, transpose_b=True) / tf.reduce_sum(x)",
     "a product of two": "y = tf.matmul(x[0], x[1], transpose_b=True) / 3.0",
     "a gate": "y = tf.reduce_mean(x * tf.cast(x > 0.0, tf.float32), axis=1)",
     "labels that are not 0": "y = tf.reduce_mean(tf.cast(ids != 0, tf.float32), axis=1)",
@@ -152,6 +153,8 @@ MOVED = (
     "y = f(tf.stack(tf.unstack(x, axis=1)), x)",
     "def f(t):\n    s = tf.shape(t)\n    return tf.reshape(t, [s[0], s[2], 32])\ny = f(h)",
     "y = tf.reshape(tf.stack([x[:, 0, 0], x[:, 1, 0], x[:, 2, 0]]), [2, 3])",
+    "def f(t):\n    return tf.reshape(tf.reshape(t, [-1, 8, 6, 3]), [-1, 24, 6])\n"
+    "import os\nn = int(os.environ['N'])\ny = f(tf.zeros([n, 48, 3]))",
 )
 KEPT = (
     "def f(t):\n    a, b, c = t.shape\n    return tf.reshape(t, [a, c, b])\ny = f(tf.zeros([g, 3, 1]))",
