@@ -239,6 +239,17 @@ def _is_tensor_hook() -> Any:
     return is_tensor
 
 
+def _dispatch_hook() -> Any:
+    """`dispatch_for_api` of a hooked function: TensorFlow looks up the function itself in a table."""
+    original = tf.experimental.dispatch_for_api
+
+    @functools.wraps(original)
+    def dispatch_for_api(api: Any, *signatures: Any) -> Any:
+        return original(getattr(api, "__coexec_original__", api), *signatures)
+
+    return dispatch_for_api
+
+
 def _deferring() -> Any:
     """The run that defers a tape event; None if the event happens now."""
     run = thread.run
@@ -357,6 +368,7 @@ def _hooks_at_the_api() -> list[tuple[Any, str, Any]]:
     hooks.extend((*keras_hooks.hooks(), *keras_optimizers.hooks()))
     hooks.append((Function, "__call__", _function_hook()))
     hooks.append((tf, "is_tensor", _is_tensor_hook()))
+    hooks.append((tf.experimental, "dispatch_for_api", _dispatch_hook()))
     run_eagerly = keras_hooks.setting_hook(eager_function_run.run_functions_eagerly)
     hooks.extend((owner, "run_functions_eagerly", run_eagerly) for owner in (eager_function_run, tf.config))
     return hooks

@@ -93,6 +93,11 @@ class LazyTensor(Tensor, metaclass=_Named):  # type: ignore[misc]
                 _missing[name] = text
             raise AttributeError(text) from None
 
+    def __delattr__(self, name: str) -> None:
+        holders = [self.__dict__] if self._value is None else [self.__dict__, self._value.__dict__]  # see `_real`
+        if not [holder.pop(name) for holder in holders if name in holder]:
+            super().__delattr__(name)
+
     # `isinstance(x, EagerTensor)` and TensorFlow's own `is_eager` checks read this.
     @property  # type: ignore[misc]
     def __class__(self) -> Any:

@@ -54,7 +54,7 @@ PATHS: Final = names(
     pywrap_tfe.TFE_Py_TapeSetRestartOnThread pywrap_tfe.TFE_Py_TapeSetShouldRecordBackprop
     pywrap_tfe.TFE_Py_TapeSetStopOnThread pywrap_tfe.TFE_Py_TapeVariableAccessed pywrap_tfe.TFE_Py_TapeWatch
     pywrap_tfe.TFE_Py_TapeWatchVariable pywrap_tfe.TFE_Py_TapeWatchedVariables pywrap_tfe.TFE_Py_VariableWatcherNew
-    pywrap_tfe.TFE_Py_VariableWatcherRemove
+    pywrap_tfe.TFE_Py_VariableWatcherRemove pywrap_tfe.TFE_ToDlpackCapsule
     """
 )
 """Names reached from a name of tf_internals.py."""

@@ -297,6 +297,11 @@ def _tape_question(real: Any) -> Any:
     return enter
 
 
+def _with_real(real: Any) -> Any:
+    """Wraps a function that reads a tensor of the program: a deferred tensor becomes real."""
+    return lambda tensor: real(real_value(tensor))
+
+
 def suspend() -> None:
     """Defers nothing from here on: recording is stopped, watched or duplicated in a way that the trace does not represent."""
     run = thread.run
@@ -481,6 +486,7 @@ def raw_hooks() -> list[tuple[Any, str, Any]]:
         hooks.append((pywrap_tfe, name, _tape_entry(getattr(pywrap_tfe, name))))
     for name in ("TFE_Py_TapeVariableAccessed", "TFE_Py_TapeSetIsEmpty"):
         hooks.append((pywrap_tfe, name, _tape_question(getattr(pywrap_tfe, name))))
+    hooks.append((pywrap_tfe, "TFE_ToDlpackCapsule", _with_real(pywrap_tfe.TFE_ToDlpackCapsule)))
     return hooks
 
 

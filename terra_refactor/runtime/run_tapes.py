@@ -199,10 +199,18 @@ def pop(run: Any, tape: Any) -> None:
 def watch(run: Any, tape: Any, tensor: Any) -> None:
     """`tape.watch(tensor)`."""
     index = run.tape_ids.get(id(tape))
-    if index is None or not tape._recording:
+    if index is None or not tape._recording or not _has_gradients(tensor):
         _immediate(run, WATCH, tape, (tensor,), {})
     else:
         _event(run, WATCH, tape, index, (), (tensor,), {})
+
+
+def _has_gradients(tensors: Any) -> bool:
+    """Whether all tensors have a gradient. About others, TensorFlow logs a warning in each of the first calls."""
+    if isinstance(tensors, (list, tuple)):
+        return all(map(_has_gradients, tensors))
+    dtype = getattr(tensors, "dtype", None)
+    return isinstance(dtype, str) or dtype is None or dtype.is_floating or dtype.is_complex
 
 
 def gradient(run: Any, tape: Any, args: Any, kwargs: Any) -> Any:

@@ -11,7 +11,7 @@ execution, and unconnected gradients stay None instead of zero. Junctions (`junc
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -57,6 +57,29 @@ class Entry:
     outputs: int
     shapes: tuple[tuple[int, ...] | None, ...]  # of the outputs, if known
     result: tuple[int, ...] | None  # the shape of the result itself
+    build: Callable[[Any, Any], Entry | None] | None = None
+    sliced: dict[tuple[Any, Any], Entry | None] = field(default_factory=dict)
+    """For a gradient of the result that is an `IndexedSlices`, by the dtypes of its indices and its dense shape."""
+
+    def for_slices(self, gradient: Any) -> Entry | None:
+        """The entry for an `IndexedSlices`, whose rows stay rows where the gradient functions keep them.
+
+        The variable at which the gradient arrives may be updated differently for rows: a norm is that of the rows
+        before equal ones are added. None if the gradient must become dense.
+        """
+        if gradient.dense_shape is None or self.build is None:
+            return None
+        dtypes = (gradient.indices.dtype, gradient.dense_shape.dtype)
+        if dtypes not in self.sliced:
+            try:
+                with held(), _without_real_tapes():
+                    entry = self.build(*dtypes)
+            except (TypeError, ValueError, LookupError, NotImplementedError):  # a gradient function that needs a tensor
+                entry = None
+            if entry is not None and (entry.inputs != self.inputs or not set(entry.captured) <= set(self.captured)):
+                entry = None  # the tape has recorded these inputs, and keeps only the tensors of the dense gradient
+            self.sliced[dtypes] = entry
+        return self.sliced[dtypes]
 
 
 class _Pending:
@@ -169,11 +192,13 @@ class TapeSegment:
         stops: list[Any],
         positions: dict[int, int],
         extra: list[Any],
+        slices: tuple[Any, Any] | None = None,
     ) -> Entry | None:
+        """The gradient of a result with respect to the tensors of `against`. `slices`: see `Entry.for_slices`."""
         with self.graph.as_default():  # the enclosing graph is the default while the new one is built
             backward = func_graph.FuncGraph(fresh_name("gradient"))
         with backward.as_default():
-            incoming = tf.compat.v1.placeholder(result.dtype, result.shape)
+            incoming, operands = _incoming(result, slices)
             gradients = gradients_util._GradientsHelper(
                 [result],
                 [tensor for tensor, _ in against],
@@ -202,12 +227,14 @@ class TapeSegment:
         captured: list[int] = []
         for tensor in backward.external_captures:
             known = positions.get(id(tensor))
+            if known is None and slices is not None:
+                return None  # the forward function has run, without this result
             if known is None:
                 known = ~(len(self.live) + len(extra))
                 extra.append(tensor)
                 positions[id(tensor)] = known
             captured.append(known)
-        backward.inputs = [incoming, *backward.internal_captures]
+        backward.inputs = [*operands, *backward.internal_captures]
         backward.outputs = outputs
         if not self.program.fast_math:
             keep_rounding(backward)
@@ -224,26 +251,50 @@ class TapeSegment:
             outputs=len(outputs),
             shapes=tuple(_known_shape(output) for output in outputs),
             result=_known_shape(result),
+            build=None
+            if slices
+            else lambda *dtypes: self._entry(result, position, list(against), stops, positions, [], dtypes),
         )
+
+
+def _incoming(result: Any, slices: tuple[Any, Any] | None) -> tuple[Any, list[Any]]:
+    """A placeholder for the gradient of a result, and its tensors; an `IndexedSlices` if there are dtypes for one."""
+    placeholder = tf.compat.v1.placeholder
+    if slices is None:
+        incoming = placeholder(result.dtype, result.shape)
+        return incoming, [incoming]
+    indices, dense_shape = slices
+    parts = [
+        placeholder(result.dtype, [None, *result.shape.as_list()[1:]]),
+        placeholder(indices, [None]),
+        placeholder(dense_shape, [result.shape.rank]),
+    ]
+    return IndexedSlices(*parts), parts
 
 
 def _known_shape(tensor: Any) -> tuple[int, ...] | None:
     return tuple(tensor.shape.as_list()) if tensor.shape.is_fully_defined() else None
 
 
-def _backward(entry: Entry, captured: list[Any], attrs: tuple[Any, ...]) -> Any:
+def _backward(whole: Entry, captured: list[Any], attrs: tuple[Any, ...]) -> Any:
     """The function that the tape calls with the gradient of the result."""
 
     def backward(*gradients: Any) -> list[Any]:
         incoming = real_of(gradients[0])
+        entry, parts, given = whole, [incoming], captured
         if isinstance(incoming, IndexedSlices):  # the user of the result looked up rows of it
-            incoming = convert_to_tensor(incoming)
+            sliced = whole.for_slices(incoming)
+            if sliced is None:
+                parts = [convert_to_tensor(incoming)]
+            else:
+                entry, parts = sliced, [incoming.values, incoming.indices, incoming.dense_shape]
+                given = [captured[whole.captured.index(position)] for position in sliced.captured]
         if not tf.executing_eagerly() or not pywrap_tfe.TFE_Py_TapeSetIsEmpty():
             # a tape around the backward pass, or a graph (a jacobian): a call that differentiates, and can be
             # captured
-            results: Any = _differentiable(entry)(incoming, *captured)
+            results: Any = _differentiable(entry)(parts, given)
         else:
-            results = call_function(entry.name, [incoming, *captured], attrs, entry.outputs, wait=False)
+            results = call_function(entry.name, [*parts, *given], attrs, entry.outputs, wait=False)
             for tensor, shape in zip(results, entry.shapes, strict=True):
                 if shape is not None:
                     note_shape(tensor, shape)
@@ -267,8 +318,8 @@ def _differentiable(entry: Entry) -> Any:
         function_type = function_type_utils.derive_from_graph(entry.graph)
         concrete = concrete_function.ConcreteFunction.from_func_graph(entry.graph, function_type, {})
 
-    def call(incoming: Any, *captured: Any) -> Any:
-        results = concrete._call_flat([incoming], list(captured))
+    def call(incoming: list[Any], captured: list[Any]) -> Any:
+        results = concrete._call_flat(incoming, captured)
         return list(results) if isinstance(results, (list, tuple)) else [results]
 
     return call

@@ -51,8 +51,10 @@ def varying(tensor: Any, index: Any) -> tuple[Any, Pattern] | None:
             begin = int(part) % size
             single |= 1 << position
         elif type(part) is slice and _of_numbers(part):
+            if part.step is not None and part.step < 1:
+                return None
             inside = range(*part.indices(next(sizes)))
-            if not inside or inside.step < 1:
+            if not inside:
                 return None
             begin, step, extent = inside.start, inside.step, inside[-1] - inside.start + 1
             shape.append(len(inside))

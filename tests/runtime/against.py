@@ -126,13 +126,23 @@ def attributes_of_the_program(co: Decorator) -> Any:
         y = x * 2
         y.tag, y.parent = {"a": 1}, x + 1
         total = float(tf.reduce_sum(y))
-        return y, y + total, y.tag
+        y.once, y.twice = 1, 2
+        tf.debugging.check_numerics(y, "")  # runs at once: the real tensor has the attributes now
+        del y.once
+        y.twice = 3
+        found = [hasattr(y, "once"), y.twice, sorted(vars(y))]
+        del y.twice
+        try:
+            del y.twice
+        except AttributeError as error:
+            found.append(str(error))
+        return y, y + total, y.tag, [*found, hasattr(y, "twice")]
 
     found = []
     decorated = co(step)
     for _ in range(4):
-        one, other, tag = decorated(tf.ones(2))
-        found.append((one.tag is tag, one.parent, hasattr(other, "tag"), one, type(one.parent).__name__))
+        one, other, tag, names = decorated(tf.ones(2))
+        found.append((one.tag is tag, one.parent, hasattr(other, "tag"), one, type(one.parent).__name__, names))
     return found
 
 
@@ -153,10 +163,12 @@ def indices_that_vary(co: Decorator) -> Any:
         variable[a].assign(variable[a] * 0.9)
         part = variable[a, b]
         part.assign(part + gradients[0][a, b, c])
-        try:
-            last = x[2 * a]
-        except (tf.errors.InvalidArgumentError, IndexError) as error:
-            last = type(error).__name__
+        last: list[Any] = []
+        for outside in (lambda: x[2 * a], lambda: x[a :: a - 2], lambda: x[a:b:0], lambda: x[::-1, b]):
+            try:
+                last.append(outside())
+            except (tf.errors.InvalidArgumentError, IndexError) as error:
+                last.append((type(error).__name__, str(error)))
         row = tf.gather(x, (tf.range(5) * 2)[a // 2])
         return found, [each.shape.as_list() for each in found], gradients, last, x[a:a], row, variable + 0
 

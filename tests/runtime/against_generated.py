@@ -1,7 +1,8 @@
 """A second generator of programs: typical code of libraries and programs around operations, mixed at random.
 
 `generated.py` mixes operations, tapes and values; this one mixes losses of Keras, slices of variables, other threads, forward
-accumulators, attributes on tensors, containers, exceptions, device scopes, generators with open blocks and training.
+accumulators, attributes on tensors, containers, exceptions, device scopes, generators with open blocks, rows that are
+looked up, layers with state and training.
 `source(seed)` is the text of a program.
 
 `python -m tests.runtime.against_generated FIRST COUNT` compares that many programs with eager execution; `--xla`
@@ -27,6 +28,22 @@ pool.submit(int).result()
 dtype = tf.{dtype}
 keras_dtype = "{dtype}"
 
+class Codes(keras.layers.Layer):
+    # replaces each row by the nearest code, and counts the uses of the codes
+    def build(self, shape):
+        self.codes = self.add_weight(shape=(4, 3), initializer="ones")
+        self.codes.assign(tf.reshape(tf.sin(tf.cast(tf.range(12.0), dtype)), (4, 3)))
+        self.uses = self.add_weight(shape=(4,), initializer="zeros", trainable=False)
+
+    def call(self, x, training=None):
+        distances = tf.reduce_sum((x[:, tf.newaxis] - self.codes[tf.newaxis]) ** 2, -1)
+        nearest = tf.argmin(distances, -1)
+        found = tf.gather(self.codes, nearest)
+        self.add_loss(tf.reduce_mean((found - tf.stop_gradient(x)) ** 2))
+        if training:
+            self.uses.assign_add(tf.reduce_sum(tf.one_hot(nearest, 4, dtype=dtype), 0))
+        return x + tf.stop_gradient(found - x)
+
 def program(co):
     v = tf.Variable(tf.reshape(tf.cast(tf.range(6.0), dtype) / 3 - 1, (2, 3)))
     w = tf.Variable(tf.cast([[1.0, -1, 2], [0.5, 2, -1], [-2, 1, 0]], dtype))
@@ -41,6 +58,12 @@ def program(co):
     layers = keras.Sequential([keras.Input((3,), dtype=keras_dtype), first, last])
     trained = keras.optimizers.{optimizer}(0.02)
     mean = keras.metrics.Mean(dtype=keras_dtype)
+    table = keras.layers.Embedding(4, 3, embeddings_initializer="ones", dtype=keras_dtype)
+    table.build()
+    table.embeddings.assign(tf.reshape(tf.cast(tf.range(12.0), dtype) / 5 - 1, (4, 3)))
+    clipped = keras.optimizers.{optimizer}(0.02, clipnorm=0.3)
+    codes = Codes(dtype=keras_dtype)
+    codes.build((None, 3))
     array, functions = np.zeros((2, 3), keras_dtype), {{}}
     kept, lock = [], threading.Lock()
     labels, ones = tf.constant([0, 2]), tf.one_hot([0, 2], 3, dtype=dtype)
@@ -210,6 +233,37 @@ STATEMENTS = [
         "    l{n} += tf.reduce_sum(tf.gather(d{n} * z{n}, tf.where(x[:, 0] > 0)[:, 0]))",
         "out.append((l{n}, t{n}.gradient(l{n}, [x, d{n}, v, w])))",
     ],
+    [
+        "with tf.GradientTape() as t{n}:",
+        "    e{n} = {same}",
+        "    q{n} = tf.gather(e{n}, [0, i % 3, 0])",
+        "    {maybe_look}",
+        "    l{n} = tf.reduce_sum(tf.tanh(q{n}) * y[:1])",
+        "    if i % 4 == 3:",
+        "        l{n} += tf.reduce_sum(tf.gather(e{n}, [2, 2]) * tf.sin(y))",
+        "g{n} = t{n}.gradient(l{n}, w)",
+        "out.append((type(g{n}).__name__, tf.convert_to_tensor(g{n}), tf.norm(getattr(g{n}, 'values', g{n}))))",
+    ],
+    [
+        "with tf.GradientTape() as t{n}:",
+        "    q{n} = table(tf.constant([[0, 1, 0], [2, 0, i % 4]]))",
+        "    {maybe_look}",
+        "    l{n} = tf.reduce_mean(tf.tanh(q{n}) * tf.reduce_mean(y) + q{n} ** 2)",
+        "g{n} = t{n}.gradient(l{n}, table.trainable_variables)",
+        "clipped.apply_gradients(zip(g{n}, table.trainable_variables))",
+        "out.append((l{n}, type(g{n}[0]).__name__))",
+        "y = y * 0.5 + q{n}[:, {r}]",
+    ],
+    [
+        "with tf.GradientTape() as t{n}:",
+        "    t{n}.watch(y)",
+        "    p{n} = codes(y, training=i % 3 != {r})",
+        "    {maybe_look}",
+        "    l{n} = tf.add_n(codes.losses) + tf.reduce_mean(tf.sin(p{n}))",
+        "g{n} = t{n}.gradient(l{n}, [y, codes.codes.value])",
+        "out.append((l{n}, g{n}[0], type(g{n}[1]).__name__, tf.convert_to_tensor(g{n}[1]), codes.uses + 0))",
+        "codes.codes.assign_sub(tf.convert_to_tensor(g{n}[1]) * 0.1)",
+    ],
     ["for q{n} in (lambda y=y: (yield from (y, y * {c})))():", "    y = y * 0.3 + tf.tanh(q{n})"],
 ]
 
@@ -237,6 +291,7 @@ def source(seed: int) -> str:
             "act": choose.choice(["softmax", "sigmoid", "relu", "elu"]),
             "look": "float(tf.reduce_mean(y))",
             "watched": choose.choice(["x", "y", "w", f"d{number}"]),
+            "same": choose.choice(["tf.convert_to_tensor(w)", "tf.identity(w)", "w", "-w", "w + 0"]),
             "maybe_look": choose.choice(["pass", "kept.append(float(tf.reduce_sum(y)))"]),
         }
         lines.extend(" " * 8 + line.format(**words) for line in choose.choice(STATEMENTS))

@@ -54,7 +54,7 @@ def observe(build: Callable[[], tuple[Callable[..., Any], Callable[[], Any]]], w
         if isinstance(value, dict):
             return {name: plain(item) for name, item in value.items()}
         if isinstance(value, tf.IndexedSlices):
-            return plain(tf.convert_to_tensor(value))
+            return ["rows", len(value.indices), plain(tf.convert_to_tensor(value))]
         if isinstance(value, (tf.RaggedTensor, tf.SparseTensor)):
             return plain(
                 tf.convert_to_tensor(

@@ -71,3 +71,39 @@ def test_a_shared_trunk_with_heads_and_a_part_whose_shape_depends_on_data(same: 
 
     same(build, calls=8)
     assert "Where" in same.report
+
+
+def test_rows_looked_up_in_a_result_stay_rows(same: Any) -> None:
+    """A norm of a gradient in rows is that of the rows before equal ones are added: a dense one has another norm."""
+
+    def build() -> Any:
+        start = tf.reshape(tf.linspace(tf.constant(0.1, tf.float64), 1.0, 12), [6, 2])
+        tables = [tf.Variable(start), tf.Variable(start * 2.0), tf.Variable(start * 3.0), tf.Variable(start)]
+
+        def step(number: int) -> Any:
+            with tf.GradientTape() as tape:
+                values = [
+                    tf.convert_to_tensor(tables[0]),
+                    -tf.identity(tables[1]),  # the gradient of a negation keeps rows
+                    tf.tanh(tables[2]) * tables[2],  # this one does not
+                    tf.concat([tables[3], tables[0]], 0),
+                ]
+                loss = tf.reduce_sum(tf.gather(values[0], [0, 0]))
+                if number % 3 == 1:
+                    loss += tf.norm(values[2])  # a path that not all calls take: a segment ends here
+                if float(loss) > -1e9:
+                    loss += tf.add_n(
+                        [tf.reduce_sum(tf.sin(tf.gather(value, [1, 3, 1, number % 6]))) for value in values]
+                    )
+            gradients = tape.gradient(loss, tables)
+            found = []
+            for table, gradient in zip(tables, gradients, strict=True):
+                clipped = tf.clip_by_norm(gradient, 0.1)
+                found += [type(gradient).__name__, type(clipped).__name__, gradient, clipped]
+                table.assign_sub(0.1 * tf.convert_to_tensor(clipped))
+            return found
+
+        return step, lambda: tables
+
+    same(build, calls=9)
+    assert "under an open tape" not in same.report

@@ -105,3 +105,59 @@ def test_messages_of_python_name_the_type_as_eagerly(same: Any) -> None:
         return step, lambda: None
 
     same(build, 4)
+
+
+def test_a_tape_warns_of_an_integer_that_it_watches_as_often_as_eagerly(
+    same: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tensorflow.python.platform import tf_logging  # noqa: PLC0415
+
+    logged: list[Any] = []
+
+    def log_first_n(level: Any, message: str, times: int, *args: Any) -> None:
+        logged.append((level, message, times, args))
+
+    monkeypatch.setattr(tf_logging, "log_first_n", log_first_n)
+
+    def build() -> Any:
+        logged.clear()
+
+        def step(number: int) -> Any:
+            with tf.GradientTape() as tape:
+                x = tf.constant([2.0, 3.0], tf.float64)
+                tape.watch([x, tf.constant(number)])
+                y = x * x
+            return tape.gradient(y, x)
+
+        return step, lambda: [repr(each) for each in logged]
+
+    same(build, calls=5)
+    assert len(logged) == 5
+
+
+def test_a_function_is_dispatched_to_one_of_the_program(same: Any) -> None:
+    class Pair(tf.experimental.ExtensionType):  # type: ignore[misc, name-defined]
+        first: tf.Tensor
+        second: tf.Tensor
+
+    def build() -> Any:
+        def step(number: int) -> Any:
+            x = tf.constant([1.0, 2.0], tf.float64) * float(number)
+            pair = Pair(x, x > 1.0)
+            found = tf.math.add(pair, tf.add(pair, pair))
+            return [found.first, found.second, pair.first is x, tf.math.add(x, 1.0), float(found.first[0])]
+
+        return step, list
+
+    from terra_refactor.runtime import co_execute  # noqa: PLC0415
+
+    co_execute(lambda x: x + 1.0)(tf.ones([2]))  # the hooks are there before the program asks to be called
+
+    @tf.experimental.dispatch_for_api(tf.math.add, {"x": Pair, "y": Pair})
+    def added(x: Any, y: Any, name: Any = None) -> Any:
+        return Pair(x.first + y.first, tf.logical_or(x.second, y.second))
+
+    try:
+        same(build, calls=5)
+    finally:
+        tf.experimental.unregister_dispatch_for(added)

@@ -275,6 +275,8 @@ tf.debugging.assert_less(x, 2.0)|tf.Variable(x).numpy()|tf.ragged.range([n % 4, 
 tf.bitcast(x, tf.int64)
 tf.nn.embedding_lookup(tf.eye(3), [n % 4])|tf.one_hot(tf.constant([0, 5, -1]), 3)|tf.switch_case(n % 2, [lambda: x, lambda: x * 2])
 keras.ops.take(tf.range(5.0), n)|keras.ops.arange(n)|keras.ops.where(tf.range(3) > n)|keras.ops.cond(x > 1, lambda: 1.0, lambda: 2.0)
+tf.experimental.dlpack.from_dlpack(tf.experimental.dlpack.to_dlpack(x))|np.from_dlpack(x)|x.__dlpack_device__()
+tf.range(9)[n::0]|tf.range(9)[n % 4::-1]|tf.range(9)[:n:2]
 keras.random.uniform([2], seed=n)|keras.utils.to_categorical([n % 3], 3)|tf.io.serialize_tensor(x)|tf.group(x)|tf.identity_n([x, x])
 """
 
