@@ -13,12 +13,15 @@ from lsp_server.server import TerraServer
 from terra_refactor.ide.code_actions import NewText
 from terra_refactor.ide.snapshot import Snapshot
 
+TO_CONFIRM = "terra-refactor/toConfirm"
+"""Tells VS Code's extension that a preview of assumptions follows."""
+
 
 def workspace_edit(
     server: TerraServer, snapshots: Iterable[tuple[Snapshot, NewText]], *, confirm: bool = False
 ) -> types.WorkspaceEdit:
     """The edit that leads to some new texts. `confirm`: the user reviews all of it first, if the client supports
-    that.
+    that. Its caller sends the edit at once: our own client is told that a preview follows.
 
     Raises:
         SourceError: a notebook cannot be given the text.
@@ -44,6 +47,8 @@ def workspace_edit(
             documents.append(
                 types.TextDocumentEdit(types.OptionalVersionedTextDocumentIdentifier(uri, version), marked)
             )
+    if annotations and client.asks_reason:
+        server.protocol.notify(TO_CONFIRM)
     if client.document_changes:
         return types.WorkspaceEdit(document_changes=documents, change_annotations=annotations or None)
     return types.WorkspaceEdit(changes=plain)

@@ -26,7 +26,7 @@ from lsp_server.settings import EditorSettings, parse_settings
 from terra_refactor import __version__
 from terra_refactor.config import Config
 from terra_refactor.errors import UsageError
-from terra_refactor.ide.regions import Regions, shown_regions
+from terra_refactor.ide.regions import Regions, known_regions, shown_regions
 from terra_refactor.ide.session import Session
 from terra_refactor.ide.snapshot import Snapshot
 from terra_refactor.workspace.cache import LoweringCache, ResultCache
@@ -214,12 +214,13 @@ class TerraServer(LanguageServer):
                 found = await self.snapshot(path)
                 if found is None or not self.documents.is_open(path):
                     return
-                before = await self._shown(found, path)
-                if before.are_final:
+                before, reported = await self._shown(found, path), known_regions(found, path)
+                # what diagnostics carry over from the previous text may be no candidate any more: a step that was extracted
+                if before.are_final and reported == before.decisions:
                     return
                 if await self.scheduler.regions(found):
                     after = await self._shown(found, path)
-                    if before.undecided or before.decisions != after.decisions:
+                    if before.undecided or not before.decisions == reported == after.decisions:
                         if self.client.refreshes_lenses:
                             await self.workspace_code_lens_refresh_async(None)
                         if self.regions_found is not None:

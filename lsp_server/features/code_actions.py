@@ -26,6 +26,7 @@ from terra_refactor.ide.code_actions import (
     one_for_each_change,
     perform,
 )
+from terra_refactor.ide.explanations import shown_name
 from terra_refactor.ide.snapshot import Snapshot
 
 _IN_NOTEBOOKS = {kind: f"notebook.{kind.value}" for kind in (OfferKind.FIX_ALL, OfferKind.REFACTOR_ALL)}
@@ -81,7 +82,7 @@ def register(server: TerraServer) -> None:
         ]
         for offer in one_for_each_change(wanted):
             if _may_be_added(server, offer):
-                title = f"Add terra-refactor to the environment of the program, to co-execute {offer.request.qualname}"
+                title = f"Add terra-refactor to the environment of the program, to co-execute {shown_name(offer.request.qualname)}"
                 found.append(
                     types.CodeAction(
                         title, kind=kind_of(offer), command=types.Command(title, ADD_PACKAGE, arguments=[])

@@ -23,7 +23,7 @@ from lsp_server.server import TerraServer
 from terra_refactor.errors import SourceError
 from terra_refactor.ide.causes import places_to
 from terra_refactor.ide.code_actions import NewText, NotPossible, Request, best_change, perform
-from terra_refactor.ide.explanations import function_text
+from terra_refactor.ide.explanations import function_text, shown_name
 from terra_refactor.ide.regions import forget_regions
 from terra_refactor.ide.session import Session
 from terra_refactor.ide.snapshot import Snapshot
@@ -57,6 +57,8 @@ PROVE_HERE = "terra-refactor.proveChange"
 """A command of the same client that requests permission to run the program, and calls `PROVE`."""
 ADD_PACKAGE = "terra-refactor.addPackage"
 """A command of the same client that installs the package into the program's environment, if the user agrees."""
+NO_TENSORFLOW = "no TensorFlow"
+"""The status of a proof for which no interpreter has TensorFlow: that client lets the user choose another."""
 _RUN = "Run It"
 
 
@@ -99,7 +101,14 @@ def register(server: TerraServer) -> None:
                 if located is not None:
                     where = range_as_json(located[1])
                     steps.append({"uri": located[0], "range": where, "message": place.message})
-            ways.append({"function": decision.qualname, "rule": hazard.rule, "message": hazard.message, "steps": steps})
+            ways.append(
+                {
+                    "function": shown_name(decision.qualname),
+                    "rule": hazard.rule,
+                    "message": hazard.message,
+                    "steps": steps,
+                }
+            )
         if ways and server.client.shows_documents and not server.client.asks_reason:
             place = places_to(snapshot, decision, min(decision.hazards, key=lambda hazard: hazard.assumed))[-1]
             located = server.documents.locate(snapshot.sources[place.path], place.span)
@@ -111,11 +120,11 @@ def register(server: TerraServer) -> None:
     @server.command(PROVE)
     async def prove_change(uri: str, qualname: str, line: int, how: dict[str, Any]) -> dict[str, Any] | None:
         """Runs the program with and without a change, and makes the change if both behave the same. `how` may name
-        the interpreter that has TensorFlow (`python`) and a command to run instead of generated calls (`run`).
-        Without a name, the innermost function around the line is used. A change with assumptions is left to a client
-        that shows the comparison first (`review`).
+        the interpreters that could have TensorFlow, in their order (`python`), and a command to run instead of
+        generated calls (`run`). Without a name, the innermost function around the line is used. A change with
+        assumptions is left to a client that shows the comparison first (`review`).
         """
-        from terra_refactor.ide.proving import ProofResult, change_around, prove  # noqa: PLC0415 - what runs programs is not for every start
+        from terra_refactor.ide.proving import NoTensorFlow, ProofResult, change_around, prove  # noqa: PLC0415 - what runs programs is not for every start
 
         path = server.documents.path_of(uri)
         snapshot = await server.with_regions(path)
@@ -131,15 +140,21 @@ def register(server: TerraServer) -> None:
             return None
         if not (server.client.asks_reason or await _agrees(server)):
             return None
-        python, run = (str(how.get(name) or "") for name in ("python", "run"))
+        named = how.get("python") or ()
+        pythons = dict.fromkeys([named] if isinstance(named, str) else map(str, named))
+        run = str(how.get("run") or "")
         shown: list[ProofResult] = []
-        async with progress_bar(server, f"Running {request.qualname} with and without the change") as progress:
+        async with progress_bar(
+            server, f"Running {shown_name(request.qualname)} with and without the change"
+        ) as progress:
             # in a separate thread: the analysis continues meanwhile
             result = await asyncio.to_thread(
-                prove, snapshot, request, python or sys.executable, run, progress.is_cancelled
+                prove, snapshot, request, tuple(pythons) or (sys.executable,), run, progress.is_cancelled
             )
             if isinstance(result, ProofResult):
                 shown.append(result)
+            elif isinstance(result, NoTensorFlow) and server.client.asks_reason:
+                return {"status": NO_TENSORFLOW, "sentence": result.reason}
             else:
                 server.tell(result.reason)
         for proof in shown:  # none if it was cancelled or nothing could be run
@@ -155,6 +170,7 @@ def register(server: TerraServer) -> None:
                 "sentence": proof.sentence,
                 "page": proof.page,
                 "qualname": request.qualname,
+                "name": shown_name(request.qualname),
                 "line": request.line,
             }
         return None
@@ -216,6 +232,7 @@ def register(server: TerraServer) -> None:
                 "line": located[1].start.line + 1,
                 "functionLine": proposal.line,
                 "qualname": proposal.qualname,
+                "name": shown_name(proposal.qualname),
                 "path": proposal.path,
                 "place": _place(proposal.snapshot.sources[proposal.path], proposal.line),
                 "canChange": not _is_closed_notebook(server, proposal.snapshot, proposal.path),

@@ -18,7 +18,7 @@ from typing_extensions import assert_never
 from terra_refactor.classify.decision import Action, Classification, Decision, Hazard, Level
 from terra_refactor.classify.region import RegionDecision
 from terra_refactor.ide.annotations import AnnotationStyle, KnownTypes, known_types, write_types
-from terra_refactor.ide.explanations import action_title, change_title, extraction_title
+from terra_refactor.ide.explanations import action_title, change_title, extraction_title, shown_name
 from terra_refactor.ide.extracting import all_but, with_functions
 from terra_refactor.ide.region_findings import shown_findings
 from terra_refactor.ide.regions import MODULE, beside_regions, find_regions, known_regions, regions_at, shown_regions
@@ -170,7 +170,7 @@ def _for_findings(snapshot: Snapshot, path: str, first_line: int, last_line: int
         decision = _decision_of(snapshot, path, finding)
         if finding.fixable and decision is not None and decision.action is not Action.NONE:
             yield Offer(
-                f"{change_title(decision)}: {decision.qualname}",
+                f"{change_title(decision)}: {shown_name(decision.qualname)}",
                 OfferKind.QUICK_FIX,
                 _refactoring(path, decision),
                 finding,
@@ -213,7 +213,7 @@ def _for_hazards(snapshot: Snapshot, path: str, first_line: int, last_line: int)
             here = hazard.span.line <= last_line and first_line <= hazard.span.end_line
             if here and hazard.cure is not None and (hazard.rule, hazard.span) not in found:
                 found.add((hazard.rule, hazard.span))
-                title = f"{TITLES[hazard.cure.kind]}, so that {decision.qualname} can be a graph"
+                title = f"{TITLES[hazard.cure.kind]}, so that {shown_name(decision.qualname)} can be a graph"
                 request = Request(Task.CURE, path, rule=hazard.rule, span=hazard.span)
                 yield Offer(title, OfferKind.REWRITE_CURE, request)
 
@@ -245,7 +245,7 @@ def _rewrites(snapshot: Snapshot, path: str, first_line: int, last_line: int, *,
     for decision in inner.values():
         if decision.action is not Action.NONE:
             yield Offer(
-                f"{change_title(decision)}: {decision.qualname}{_how_sure(decision)}",
+                f"{change_title(decision)}: {shown_name(decision.qualname)}{_how_sure(decision)}",
                 _rewrite_kind(decision.action),
                 _refactoring(path, decision),
                 assumptions=_assumptions(decision),
@@ -253,7 +253,8 @@ def _rewrites(snapshot: Snapshot, path: str, first_line: int, last_line: int, *,
         elif explicit and (decision.tensor_computation or decision.classification is Classification.UNSAFE):
             title = action_title(Action.REMOVE_TF_FUNCTION if decision.hybrid else Action.ADD_TF_FUNCTION)
             kind = OfferKind.REWRITE_REMOVE if decision.hybrid else OfferKind.REWRITE_ADD
-            yield Offer(f"{title}: {decision.qualname}", kind, _refactoring(path, decision), disabled=decision.reason)
+            name = shown_name(decision.qualname)
+            yield Offer(f"{title}: {name}", kind, _refactoring(path, decision), disabled=decision.reason)
 
 
 def _beside_regions(
@@ -485,7 +486,7 @@ def refactored(snapshot: Snapshot, request: Request) -> tuple[Decision, FileRefa
             done = refactor_file(source, [decision], Level.COEXEC, frozenset({decision.qualname}))
             failure = _failure(done.changes)
             return (decision, done) if failure is None else NotPossible(failure)
-    return NotPossible(f"{request.qualname} is not there any more")
+    return NotPossible(f"{shown_name(request.qualname)} is not there any more")
 
 
 def _refactored(snapshot: Snapshot, request: Request) -> NewText | NotPossible:
@@ -493,7 +494,7 @@ def _refactored(snapshot: Snapshot, request: Request) -> NewText | NotPossible:
     if isinstance(done, NotPossible):
         return done
     decision, file = done
-    title = f"{change_title(decision)}: {decision.qualname}"
+    title = f"{change_title(decision)}: {shown_name(decision.qualname)}"
     return NewText(request.path, file.new_text, title, _assumptions(decision))
 
 
@@ -504,7 +505,7 @@ def _extracted(snapshot: Snapshot, request: Request) -> NewText | NotPossible:
         if decision.extract and (decision.line, decision.qualname) == (request.line, request.qualname):
             text = apply_edits(snapshot.sources[request.path].text, found.edits)
             return NewText(request.path, text, extraction_title(decision), _region_assumptions(decision))
-    return NotPossible(f"{request.qualname} cannot be extracted there any more")
+    return NotPossible(f"{shown_name(request.qualname)} cannot be extracted there any more")
 
 
 def _annotated(snapshot: Snapshot, request: Request) -> NewText | NotPossible:
@@ -519,7 +520,7 @@ def _annotated(snapshot: Snapshot, request: Request) -> NewText | NotPossible:
                 return NotPossible(edits.reason)
             text = apply_edits(snapshot.sources[request.path].text, edits)
             return NewText(request.path, text, f"Write types: {known.summary}", _type_assumptions(known))
-    return NotPossible(f"{request.qualname} is not there any more")
+    return NotPossible(f"{shown_name(request.qualname)} is not there any more")
 
 
 def _cured(snapshot: Snapshot, request: Request) -> NewText | NotPossible:

@@ -1,7 +1,7 @@
 """Decisions in words: the texts of hover, code lens and action titles about a function.
 
 Computes: Markdown, or a sentence. Needs: a decision, and for a card its snapshot. Gives: `verdict`, `action_title`,
-`change_title`, `extraction_title`, `hazards_in_words`, `assumptions_in_words`, `function_card`, `function_text`.
+`change_title`, `extraction_title`, `shown_name`, `hazards_in_words`, `assumptions_in_words`, `function_card`, `function_text`.
 """
 
 from __future__ import annotations
@@ -44,6 +44,11 @@ def action_title(action: Action) -> str:
             return "Nothing to do"
         case _:
             assert_never(action)
+
+
+def shown_name(qualname: str) -> str:
+    """A function's name for titles, without the functions in which it is defined: `Model.call` of `factory.<locals>.Model.call`."""
+    return qualname.rpartition("<locals>.")[2]
 
 
 def change_title(decision: Decision) -> str:
@@ -101,7 +106,7 @@ def verdict(decision: Decision, region: RegionDecision | None = None) -> str:
 def function_text(decision: Decision) -> str:
     """The classification of a function and its reason in one plain sentence."""
     assumed = f" It assumes: {'; '.join(decision.assumptions)}." if decision.assumptions else ""
-    return f"{decision.qualname}: {verdict(decision)}. {decision.reason[:1].upper()}{decision.reason[1:]}.{assumed}"
+    return f"{shown_name(decision.qualname)}: {verdict(decision)}. {decision.reason[:1].upper()}{decision.reason[1:]}.{assumed}"
 
 
 def recorded_text(seen: FunctionSeen | None) -> str:
@@ -146,7 +151,7 @@ def function_card(
     """
     reason = in_markdown(decision.reason)
     lines = [
-        f"**{in_markdown(decision.qualname)}**: {verdict(decision, region)}",
+        f"**{in_markdown(shown_name(decision.qualname))}**: {verdict(decision, region)}",
         reason[:1].upper() + reason[1:] + ".",
     ]
     if recorded := recorded_text(snapshot.program.recorded.get(decision.function)):
@@ -157,7 +162,7 @@ def function_card(
     if region is not None:
         lines.append(f"Lines {region.line} to {region.end_line} can be a graph: {in_markdown(region.reason)}.")
     elif decision.action is not Action.NONE and decision.level is not Level.SAFE:
-        lines.append(f"`fix` makes this change with `--level {decision.level.value}`.")
+        lines.append(f"The change is made once it is confirmed, or by `fix --level {decision.level.value}`.")
     if decision.proposal.arguments:
         written = ", ".join(f"{name}={text}" for name, text in decision.proposal.arguments)
         lines.append(f"Proposed: {as_code(f'@tf.function({written})')}")

@@ -7,13 +7,13 @@ must obtain.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from terra_refactor.classify.decision import Action, Decision, Level
 from terra_refactor.errors import SourceError
 from terra_refactor.ide.code_actions import NotPossible, Request, Task, best_change, refactored
-from terra_refactor.ide.explanations import change_title, extraction_title
+from terra_refactor.ide.explanations import change_title, extraction_title, shown_name
 from terra_refactor.ide.extracting import all_but, with_functions
 from terra_refactor.ide.regions import regions_at
 from terra_refactor.ide.session import StaleError
@@ -51,6 +51,11 @@ class ProofResult:
         return self.status is Status.SAME
 
 
+@dataclass(frozen=True, slots=True)
+class NoTensorFlow(NotPossible):
+    """No interpreter has TensorFlow; the reason names those that were tried."""
+
+
 def change_around(snapshot: Snapshot, path: str, line: int) -> Request | NotPossible:
     """The change of the training step at a line (from 1) that could be a function, else that of the innermost function around it."""
     for found in regions_at(snapshot, path, line, line):
@@ -63,23 +68,23 @@ def change_around(snapshot: Snapshot, path: str, line: int) -> Request | NotPoss
     if best.task is Task.EXTRACT:
         return best
     if decision.action is Action.NONE:
-        return NotPossible(f"there is no change of {decision.qualname} to prove: {decision.reason}")
+        return NotPossible(f"there is no change of {shown_name(decision.qualname)} to prove: {decision.reason}")
     return Request(Task.REFACTOR, path, decision.qualname, decision.line)
 
 
 def prove(
-    snapshot: Snapshot, request: Request, python: str, command: str, cancelled: Callable[[], bool]
+    snapshot: Snapshot, request: Request, pythons: Sequence[str], command: str, cancelled: Callable[[], bool]
 ) -> ProofResult | NotPossible:
     """Run the program with and without one refactoring. The files must be saved: the versions on disk run.
 
-    `python` is the interpreter that has TensorFlow; `command` is `python SCRIPT ...` or `pytest ...`, or empty to call the function on
-    generated arguments.
+    The first of `pythons` that has TensorFlow is the interpreter; `command` is `python SCRIPT ...` or `pytest ...`, or
+    empty to call the function on generated arguments.
 
     Raises:
-        UsageError: nothing can be run: without TensorFlow, or without the script.
+        UsageError: nothing can be run: an interpreter does not start, or there is no script.
         StaleError: `cancelled` returned True.
     """
-    setting = Setting(python, source_of(command), cancelled=cancelled)
+    source = source_of(command)
     on_disk = {path: _read(path) for path in snapshot.paths}
     saved = {
         path: read for path, read in on_disk.items() if read is not None and read.text == snapshot.sources[path].text
@@ -91,21 +96,24 @@ def prove(
         return done
     decision, file, title = done
     decisions = [each for path in snapshot.paths for each in snapshot.decisions.get(path, ())]
-    try:
-        verification = verify_changes([replace(file, source=saved[request.path])], decisions, saved, setting)
-    except CancelledError as error:
-        raise StaleError("cancelled") from error
-    except NoTensorFlowError as error:
-        return NotPossible(
-            f"{error.python} cannot import TensorFlow ({error.said}). Choose the interpreter of the program with Python: Select "
-            "Interpreter, or name it in the setting `terra-refactor.interpreter`"
-        )
+    refused = []
+    for python in pythons:
+        setting = Setting(python, source, cancelled=cancelled)
+        try:
+            verification = verify_changes([replace(file, source=saved[request.path])], decisions, saved, setting)
+            break
+        except CancelledError as error:
+            raise StaleError("cancelled") from error
+        except NoTensorFlowError as error:
+            refused.append(f"{error.python} cannot import TensorFlow ({error.said})")
+    else:
+        return NoTensorFlow(f"nothing was run: {'; '.join(refused)}")
     (verdict,) = verification.functions
     program = verification.program
     status = verdict.status
     if program is not None and program.difference is not None and status in (Status.SAME, Status.SLOWER):
         status = Status.DIFFERENT
-    said = f"{decision.qualname}: {_WORDS[status]}{_measured(verdict)}"
+    said = f"{shown_name(decision.qualname)}: {_WORDS[status]}{_measured(verdict)}"
     if status not in (Status.SAME, Status.SLOWER):
         why = verdict.detail or ("" if program is None or program.difference is None else program.difference)
         said += f" ({why})" if why else ""
@@ -122,7 +130,11 @@ def _changed(
     """The decision about the function that changes or is made, the file in which it is, and the change in words."""
     if request.task is not Task.EXTRACT:
         done = refactored(snapshot, request)
-        return done if isinstance(done, NotPossible) else (*done, f"{change_title(done[0])}: {done[0].qualname}")
+        return (
+            done
+            if isinstance(done, NotPossible)
+            else (*done, f"{change_title(done[0])}: {shown_name(done[0].qualname)}")
+        )
     for found in regions_at(snapshot, request.path, request.line, request.line):
         if found.region is not None and (found.decision.qualname, found.decision.line) == (
             request.qualname,
@@ -131,9 +143,9 @@ def _changed(
             files = with_functions(snapshot, [found], Level.COEXEC, all_but(snapshot, lambda _: False), cancelled)
             reasons = [each.reason for file in files for each in file.changes if each.outcome is not Outcome.DONE]
             if reasons or not files or not files[0].extracted:
-                return NotPossible(reasons[0] if reasons else f"{request.qualname} cannot be extracted")
+                return NotPossible(reasons[0] if reasons else f"{shown_name(request.qualname)} cannot be extracted")
             return files[0].extracted[0], files[0], extraction_title(found.decision)
-    return NotPossible(f"{request.qualname} cannot be extracted there any more")
+    return NotPossible(f"{shown_name(request.qualname)} cannot be extracted there any more")
 
 
 def _read(path: str) -> Source | None:

@@ -14,6 +14,7 @@
 // FOLDER is copied. INTERPRETER has TensorFlow, and need not have terra-refactor. Screenshots go to e2e/results; what each step took is printed.
 
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -21,6 +22,11 @@ import { emptyResults, options, packedEnvironments } from "./options.mjs";
 import { PATIENCE, until, Workbench } from "./workbench.mjs";
 
 const values = options({ required: ["project", "file", "fix", "prove"] });
+const found = spawnSync(values.python, ["-I", "-c", "import importlib.util as util; raise SystemExit(util.find_spec('tensorflow') is None)"]);
+if (found.status !== 0) {
+    console.error(`${values.python} does not run, or has no TensorFlow`);
+    process.exit(2);
+}
 const results = emptyResults();
 const project = mkdtempSync(path.join(tmpdir(), "first-day-"));
 const original = path.resolve(values.project);
@@ -40,25 +46,30 @@ function placeOf(qualname) {
 
 /** Whether the line above a function is the decorator. */
 const decorated = (name) => text().split("\n")[placeOf(name)[0] - 2].trim().startsWith("@tf.function");
-const button = (label) => bench.page.locator(`.notification-list-item .monaco-button:has-text('${label}')`).first();
+const button = (label) => bench.button(label);
 const COMPARISON = "Show Comparison";
 const REVIEW = "Review and Apply";
 let proven = true;
 
-/** Clicks the line above the function that the cursor is in the head of. */
-async function clickLens() {
+/** The line above the function that the cursor is in the head of; undefined if there is none. */
+async function lensAbove() {
     const cursor = await bench.page.locator(".editor-instance .cursors-layer .cursor").first().boundingBox();
     const lenses = bench.page.locator(".codelens-decoration a");
     let nearest;
     for (const lens of await lenses.all()) {
-        const box = await lens.boundingBox();
+        const box = await lens.boundingBox({ timeout: 1000 }).catch(() => null);
         if (box !== null && box.y < cursor.y && (nearest === undefined || box.y > nearest.y)) {
             nearest = { y: box.y, lens };
         }
     }
-    assert.ok(nearest !== undefined && cursor.y - nearest.y < 60, "there is no line above the function");
-    console.log(`        the line: ${await nearest.lens.innerText()}`);
-    await nearest.lens.click();
+    return nearest !== undefined && cursor.y - nearest.y < 60 ? nearest.lens : undefined;
+}
+
+async function clickLens() {
+    const lens = await lensAbove();
+    assert.ok(lens !== undefined, "there is no line above the function");
+    console.log(`        the line: ${await lens.innerText()}`);
+    await lens.click();
 }
 
 const steps = {
@@ -94,11 +105,14 @@ const steps = {
         const preview = bench.page.locator(".bulk-edit-panel .monaco-list-row").first();
         await until(async () => decorated(values.fix) || preview.isVisible(), "the click did nothing");
         if (!decorated(values.fix)) {
+            await bench.ticked();
             console.log(`        to confirm: ${await preview.innerText()}`);
             await bench.shot("to-confirm");
             await bench.confirm();
         }
         await until(() => decorated(values.fix), "the change was not made");
+        await bench.goTo(...placeOf(values.fix));
+        await until(async () => (await lensAbove()) === undefined, "the line above the function stays");
         await bench.shot("changed");
     },
     "have another change proven": async () => {
@@ -107,7 +121,9 @@ const steps = {
         await bench.shot("menu");
         await bench.choose("Prove by running");
         await bench.page.locator(".monaco-dialog-box .monaco-button:has-text('Run It')").click();
-        await button(COMPARISON).waitFor({ timeout: 3 * PATIENCE });
+        await bench.page.locator(".statusbar-item:has-text('with and without the change')").first().waitFor();
+        await bench.shot("running");
+        await bench.offers(COMPARISON, 3 * PATIENCE);
         console.log(`        ${(await bench.page.locator(".notification-list-item-message").allInnerTexts()).join("; ")}`);
         await bench.shot("proven");
         assert.ok(!decorated(values.prove), "the change was made before anybody confirmed what it assumes");
@@ -128,9 +144,12 @@ const steps = {
         }
         await button(REVIEW).click();
         await bench.page.locator(".bulk-edit-panel .monaco-list-row").first().waitFor();
+        await bench.ticked();
         await bench.shot("assumptions");
         await bench.confirm();
         await until(() => decorated(values.prove), "the proven change was not made");
+        await bench.goTo(...placeOf(values.prove));
+        await until(async () => (await lensAbove()) === undefined, "the line above the proven function stays");
         await bench.run("Notifications: Clear All Notifications");
         await bench.shot("applied");
     },

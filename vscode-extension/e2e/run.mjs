@@ -36,6 +36,7 @@ const steps = [
     ["a quick fix adds decorator and import to the file", quickFix],
     ["a speculative change asks for confirmation", speculative],
     ["a change is proven by running the program, and then made", proving],
+    ["a training step is extracted once it is proven", extraction],
     ["the way from a function to what keeps it from being a graph is shown", goToCause],
     ["the calls along which effects travel are shown, in both directions", effects],
     ["code that runs as a graph is marked, and the marks are hidden again", graphCode],
@@ -53,6 +54,7 @@ const steps = [
     ["after an edit in a large folder, what is known comes first, and the rest is that of a new start", largeEdit],
     ["a wrong path of the server is said", wrongPath],
     ["a Python without the server runs the one that the extension carries", carriedServer],
+    ["a proof without TensorFlow leads to where another interpreter is selected", proofWithoutTensorFlow],
     ["a server is installed on request", installServer],
     ["the package is added to the environment that Python Environments has chosen", addPackage],
 ];
@@ -130,8 +132,8 @@ async function hints() {
 }
 
 /** Waits for a line above a function. */
-function lens(text) {
-    return bench.page.locator(`.codelens-decoration:has-text("${text}")`).first().waitFor();
+function lens(text, state = "visible") {
+    return bench.page.locator(`.codelens-decoration:has-text("${text}")`).first().waitFor({ state });
 }
 
 async function quickFix() {
@@ -155,6 +157,7 @@ async function speculative() {
     await bench.shot("speculative-menu");
     await bench.choose("assumption");
     await bench.page.locator(".bulk-edit-panel .monaco-list-row:has-text('loader.normalise')").first().waitFor();
+    await bench.ticked();
     await bench.shot("speculative-confirmation");
     assert.equal(onDisk("guess.py"), before, "the file was changed before anybody confirmed");
     await bench.confirm();
@@ -168,7 +171,7 @@ async function proving() {
     await bench.run("terra-refactor: Prove and Apply the Change of This Function (Runs the Program)");
     await bench.page.locator(".monaco-dialog-box:has-text('Proving runs the program')").waitFor();
     await bench.shot("proof-consent");
-    await bench.page.locator(".monaco-dialog-box .monaco-button:has-text('Run It')").click();
+    await agree();
     await bench.notification("smooth: the same with and without the change").waitFor({ timeout: 2 * PATIENCE });
     await until(() => /@tf\.function[^\n]*\ndef smooth/.test(onDisk("scale.py")), "the proven change was not made");
     await bench.shot("proven");
@@ -176,6 +179,35 @@ async function proving() {
     await bench.pageWith(["median of a call", "No file of yours was changed"], "the comparison is not shown");
     await bench.shot("proof");
     await bench.run("View: Close Editor");
+}
+
+/** Agrees to what a page asks before the first proof: each page that is opened has a memory of its own. */
+async function agree() {
+    await bench.page.locator(".monaco-dialog-box:has-text('Proving runs the program') .monaco-button:has-text('Run It')").click();
+}
+
+async function extraction() {
+    const line = onDisk("fit.py").split("\n").findIndex((text) => text.includes("tf.GradientTape")) + 1;
+    await bench.set({ "terra-refactor.prove.command": "python fit.py" });
+    await bench.open("fit.py");
+    await lens("Extract as @tf.function: train_step");
+    await bench.page.locator(".squiggly-info").first().waitFor(); // TR507
+    await bench.goTo(line, 14);
+    await bench.openActions("Extract as @tf.function: train_step");
+    await bench.shot("extraction-menu");
+    await bench.page.keyboard.press("Escape");
+    await bench.run("terra-refactor: Prove and Apply the Change of This Function (Runs the Program)");
+    await agree();
+    await bench.offers("Show Comparison", 2 * PATIENCE);
+    await bench.notification("train_step: the same with and without the change").waitFor();
+    await until(() => /@tf\.function[^\n]*\n    def train_step\(/.test(onDisk("fit.py")), "the proven step was not extracted");
+    await lens("Extract as @tf.function: train_step", "detached");
+    await bench.page.locator(".squiggly-info").first().waitFor({ state: "detached" });
+    await bench.shot("extracted");
+    await bench.button("Show Comparison").click();
+    await bench.pageWith(["Extract as @tf.function: train_step", "output, exit code and variables are the same"], "the comparison is not shown");
+    await bench.run("View: Close Editor");
+    await bench.set({ "terra-refactor.prove.command": "" });
 }
 
 async function goToCause() {
@@ -308,6 +340,7 @@ async function cureHazard() {
     await bench.shot("cure-menu");
     await bench.choose("Print with tf.print");
     await bench.page.locator(".bulk-edit-panel .monaco-list-row:has-text('standard error')").first().waitFor();
+    await bench.ticked();
     await bench.shot("cure-confirmation");
     await bench.confirm();
     await until(() => onDisk("report.py").includes('    tf.print("values", values)'), "the cure was not made");
@@ -504,6 +537,25 @@ async function carriedServer() {
     await bench.shows("batch: float32 (32, 8)");
     assert.equal(await bench.notification("terra-refactor").count(), 0, "something is notified at the start");
     await bench.shot("carried-server");
+}
+
+/** The interpreter is the one of the step before, which has nothing installed. */
+async function proofWithoutTensorFlow() {
+    const python = path.join(bench.home, "bare/bin/python");
+    writeFileSync(path.join(project, "later.py"), readFileSync(path.join(here, "project/scale.py"), "utf-8").replaceAll("smooth", "soften"));
+    await bench.open("later.py");
+    await bench.shows("values: float32 (4, 4)");
+    await bench.goTo(6, 6);
+    await bench.run("terra-refactor: Prove and Apply the Change of This Function (Runs the Program)");
+    await agree();
+    const refusal = bench.notification(`nothing was run: ${python} cannot import TensorFlow`);
+    await refusal.waitFor();
+    await bench.shot("no-tensorflow");
+    await refusal.locator(".monaco-button:has-text('Open Settings')").click();
+    await bench.page.locator(".settings-editor .setting-item:has-text('The Python that runs the server')").first().waitFor();
+    await bench.shot("no-tensorflow-settings");
+    await bench.run("View: Close Editor");
+    assert.ok(!onDisk("later.py").includes("@tf.function"), "a change that is not proven was made");
 }
 
 async function installServer() {

@@ -150,6 +150,8 @@ export class Workbench {
     async evidence(name) {
         const parts = [];
         await within(this.shot(`failed-${name}`), 25_000, "the screenshot").catch((error) => parts.push(String(error)));
+        // messages fade away; the centre keeps them
+        await within(this.run("Notifications: Show Notifications"), 10_000, "the list of notifications").catch(() => undefined);
         const notified = within(this.page.locator(".notification-list-item-message").allInnerTexts(), 5_000, "the notifications");
         parts.push(`notifications: ${JSON.stringify(await notified.catch(String))}`);
         const logs = path.join(this.home, "data/logs");
@@ -252,16 +254,43 @@ export class Workbench {
         return found;
     }
 
-    /** Ticks every change of the preview and applies it. */
+    /** Applies what the preview shows, which is ticked already. */
     async confirm() {
-        await this.page.locator(".bulk-edit-panel .monaco-list-row").first().waitFor();
-        const boxes = this.page.locator(".bulk-edit-panel .monaco-list-row .edit-checkbox");
-        for (let index = 0; index < (await boxes.count()); index += 1) {
-            if (!(await boxes.nth(index).isChecked())) {
-                await boxes.nth(index).check({ force: true });
-            }
-        }
+        await this.ticked();
         await this.page.locator(".bulk-edit-panel .monaco-button:has-text('Apply')").first().click();
+    }
+
+    /** Waits until everything in the preview of a change is ticked. */
+    async ticked() {
+        const boxes = this.page.locator(".bulk-edit-panel .monaco-list-row .edit-checkbox");
+        await until(async () => {
+            const all = await boxes.evaluateAll((nodes) => nodes.map((node) => node.checked));
+            return all.length > 0 && all.every(Boolean);
+        }, "the changes of the preview are not ticked");
+    }
+
+    /** A button of a message in the corner. */
+    button(label) {
+        return this.page.locator(`.notification-list-item .monaco-button:has-text('${label}')`).first();
+    }
+
+    /** Waits for a button of a message in the corner. A message with which the extension refuses what was asked is an error with its text. */
+    async offers(label, patience) {
+        const refusals = this.page.locator(".notification-list-item-message").filter({ hasText: /^terra-refactor: / });
+        await until(
+            async () => {
+                if (await this.button(label).isVisible()) {
+                    return true;
+                }
+                const refused = await refusals.allInnerTexts();
+                if (refused.length > 0) {
+                    throw new Error(`instead of ${JSON.stringify(label)}: ${refused.join("; ")}`);
+                }
+                return false;
+            },
+            `nothing offers ${JSON.stringify(label)}`,
+            patience,
+        );
     }
 
     /** A message in the corner. */

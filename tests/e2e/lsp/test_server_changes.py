@@ -234,63 +234,6 @@ def test_the_setting_of_how_types_are_written(folder: Path) -> None:
     converse(folder, modern(), scenario, {**settings, folder.as_uri(): settings[None]})
 
 
-@pytest.mark.slow
-@pytest.mark.tensorflow
-def test_a_change_is_made_if_running_both_versions_shows_the_same(folder: Path) -> None:
-    async def scenario(talk: Conversation) -> None:
-        shapes = talk.open("shapes.py")
-        proof = await talk.command("terra-refactor.prove", shapes, "scale", 3, {"run": "python main.py"})
-        assert proof is not None, talk.shown
-        assert (proof["status"], proof["applied"]) == ("same", True), proof["sentence"]
-        assert "| traces | – | 1 in" in proof["page"]
-        (edit,) = talk.applied
-        assert "@tf.function\ndef scale" in applied(SHAPES, edit.edit.document_changes[0].edits)
-        talk.change(shapes, SHAPES.replace("x, w)", "x, w )", 1))
-        assert await talk.command("terra-refactor.prove", shapes, "scale", 3, {}) is None
-        assert "what is not saved cannot be run" in talk.shown[-1]
-        assert len(talk.applied) == 1
-
-    converse(folder, modern(), scenario, options={"asksReason": True}, patience=120)
-
-
-REGISTERED = """\
-import tensorflow as tf
-
-
-@tf.keras.utils.register_keras_serializable(package="own")
-def scaled(x: tf.Tensor) -> tf.Tensor:
-    for _ in range(20):
-        x = tf.nn.relu(x * 0.5 + tf.roll(x, 1, axis=0))
-    return x
-
-
-for _ in range(10):
-    scaled(tf.ones([4, 4]))
-"""
-
-
-@pytest.mark.slow
-@pytest.mark.tensorflow
-def test_what_a_proven_change_assumes_is_confirmed_after_the_comparison(folder: Path) -> None:
-    (folder / "registered.py").write_text(REGISTERED)
-
-    async def scenario(talk: Conversation) -> None:
-        proof = await talk.command(
-            "terra-refactor.prove", talk.open("registered.py"), "", 6, {"run": "python registered.py"}
-        )
-        assert proof is not None, talk.shown
-        assert (proof["status"], proof["applied"], proof["review"]) == ("same", False, True), proof["sentence"]
-        assert talk.applied == []
-        assert await talk.command(
-            "terra-refactor.applyFunction", talk.uri("registered.py"), proof["qualname"], proof["line"]
-        )
-        (edit,) = talk.applied
-        (annotation,) = edit.edit.change_annotations.values()
-        assert annotation.needs_confirmation and "register_keras_serializable" in annotation.description
-
-    converse(folder, modern(), scenario, options={"asksReason": True}, patience=120)
-
-
 LOUD = """\
 import tensorflow as tf
 
@@ -333,13 +276,3 @@ def test_a_program_without_the_package_is_offered_to_have_it(
         assert titles[:1] == ([] if offered is None else [offered])
 
     converse(folder, modern(), scenario, options=options)
-
-
-def test_nothing_is_run_for_a_client_that_does_not_say_yes(folder: Path) -> None:
-    (folder / "main.py").write_text(f"{MAIN}open('ran', 'w')\n")
-
-    async def scenario(talk: Conversation) -> None:
-        assert await talk.command("terra-refactor.prove", talk.open("shapes.py"), "scale", 3, {}) is None
-
-    converse(folder, modern(), scenario)
-    assert not (folder / "ran").exists()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 
 pytest.importorskip("pygls")
 
-from conversation import Conversation, converse, modern, poor
+from conversation import Conversation, applied, converse, modern, poor
 from lsprotocol import types
 from small_project import MAIN, wrong
 
@@ -148,3 +149,59 @@ def test_the_finding_about_a_training_step_comes_when_nobody_types(folder: Path)
 
     converse(folder, poor(), pushed)
     converse(folder, modern(), pulled)
+
+
+FIT = """\
+import tensorflow as tf
+
+weights = tf.Variable(tf.zeros([8, 1]))
+
+
+def fit(batches):
+    for features, targets in batches:
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(tf.square(tf.sigmoid(features @ weights) - targets))
+        weights.assign_sub(0.1 * tape.gradient(loss, weights))
+        print(float(loss))
+
+
+fit(tf.data.Dataset.from_tensor_slices((tf.ones([640, 8]), tf.ones([640, 1]))).batch(32))
+"""
+
+
+@pytest.mark.parametrize("capabilities", [modern, poor])
+def test_the_finding_about_a_training_step_goes_when_it_is_extracted(
+    folder: Path, capabilities: Callable[[], types.ClientCapabilities]
+) -> None:
+    (folder / "fit.py").write_text(FIT)
+
+    async def scenario(talk: Conversation) -> None:
+        uri = talk.open("fit.py")
+
+        async def settles(reported: bool) -> None:
+            for _ in range(200):
+                refreshed = talk.refreshed, talk.publications
+                items = (await talk.pull(uri)).items if capabilities is modern else talk.published[uri].diagnostics
+                if ("TR507" in {item.code for item in items}) is reported:
+                    return
+                # it is asked again when the server says so, as editors do
+                for _ in range(100):
+                    if (talk.refreshed, talk.publications) != refreshed:
+                        break
+                    await asyncio.sleep(0.05)
+                else:
+                    break
+            raise AssertionError(f"TR507 is {'not ' if reported else ''}reported")
+
+        await talk.until(lambda: capabilities is modern or uri in talk.published)
+        await settles(reported=True)
+        (action,) = [each for each in await talk.actions(uri, 7) if "Extract" in each.title]
+        if action.edit is None:
+            action = await talk.client.code_action_resolve_async(action)
+        edits = action.edit.document_changes[0].edits if action.edit.document_changes else action.edit.changes[uri]
+        text = applied(FIT, edits)
+        assert "        with tf.GradientTape() as tape:" in text  # the code of the step has its indentation still
+        talk.change(uri, text)
+        await settles(reported=False)
+
+    converse(folder, capabilities(), scenario)

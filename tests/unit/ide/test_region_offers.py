@@ -211,12 +211,12 @@ def test_a_step_is_proven_before_it_is_a_function(tmp_path: Path) -> None:
         request = change_around(snapshot, path, line)
         assert isinstance(request, Request)
         assert (request.task, request.qualname) == (Task.EXTRACT, "train.<locals>.train_step")
-    proof = prove(snapshot, request, sys.executable, f"python {tmp_path / 'm.py'}", lambda: False)
+    proof = prove(snapshot, request, [sys.executable], f"python {tmp_path / 'm.py'}", lambda: False)
     assert isinstance(proof, ProofResult)
     assert proof.holds, proof.sentence
-    assert proof.sentence.startswith("train.<locals>.train_step: the same with and without the change")
+    assert proof.sentence.startswith("train_step: the same with and without the change")
     assert proof.page.startswith("# Extract as @tf.function: train_step\n")
-    gone = prove(snapshot, Request(Task.EXTRACT, path, "other", 12), sys.executable, "", lambda: False)
+    gone = prove(snapshot, Request(Task.EXTRACT, path, "other", 12), [sys.executable], "", lambda: False)
     assert isinstance(gone, NotPossible)
 
 

@@ -15,7 +15,7 @@ export type Ask = (command: string, ...args: unknown[]) => Promise<unknown>;
 
 export function registerCommands(server: ServerHolder, state: vscode.Memento): vscode.Disposable[] {
     const asking: Ask = (command, ...args) => ask(server, command, ...args);
-    const proving = new Proving(asking, state);
+    const proving = new Proving(asking, state, () => server.interpreter);
     const register = (name: string, run: (...args: never[]) => unknown): vscode.Disposable =>
         vscode.commands.registerCommand(`terra-refactor.${name}`, run);
     const proposals = new Proposals(asking);

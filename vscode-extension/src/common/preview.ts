@@ -1,20 +1,23 @@
-// The preview of a change groups by file at first, and then shows no assumptions: it is made to group by what is assumed.
+// The preview of a change to be confirmed: it groups by file at first, which shows no assumptions, and nothing in it is ticked, so that
+// *Apply* does nothing. It is made to group by what is assumed, with everything ticked: *Apply* is the confirmation.
 
 import * as vscode from "vscode";
 
 /** The documents that the editor makes for a preview have a scheme of their own. */
 const PREVIEW = "vscode-bulkeditpreview";
+/** Milliseconds until the preview shows its tree; its commands do not wait for that. */
+const SETTLED = 150;
 
-export class Grouping implements vscode.Disposable {
+export class Preview implements vscode.Disposable {
     private expected = false;
     private readonly watching = vscode.workspace.onDidOpenTextDocument(({ uri }) => {
         if (this.expected && uri.scheme.startsWith(PREVIEW)) {
             this.expected = false;
-            void vscode.commands.executeCommand("refactorPreview.groupByType").then(undefined, () => undefined);
+            void arrange().catch(() => undefined);
         }
     });
 
-    /** One of our own changes may be previewed next. */
+    /** One of our own changes is previewed next. */
     expect(): void {
         this.expected = true;
     }
@@ -22,4 +25,15 @@ export class Grouping implements vscode.Disposable {
     dispose(): void {
         this.watching.dispose();
     }
+}
+
+async function arrange(): Promise<void> {
+    await vscode.commands.executeCommand("refactorPreview.groupByType");
+    await settled();
+    await vscode.commands.executeCommand("list.focusFirst"); // the entry of what is assumed, with all edits below it
+    await vscode.commands.executeCommand("refactorPreview.toggleCheckedState");
+}
+
+function settled(): Promise<void> {
+    return new Promise((resolve) => setTimeout(resolve, SETTLED));
 }

@@ -9,6 +9,8 @@ export interface Proposal {
     readonly line: number;
     readonly functionLine: number;
     readonly qualname: string;
+    /** The function's name without those in which it is defined. */
+    readonly name: string;
     readonly path: string;
     /** The place in words. */
     readonly place: string;
@@ -78,7 +80,7 @@ export class Proposals implements vscode.TreeDataProvider<Proposal>, vscode.Disp
     }
 
     getTreeItem(proposal: Proposal): vscode.TreeItem {
-        const item = new vscode.TreeItem(`${proposal.qualname}: ${proposal.title}`);
+        const item = new vscode.TreeItem(`${proposal.name}: ${proposal.title}`);
         const saved = proposal.secondsSaved === null ? "" : vscode.l10n.t("saves {0} s", proposal.secondsSaved.toFixed(1));
         item.description = [saved, proposal.place].filter((part) => part !== "").join(" · ");
         item.iconPath = new vscode.ThemeIcon(ICONS[proposal.level] ?? "circle-outline");

@@ -2,8 +2,8 @@
 
 import * as vscode from "vscode";
 import type { Ask } from "./commands";
-import { activeInterpreter } from "./python";
-import { setting } from "./vscodeapi";
+import { activeInterpreter, choosingCommand } from "./python";
+import { askError, openSettings, setting } from "./vscodeapi";
 
 const SCHEME = "terra-refactor-proof";
 const AGREED = "terra-refactor.runsCode";
@@ -11,6 +11,10 @@ const RUN = vscode.l10n.t("Run It");
 const COMPARISON = vscode.l10n.t("Show Comparison");
 const ANYWAY = vscode.l10n.t("Apply Anyway");
 const REVIEW = vscode.l10n.t("Review and Apply");
+const CHOOSE = vscode.l10n.t("Select Interpreter");
+const SETTINGS = vscode.l10n.t("Open Settings");
+/** The status where no interpreter has TensorFlow; only the sentence is given then. */
+const NO_TENSORFLOW = "no TensorFlow";
 
 interface Proof {
     readonly status: string;
@@ -20,6 +24,8 @@ interface Proof {
     readonly sentence: string;
     readonly page: string;
     readonly qualname: string;
+    /** The function's name without those in which it is defined. */
+    readonly name: string;
     readonly line: number;
 }
 
@@ -33,6 +39,8 @@ export class Proving implements vscode.Disposable {
     constructor(
         private readonly ask: Ask,
         private readonly state: vscode.Memento,
+        /** The interpreter of the settings; empty if none is set. */
+        private readonly interpreter: () => string,
     ) {}
 
     dispose(): void {
@@ -49,12 +57,17 @@ export class Proving implements vscode.Disposable {
             return;
         }
         const scope = vscode.Uri.parse(uri);
-        const how = { python: (await activeInterpreter(scope)) ?? "", run: setting("prove.command", "", scope) };
+        const pythons = [await activeInterpreter(scope), this.interpreter()].filter((each) => each !== undefined && each !== "");
+        const how = { python: pythons, run: setting("prove.command", "", scope) };
         const proof = (await this.ask("prove", uri, qualname, line, how)) as Proof | null | undefined;
         if (proof === null || proof === undefined) {
             return; // the server has said why, or it was cancelled
         }
-        const place = `/proof ${this.pages.size + 1}.md`;
+        if (proof.status === NO_TENSORFLOW) {
+            await chooseInterpreter(proof.sentence);
+            return;
+        }
+        const place = `/${this.pages.size + 1}/${proof.name} with and without the change.md`;
         this.pages.set(place, proof.page);
         const show = proof.status === "same" ? vscode.window.showInformationMessage : vscode.window.showWarningMessage;
         const made = proof.applied
@@ -84,5 +97,16 @@ export class Proving implements vscode.Disposable {
             await this.state.update(AGREED, true);
         }
         return answer === RUN;
+    }
+}
+
+/** Says that no interpreter has TensorFlow, and leads to where another one is chosen. */
+async function chooseInterpreter(sentence: string): Promise<void> {
+    const command = await choosingCommand();
+    const choice = await askError(`terra-refactor: ${sentence}`, ...(command === undefined ? [] : [CHOOSE]), SETTINGS);
+    if (choice === CHOOSE && command !== undefined) {
+        await vscode.commands.executeCommand(command);
+    } else if (choice === SETTINGS) {
+        await openSettings("@id:terra-refactor.interpreter");
     }
 }

@@ -82,6 +82,12 @@ export async function activeInterpreter(resource?: vscode.Uri): Promise<string |
     }
 }
 
+/** The command with which the user chooses another interpreter; undefined where neither extension is installed. */
+export async function choosingCommand(): Promise<string | undefined> {
+    const commands = await vscode.commands.getCommands(true);
+    return ["python-envs.set", "python.setInterpreter"].find((name) => commands.includes(name));
+}
+
 /** Calls back when the choice of either extension changes. */
 export async function onInterpreterChange(callback: () => void): Promise<vscode.Disposable> {
     const watching = [

@@ -27,7 +27,7 @@ function itemOf(proposal: Proposal): Item {
     return {
         proposal,
         picked: proposal.canChange,
-        label: `${proposal.qualname}: ${proposal.title}`,
+        label: `${proposal.name}: ${proposal.title}`,
         description: [saved, proposal.place].filter((part) => part !== "").join(" · "),
         detail: proposal.canChange ? proposal.reason : vscode.l10n.t("Open the notebook first: a closed one cannot be changed."),
         buttons: [{ iconPath: new vscode.ThemeIcon("go-to-file"), tooltip: vscode.l10n.t("Show the function") }],

@@ -7,11 +7,11 @@ import * as vscode from "vscode";
 import { LanguageClient, RevealOutputChannelOn, State, type LanguageClientOptions, type ServerOptions } from "vscode-languageclient/node";
 import { log, traceChannel } from "./logger";
 import { activeInterpreter, addPackage, bundledWheel, carries, installServer, interpreterOf, probe } from "./python";
-import { Grouping } from "./preview";
+import { Preview } from "./preview";
 import { baseInterpreter, CARRIED, OWN, resolveServer, sameServer, wheelVersion, type Server, type World } from "./resolve";
 import { expand, SECTION, type ImportStrategy, type ServerSettings } from "./settings";
 import type { Status } from "./status";
-import { allSettings, askError, setContext, setting, tell, withProgress, workspaceFolders } from "./vscodeapi";
+import { allSettings, askError, openSettings, setContext, setting, tell, withProgress, workspaceFolders } from "./vscodeapi";
 
 export const SELECTOR = [
     { scheme: "file", language: "python" },
@@ -19,8 +19,6 @@ export const SELECTOR = [
     { scheme: "vscode-notebook-cell", language: "python" },
 ];
 
-/** The command of the server that ends in a change, perhaps after a preview. */
-const CHANGING = "terra-refactor.applyFunction";
 const INSTALL = vscode.l10n.t("Install");
 const UPDATE = vscode.l10n.t("Update");
 const SETTINGS = vscode.l10n.t("Open Settings");
@@ -30,7 +28,7 @@ export class ServerHolder implements vscode.Disposable {
     private client: LanguageClient | undefined;
     private running: Server | undefined;
     private queue: Promise<void> = Promise.resolve();
-    private readonly grouping = new Grouping();
+    private readonly preview = new Preview();
     private readonly differing = new vscode.EventEmitter<void>();
     /** What the server says about a text may be another thing than before, although the text has not changed. */
     readonly onMayDiffer = this.differing.event;
@@ -67,9 +65,14 @@ export class ServerHolder implements vscode.Disposable {
     }
 
     dispose(): void {
-        this.grouping.dispose();
+        this.preview.dispose();
         this.differing.dispose();
         void this.stop();
+    }
+
+    /** The interpreter that the settings name; empty if they name none. */
+    get interpreter(): string {
+        return this.settings().interpreter;
     }
 
     private get ownEnvironment(): string {
@@ -129,6 +132,7 @@ export class ServerHolder implements vscode.Disposable {
         const client = new LanguageClient(SECTION, "terra-refactor", options, this.clientOptions(server));
         this.client = client;
         client.onNotification("terra-refactor/graphCodeChanged", () => this.differing.fire());
+        client.onNotification("terra-refactor/toConfirm", () => this.preview.expect());
         try {
             await client.start();
         } catch (error) {
@@ -168,17 +172,7 @@ export class ServerHolder implements vscode.Disposable {
             initializationOptions: { asksReason: true, ...(server.kind === "python" ? { coExecution: server.shim } : {}), settings: allSettings(), folders },
             diagnosticPullOptions: { onChange: true, onTabs: true, onSave: true },
             middleware: {
-                resolveCodeAction: async (action, token, next) => {
-                    const resolved = await next(action, token);
-                    if (resolved?.edit !== undefined) {
-                        this.grouping.expect();
-                    }
-                    return resolved;
-                },
                 executeCommand: async (command, args, next): Promise<unknown> => {
-                    if (command === CHANGING) {
-                        this.grouping.expect();
-                    }
                     const result: unknown = await next(command, args);
                     if (command === "terra-refactor.explainFunction") {
                         await showFunction(args as [string, string, number]);
@@ -275,7 +269,7 @@ function answered(choice: string | undefined): void {
     if (choice === INSTALL || choice === UPDATE) {
         void vscode.commands.executeCommand("terra-refactor.installServer");
     } else if (choice === SETTINGS) {
-        void vscode.commands.executeCommand("workbench.action.openSettings", "terra-refactor");
+        void openSettings("@ext:terra-refactor.terra-refactor");
     } else if (choice === LOG) {
         log.show(true);
     }

@@ -26,6 +26,12 @@ export function tell(message: string, ...choices: string[]): Thenable<string | u
     return vscode.window.showInformationMessage(message, ...choices);
 }
 
+/** Shows settings. Those that name programs belong to the machine on which the extension runs, which has a page of its own if it is another. */
+export async function openSettings(query: string): Promise<void> {
+    const page = vscode.env.remoteName === undefined ? "openSettings" : "openRemoteSettings";
+    await vscode.commands.executeCommand(`workbench.action.${page}`, { query });
+}
+
 export function withProgress<T>(title: string, work: () => Promise<T>): Thenable<T> {
     return vscode.window.withProgress({ location: vscode.ProgressLocation.Notification, title }, work);
 }
