@@ -218,6 +218,11 @@ class Provenance:
             for inner in self.facts.contexts_of(function.id)
         ]
         own = [context] if context.function == body else self.facts.contexts_of(body)
+        if context.function != body and context.entry is not EntryKind.CALLED:
+            # no call shows which of its values the function reads
+            written = self.hazards.index(body).writes.get(name, ())
+            if len({each.values[write.value] for each in own for write in written}) > 1:
+                return False
         return all(
             self._of_local(each, name, number if each is context else None, later=each is not context) for each in own
         ) and all(self.is_proven(*each) for each in setting if self.is_relevant(each[0].values[each[1]]))

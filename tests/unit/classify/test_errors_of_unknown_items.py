@@ -200,6 +200,17 @@ NO_ERRORS = {
 model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_dim=1)])
 print(model.predict(np.array([0.5]))[0][0])
 """,
+    "a variable of the module that is assigned again": """
+bias = tf.zeros((3,))
+
+
+def loss():
+    return tf.ones((2, 3)) @ tf.ones((3, 3)) + bias
+
+
+eval("loss")()
+bias = tf.constant([[3], [2]])
+""",
     "a part that an object of NumPy selects": """
 part, parts = np.s_[:1], np.index_exp[:1]
 rows = []
@@ -350,6 +361,16 @@ def mixed(image, parts):
 print(tf.data.Dataset.from_tensor_slices((np.ones((4, 5)), np.ones((4, 3)))).batch(2).map(mixed))
 """,
     "a constant of a tensor with another shape": "tf.constant(tf.range(9), shape=[3, 4])  # error\n",
+    "a variable of the module that is assigned once": """
+bias = tf.constant([3, 2])
+
+
+def loss():
+    return tf.ones((2, 3)) @ tf.ones((3, 3)) + bias  # error
+
+
+eval("loss")()
+""",
     "a part that an object of NumPy selects, and a further axis": """
 rows = [[0.0][np.s_[:1]], [1.0][np.s_[:1]]]
 np.array(rows)[0, 0, 0]  # error
