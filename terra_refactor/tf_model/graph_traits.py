@@ -222,6 +222,7 @@ GRAPH_TRAITS: Final[Mapping[Trait, str]] = {
     Trait.HANDS_BACK: "tensorflow.nest.* tensorflow.identity_n",
     Trait.CALLS_UNCONVERTED: "tensorflow.nest.* tensorflow.custom_gradient tensorflow.recompute_grad "
     "tensorflow.compat.v1.train.Optimizer.*",
+    Trait.CALLS_AT_ONCE: "numpy.* !numpy.frompyfunc re.* bisect.* json.* timeit.* statistics.* operator.call",
     Trait.CALLS_CONVERTED: "functools.partial functools.singledispatch functools.wraps",
     Trait.CONVERTS_SOURCE: "tensorflow.autograph.to_graph tensorflow.autograph.to_code",
     Trait.RESHAPES: "tensorflow.reshape keras.ops.reshape",

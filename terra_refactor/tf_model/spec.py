@@ -166,6 +166,8 @@ class Trait(Enum):
     """Computes gradients from the recorded operations."""
     HANDS_BACK = "hands back"
     """Returns its argument."""
+    CALLS_AT_ONCE = "calls at once"
+    """Calls functions that are passed to it, before it returns."""
     CALLS_UNCONVERTED = "calls unconverted"
     """Calls functions unconverted, although it belongs to TensorFlow."""
     CALLS_CONVERTED = "calls converted"

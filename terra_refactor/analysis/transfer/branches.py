@@ -15,6 +15,7 @@ from terra_refactor.analysis.freezing import freeze_in
 from terra_refactor.analysis.refine import refine
 from terra_refactor.analysis.transfer.staged import (
     changed_variables,
+    make_fields_symbolic,
     make_symbolic,
     merge_in_graph,
     note_branch,
@@ -132,6 +133,7 @@ def _two_ways(
     outer.merge(reached)
     if staged and len(reached) == 2:
         make_symbolic(outer, variables_set((*op.then_block, *op.else_block)))
+        make_fields_symbolic(frame, outer, (*op.then_block, *op.else_block))
         merge_in_graph(outer, changed)
     return None
 

@@ -407,6 +407,9 @@ def reversed_(site: Site, arguments: CallArguments, receiver: Value | None) -> V
 
 
 def iter_(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
+    if len(arguments.positional) == 2:
+        # `iter(function, sentinel)` calls the function for each element
+        return SequenceValue(site.call(arguments.positional[0], CallArguments()), "iterator")
     if len(arguments.positional) != 1:
         return UNKNOWN
     value = arguments.positional[0]

@@ -1,7 +1,8 @@
-"""Objects of the program that Python's library keeps and hands on: by weak references, namespaces, bound methods and context managers.
+"""Objects of the program that Python's library keeps and hands on, by weak references, namespaces, bound methods and
+context managers; functions that it calls.
 
-Computes: the object itself, so that its attributes and methods are known. Needs: the heap. Gives: `HANDED_ON`, by canonical name, and
-`entered_object`. Ignores: that the object of a weak reference may be deleted (a rule reports that).
+Computes: the object itself, so that its attributes and methods are known. Needs: the heap. Gives: `HANDED_ON`, by canonical name,
+`entered_object`, `run_given_functions`. Ignores: that the object of a weak reference may be deleted (a rule reports that).
 """
 
 from __future__ import annotations
@@ -15,11 +16,43 @@ from terra_refactor.analysis.facts import ObjectKind
 from terra_refactor.analysis.frames import CallArguments, Frame
 from terra_refactor.analysis.transfer.loaded_numbers import same_items
 from terra_refactor.domain.lattice import join
-from terra_refactor.domain.state import CLASS
-from terra_refactor.domain.value import NONE, BoundMethod, FunctionValue, LibraryValue, Reference, Value
+from terra_refactor.domain.state import CLASS, ITEMS
+from terra_refactor.domain.value import (
+    NONE,
+    UNKNOWN,
+    BoundMethod,
+    FrozenList,
+    FunctionValue,
+    LibraryValue,
+    PartialValue,
+    Reference,
+    TupleValue,
+    Value,
+    members,
+)
+from terra_refactor.tf_model import registry
+from terra_refactor.tf_model.spec import Trait
 
 _ENTERED: Final[Mapping[str, str]] = {"contextlib.nullcontext": "enter_result", "contextlib.closing": "thing"}
 """The parameter of the constructor whose value `with` binds."""
+
+
+def run_given_functions(site: Site, name: str, arguments: CallArguments, receiver: Value | None) -> None:
+    """Runs the functions of the program that a library function gets and calls, with unknown arguments, for their side effects."""
+    given = [*arguments.positional, *(value for _, value in arguments.keywords)]
+    if name == "numpy.vectorize.__call__" and isinstance(receiver, Reference):
+        given = [site.frame.state.get((receiver.object, CONFIGURATION + "pyfunc")) or NONE]
+    elif not registry.has_trait(name, Trait.CALLS_AT_ONCE):
+        return
+    for value in given:
+        for member in members(value):
+            content = site.frame.state.get((member.object, ITEMS)) if isinstance(member, Reference) else member
+            parts = content.elements if isinstance(content, TupleValue | FrozenList) else (member,)
+            for part in parts or ():
+                if isinstance(part, FunctionValue | PartialValue) or (
+                    isinstance(part, BoundMethod) and isinstance(part.function, FunctionValue)
+                ):
+                    site.call(part, CallArguments(open_positional=UNKNOWN))
 
 
 def entered_object(frame: Frame, manager: Reference) -> Value | None:

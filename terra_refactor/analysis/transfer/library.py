@@ -46,7 +46,7 @@ from terra_refactor.analysis.transfer.contents import note_arguments, note_setti
 from terra_refactor.analysis.transfer.data_files import DATA_FILES
 from terra_refactor.analysis.transfer.deferred_tensors import DEFERRED_TENSORS, defer, note_array_conversion
 from terra_refactor.analysis.transfer.execution_mode import EXECUTION_MODE
-from terra_refactor.analysis.transfer.handed_on import HANDED_ON
+from terra_refactor.analysis.transfer.handed_on import HANDED_ON, run_given_functions
 from terra_refactor.analysis.transfer.host_callbacks import HOST_CALLBACKS
 from terra_refactor.analysis.transfer.keras_protocol import KERAS_PROTOCOL
 from terra_refactor.analysis.transfer.keras_settings import KERAS_SETTINGS
@@ -152,6 +152,7 @@ def call_library(
         _note_effects(site, name, registry.lookup(name), receiver, arguments)
         return asked
     note_array_of(site, name, arguments)
+    run_given_functions(site, name, arguments, receiver)
     if name == FORMAT_METHOD:
         for value in (*arguments.positional, *(value for _, value in arguments.keywords)):
             format_object(site, value)

@@ -25,6 +25,7 @@ from terra_refactor.analysis.transfer.staged import (
     changed_variables,
     differing_variables,
     grow_in_graph,
+    make_fields_symbolic,
     make_symbolic,
     note_branch,
     variables_set,
@@ -204,6 +205,7 @@ def _unrolled(
         current.merge(ends)
         if staged or loop.staged:
             make_symbolic(current, variables_set(body) if staged else differing_variables(ends))
+            make_fields_symbolic(frame, current, body if staged else ())
         index += 1
         content = None if source is None else current.get((source, ITEMS))
         if isinstance(content, FrozenList) and content.elements != elements:
@@ -301,6 +303,7 @@ def _fixpoint(
             following.merge([unchanged, *ends], widening=round_number >= WIDEN_AFTER)
             if loop.staged or staged():
                 make_symbolic(following, stored if staged() else differing)
+                make_fields_symbolic(frame, following, body if staged() else ())
             if following.locals == current.locals and following.heap == current.heap:
                 break
             if round_number >= MAX_ITERATIONS - 1:

@@ -14,9 +14,10 @@ from terra_refactor.analysis.frames import Frame
 from terra_refactor.domain.chosen import chosen_in_graph, symbolic, with_axis_open
 from terra_refactor.domain.dim import definitely_different
 from terra_refactor.domain.lattice import join_all
-from terra_refactor.domain.state import State
+from terra_refactor.domain.state import CELL, HeapKey, State
 from terra_refactor.domain.value import (
     UNBOUND,
+    Reference,
     TensorValue,
     Value,
     members,
@@ -45,6 +46,22 @@ def make_symbolic(state: State, names: Iterable[str]) -> None:
         value = state.locals.get(name)
         if value is not None:
             state.locals[name] = symbolic(value)
+
+
+def make_fields_symbolic(frame: Frame, state: State, block: Block) -> None:
+    """The same for variables that nested functions capture, and for attributes of objects that the call has created."""
+    keys: dict[HeapKey, None] = {}
+    for inner in walk(block):
+        if isinstance(inner, ops.StoreName) and inner.scope is ops.Scope.CELL:
+            keys[(frame.cells[inner.name], CELL)] = None
+        elif isinstance(inner, ops.StoreAttribute):
+            for owner in members(frame.value(inner.object)):
+                if isinstance(owner, Reference) and owner.object in frame.allocated:
+                    keys[(owner.object, inner.name)] = None
+    for key in keys:
+        value = state.get(key)
+        if value is not None:
+            state.set(key, symbolic(value))
 
 
 def merge_in_graph(state: State, changed: Iterable[tuple[str, Value, Value]]) -> None:
