@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from itertools import combinations
 from typing import Final
 
@@ -65,9 +65,7 @@ def _several_given(view: ContextView) -> Iterator[tuple[str, str | None]]:
         if any(view.class_of(each) == "SGD" for each in found):
             # without momentum there is nothing to create
             yield name, f"the optimizers that are passed as `{name}` make no variables"
-        elif is_repeated or any(
-            _run_together(view, *pair) and _are_passed_apart(view, name, *pair) for pair in combinations(found, 2)
-        ):
+        elif is_repeated or _some_are_passed_apart(view, name, found):
             yield name, None
         else:
             yield name, f"a run passes only one of the optimizers that calls pass as `{name}`"
@@ -81,13 +79,18 @@ def _run_together(view: ContextView, first: Reference, second: Reference) -> boo
     return not _callers_of(view, one).isdisjoint(_callers_of(view, other))
 
 
-def _are_passed_apart(view: ContextView, parameter: str, first: Reference, second: Reference) -> bool:
-    """Whether different calls pass two objects, or one in a loop over them; otherwise they are alternatives of one call.
+def _some_are_passed_apart(view: ContextView, parameter: str, found: Collection[Reference]) -> bool:
+    """Whether different calls pass two of the objects that exist in one run, or one call in a loop over them;
+    otherwise they are alternatives of one call.
 
     Each object whose method is called has a graph of its own.
     """
+    pairs = [frozenset(pair) for pair in combinations(found, 2) if _run_together(view, *pair)]
+    if not pairs:
+        return False
     single: dict[tuple[ContextId | None, Value | None], set[Value]] = {}
     several = set[Value]()
+    # the callers are looked at once for all pairs, since there may be many of both
     for caller in view.callers:
         calling = view.of(caller.context)
         made = calling.made(caller.op)
@@ -101,13 +104,13 @@ def _are_passed_apart(view: ContextView, parameter: str, first: Reference, secon
         if len(passed) == 1:
             for owner in owners:
                 single.setdefault((own, owner), set()).update(passed)
-        elif {first, second} <= passed and any(
+        elif any(pair <= passed for pair in pairs) and any(
             isinstance(each, NextItem) and each.is_element for each in calling.code.behind(given)
         ):
             return True
         several |= passed
     # an object that no call shows has another name there
-    return any({first, second} <= found for found in single.values()) or not {first, second} <= several
+    return any(not pair <= several or any(pair <= each for each in single.values()) for pair in pairs)
 
 
 def _callers_of(view: ContextView, function: FunctionId) -> set[FunctionId]:
