@@ -42,7 +42,8 @@ class AssembledPart:
         """The properties that other contexts depend on: its reads of state, and the functions that call themselves."""
         summary = self.summary
         writes = tuple(effect for effect in summary.effects if effect.kind is EffectKind.STATE_WRITE)
-        return summary.function.id, summary.stale_reads, writes, {target for target, _ in self.targets}
+        between = summary.stale_reads, summary.rewritten_reads, summary.repeats
+        return summary.function.id, between, writes, {target for target, _ in self.targets}
 
 
 @dataclass(slots=True)

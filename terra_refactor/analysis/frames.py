@@ -150,6 +150,10 @@ class Summary:
     """The fields that hold the containers that it reads or changes."""
     stale_reads: frozenset[StaleRead]
     """Its callees' reads of state that is written again afterwards."""
+    rewritten_reads: frozenset[StaleRead]
+    """Its callees' reads of state that the same call has set to a new value before."""
+    repeats: frozenset[FunctionId]
+    """The functions that it calls in a loop."""
     arrivals: Mapping[FunctionId, tuple[tuple[str, tuple[Value, ...]], ...]]
     """The arguments that its calls pass to each function."""
     values: tuple[Value | None, ...]

@@ -71,7 +71,7 @@ def _places(summary: Summary) -> Iterator[EffectSite]:
     for site, via in summary.state_reads.values():
         yield site
         yield from via
-    for site, _, _ in summary.stale_reads:
+    for site, _, _ in (*summary.stale_reads, *summary.rewritten_reads):
         yield site
 
 
@@ -107,6 +107,7 @@ class Renumbering:
             ),
             state_reads={key: (self._site(site), self._way(via)) for key, (site, via) in summary.state_reads.items()},
             stale_reads=frozenset((self._site(site), name, way) for site, name, way in summary.stale_reads),
+            rewritten_reads=frozenset((self._site(site), name, way) for site, name, way in summary.rewritten_reads),
         )
 
     def key(self, key: Hashable, number: ObjectId) -> Hashable:

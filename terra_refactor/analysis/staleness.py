@@ -3,8 +3,8 @@
 Computes: for each context, the holders of the containers that it reads or changes, and the reads of callees after which the same state is
 written again; for each function, the reads of state that other code changes. Needs: finished frames, then the summaries of the last
 round.
-Gives: `holders_of`, `reads_before_writes`, `StateChanges`. Objects are distinguished by class only, and a class also matches its base
-classes and subclasses; a container by the field that holds it.
+Gives: `holders_of`, `reads_before_writes`, `reads_after_writes`, `called_in_loops`, `StateChanges`. Objects are distinguished by class
+only, and a class also matches its base classes and subclasses; a container by the field that holds it.
 Ignores: writes by constructors, and functions that only constructors call.
 """
 
@@ -23,7 +23,16 @@ from terra_refactor.analysis.frames import FieldKey, Frame, StaleRead, Summary
 from terra_refactor.domain.effect import Effect, EffectKind, EffectSite, RootKind, Target
 from terra_refactor.domain.lattice import references
 from terra_refactor.domain.state import ANY_NAME, CELL, CLASS, EXISTS, ITEMS, HeapKey, may_be_named
-from terra_refactor.domain.value import ObjectId, Reference, TupleValue, members
+from terra_refactor.domain.value import (
+    FrozenList,
+    ObjectId,
+    Reference,
+    Scalar,
+    TensorValue,
+    TupleValue,
+    UnknownValue,
+    members,
+)
 from terra_refactor.ir.function import Function, FunctionKind
 from terra_refactor.ir.ids import FunctionId, OpId
 from terra_refactor.ir.index import CodeIndex
@@ -122,6 +131,10 @@ def _reached(start: _Node, following: Mapping[_Node, Iterable[_Node]]) -> set[_N
     return seen
 
 
+def _reached_from(starts: Set[_Node], following: Mapping[_Node, Iterable[_Node]]) -> set[_Node]:
+    return set[_Node]().union(*(_reached(start, following) for start in starts))
+
+
 def reads_before_writes(engine: Engine, frame: Frame) -> frozenset[StaleRead]:
     """The reads of callees after which this function, or another callee, writes the same state: the next call sees another value.
 
@@ -148,6 +161,49 @@ def reads_before_writes(engine: Engine, frame: Frame) -> frozenset[StaleRead]:
                     found.add((site, key[1], way))
                     break
     return frozenset(found)
+
+
+def reads_after_writes(engine: Engine, frame: Frame) -> frozenset[StaleRead]:
+    """The reads of callees before which this function, or another callee, has set the same state to a new value: if the
+    function runs repeatedly, each of its calls sees another value.
+    """
+    if frame.function.kind in (FunctionKind.MODULE, FunctionKind.CLASS_BODY) or frame.function.name in _CONSTRUCTORS:
+        return frozenset()
+    found: set[StaleRead] = set()
+    for key, ways in _reads_of_written(frame).items():
+        if key[0] in frame.allocated or key[1] in (ITEMS, EXISTS, CLASS) or not _is_new(frame, key):
+            continue
+        for (site, way), (_, last) in ways.items():
+            for written, by in frame.writes_at.get(key, ()):
+                inside = (by.module, by.function) == (site.module, site.function)
+                if written < last and not inside and _made_at(engine, frame.function, way) is None:
+                    found.add((site, key[1], way))
+                    break
+    return frozenset(found)
+
+
+def _is_new(frame: Frame, key: HeapKey) -> bool:
+    """Whether a field gets a value that differs from call to call: something computed, or an object that the call creates."""
+    value = frame.root.heap.get(key)
+    return value is not None and any(
+        isinstance(member, TensorValue | FrozenList | UnknownValue)
+        or (isinstance(member, Scalar) and not member.symbolic)
+        or (isinstance(member, Reference) and member.object in frame.allocated)
+        for member in members(value)
+    )
+
+
+def called_in_loops(engine: Engine, frame: Frame) -> frozenset[FunctionId]:
+    """The functions of the program that a finished call calls in a loop."""
+    loops = engine.code.loops_of(frame.function)
+    if not loops:
+        return frozenset()
+    return frozenset(
+        engine.contexts.summaries[number].function.id
+        for op, record in frame.calls.items()
+        if any(start <= op <= end for start, end in loops)
+        for number in record.callees
+    )
 
 
 def _reads_of_written(frame: Frame) -> Mapping[HeapKey, Mapping[_Way, tuple[OpId, OpId]]]:
@@ -204,6 +260,7 @@ class StateChanges:
                     for position, function in enumerate(way)
                     if engine.code_of(function).parent not in way[:position]
                 )
+        self._rewritten(live)
         self._hand_on(live)
         self._writers: dict[FieldKey, set[FunctionId]] = {}
         self._of_relatives: dict[FieldKey, frozenset[FunctionId]] = {}
@@ -224,6 +281,23 @@ class StateChanges:
                     continue
                 for key in self._keys(summary, (effect.target.object, name)):
                     self._writers.setdefault(key, set()).add(writer)
+
+    def _rewritten(self, live: Sequence[Summary]) -> None:
+        """Reads of state that a function sets to a new value before, if some loop of the program repeats that function."""
+        setting = [summary for summary in live if summary.rewritten_reads]
+        if not setting:
+            return
+        calls: dict[FunctionId, set[FunctionId]] = {}
+        for summary in live:
+            own = calls.setdefault(summary.function.id, set())
+            own.update(
+                self._engine.contexts.summaries[n].function.id for r in summary.calls.values() for n in r.callees
+            )
+        repeated = _reached_from({each for summary in live for each in summary.repeats}, calls)
+        for summary in setting:
+            if summary.function.id in repeated:
+                for site, name, way in summary.rewritten_reads:
+                    self._certain.setdefault((site, name), set()).update(way)
 
     def _hand_on(self, live: Sequence[Summary]) -> None:
         """Propagates reads of state: a summary keeps only the first read, and callees that read it again see the same changes."""

@@ -38,6 +38,8 @@ def summary_of(engine: Engine, frame: Frame, returns: Value, writes: Mapping[Hea
         overwrites=staleness.overwrites_of(frame, effects, reads),
         holders=staleness.holders_of(engine, frame),
         stale_reads=staleness.reads_before_writes(engine, frame),
+        rewritten_reads=staleness.reads_after_writes(engine, frame),
+        repeats=staleness.called_in_loops(engine, frame),
         arrivals={
             target: tuple((name, tuple(values)) for name, values in brought.items())
             for target, brought in frame.arrivals.items()

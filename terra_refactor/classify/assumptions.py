@@ -252,12 +252,24 @@ _NAMED: Final = re.compile(r"`((?:self\.)?\w+)")
 def are_too_many(sentences: Sequence[str], *, is_step: bool) -> bool:
     """Whether a change has more assumptions than a user would check.
 
-    A training step receives a network and an optimizer: all assumptions about each of them, its calls and its methods
-    count once.
+    A training step receives a batch, and networks with their optimizers: all assumptions about one network, its calls and
+    its methods count once, and so do all inputs, and all optimizers.
     """
-    named = (_NAMED.match(sentence) for sentence in sentences)
-    things = {sentence if name is None else name[1] for sentence, name in zip(sentences, named, strict=True)}
-    return len(things if is_step else sentences) > MAX_ASSUMPTIONS
+    return len(set(map(_thing, sentences)) if is_step else sentences) > MAX_ASSUMPTIONS
+
+
+def _thing(sentence: str) -> str:
+    """What an assumption about a training step is about."""
+    if sentence.endswith(_OF_INPUT):
+        return _OF_INPUT
+    if _OF_OPTIMIZER.fullmatch(sentence):
+        return _OF_OPTIMIZER.pattern
+    named = _NAMED.match(sentence)
+    return sentence if named is None else named[1]
+
+
+_OF_INPUT: Final = "is a tensor, or a Python value that does not vary"
+_OF_OPTIMIZER: Final = re.compile(r"`[\w.]+\.(apply_gradients|minimize|apply)` has no side effects")
 
 
 def gather_assumptions(

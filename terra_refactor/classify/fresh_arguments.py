@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Final, TypeAlias
 
-from terra_refactor.analysis.facts import EntryKind, ObjectKind, ProgramFacts
+from terra_refactor.analysis.facts import EntryKind, ObjectFacts, ObjectKind, ProgramFacts
 from terra_refactor.domain.lattice import TOO_MANY
 from terra_refactor.domain.value import (
     BoundMethod,
@@ -82,9 +82,13 @@ AskFresh: TypeAlias = Callable[[FreshParameter], Fresh]
 
 
 def freshness(code: Function, ask: AskFresh) -> Fresh:
-    """The freshest arguments of a function. Answers about callers are cached, because many paths lead to the same caller."""
+    """The freshest arguments of a function. Answers about callers are cached, because many paths lead to the same caller.
+
+    Of the object of a method it counts only that each call is certain to have a new one: most programs create it once.
+    """
     own = 1 if code.kind is FunctionKind.METHOD else 0
-    found = [ask((code.id, parameter.name, 0)) for parameter in code.parameters[own:]]
+    found = [ask((code.id, parameter.name, 0)) for parameter in code.parameters]
+    found = [each for position, each in enumerate(found) if position >= own or each.how is Freshness.ALWAYS]
     return max(found, key=lambda fresh: fresh.how, default=Fresh(Freshness.NEVER))
 
 
@@ -113,7 +117,8 @@ def brought_by_callers(codes: Codes, facts: ProgramFacts, about: FreshParameter,
         # a caller that is a graph counts, too: an earlier run may have made it one
         if call is None or view.function.id == identity:
             continue
-        number = view.given_for(call, code, name)
+        is_object = code.kind is FunctionKind.METHOD and name == code.parameters[0].name and view.is_bound(call, code)
+        number = call.owner if is_object else view.given_for(call, code, name)
         if number is None:
             continue
         how = _freshness_of(view, call.op, number, depth, ask)
@@ -303,7 +308,9 @@ def _made(view: ContextView, call: OpId, number: OpId, made: Fact | None, value:
             how = Freshness.ALWAYS
         case Call() | Display(), Reference(object=instance):
             facts = view.facts.objects[instance]
-            is_made_here = (facts.function, facts.op) == (view.function.id, place)
+            is_made_here = (facts.function, facts.op) == (view.function.id, place) or (
+                isinstance(made, Call) and _is_made_by_callee(view, made, facts)
+            )
             if facts.function is None or view.program.function(facts.function).kind is FunctionKind.MODULE:
                 how = Freshness.ALWAYS if is_made_here else Freshness.NEVER
             else:
@@ -311,6 +318,17 @@ def _made(view: ContextView, call: OpId, number: OpId, made: Fact | None, value:
         case _:
             how = Freshness.NEVER
     return _related(view, call, place, how)
+
+
+def _is_made_by_callee(view: ContextView, call: Call, made: ObjectFacts) -> bool:
+    """Whether every function that is called creates the object in the expression that it returns: a new one in each call."""
+    found = view.calls.get(call.op)
+    callees = () if found is None else found.callees
+    return bool(callees) and all(
+        inner.function.id == made.function
+        and all(getattr(inner.origin(value), "op", None) == made.op for _, value in inner.returns())
+        for inner in map(view.of, callees)
+    )
 
 
 def _related(view: ContextView, call: OpId, made: OpId, how: Freshness) -> Freshness:

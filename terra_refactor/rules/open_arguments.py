@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from terra_refactor.domain.dtype import DType
 from terra_refactor.domain.evidence import Evidence
 from terra_refactor.domain.value import TensorKind, TensorValue, UnknownValue, Value, members
-from terra_refactor.facts.records import Call, Fact, ItemRead, NameRead, Operation, Unpacked
+from terra_refactor.facts.records import Call, Display, Fact, ItemRead, NameRead, Operation, Unpacked
 from terra_refactor.facts.view import ContextView, is_tensorflow_tensor
 from terra_refactor.ir.ids import FunctionId, OpId
 from terra_refactor.rules.host_sources import is_host_source, is_unknown_call
@@ -28,8 +28,8 @@ class OpenMeeting:
     Attributes:
         fact: the operator.
         parameter: the parameter of the argument.
-        dtypes: those of the tensor on the other side; empty if that is the output of an unknown network.
-        network: the expression of that network.
+        dtypes: those of the tensor on the other side; empty if that is computed from the output of an unknown network.
+        network: the expression of that network, in the function that calls it.
     """
 
     fact: Operation
@@ -56,11 +56,11 @@ def open_meetings(view: ContextView, symbols: frozenset[str]) -> Iterator[OpenMe
             if view.parameter_behind(other) in names:
                 continue
             dtypes = _dtypes(view, other)
-            network = _network(view, other, 0) if dtypes is None else None
+            network = _network(view, other, view.is_taped(fact.op), 0) if dtypes is None else None
             if dtypes:
                 yield OpenMeeting(fact, name, dtypes)
             elif network is not None and not fact.is_comparison:
-                yield OpenMeeting(fact, name, frozenset(), view.written(network.function))
+                yield OpenMeeting(fact, name, frozenset(), network)
             else:
                 continue
             break
@@ -167,21 +167,53 @@ def _dtypes(view: ContextView, number: OpId) -> frozenset[DType] | None:
     return None if None in found else frozenset(each for each in found if each is not None)
 
 
-_MAX_DEPTH = 4
+_MAX_DEPTH = 6
 
 
-def _network(view: ContextView, number: OpId, depth: int) -> Call | None:
-    """The call under a tape, of a network or an unknown function, whose result is the value or, through operators, an
-    input of it.
+def _network(view: ContextView, number: OpId, taped: bool, depth: int) -> str | None:
+    """The call under a tape, of a network or an unknown function, whose result is the value or, through operators,
+    functions of the library and parameters, an input of it. `taped`: whether a tape of a caller records the function.
     """
+    if depth >= _MAX_DEPTH:
+        return None
     made: Fact | None = view.origin(number)
+    parts: tuple[OpId, ...]
     match made:
-        case Call(op=op) as call:
+        case Call(op=op, arguments=arguments) if view.library_of(op) and not view.all_of(op, _is_unknown):
+            parts = tuple(argument.value for argument in arguments) if _has_unknown_dtype(view, op) else ()
+        case Call(op=op, arguments=arguments) as call:
             found = view.calls.get(op)
-            known = found is None or found.callees or not all(map(_is_open, members(view.value(op))))
-            return call if not known and view.is_taped(op) and call.arguments else None
-        case Operation(sides=sides) if depth < _MAX_DEPTH:
-            found_here = (_network(view, side, depth + 1) for side in sides)
-            return next((each for each in found_here if each is not None), None)
+            known = found is None or found.callees or not view.all_of(op, _is_open)
+            return view.written(call.function) if not known and (taped or view.is_taped(op)) and arguments else None
+        case Operation(sides=sides):
+            parts = sides
+        case Unpacked(source=source, position=position) if isinstance(display := view.made(source), Display):
+            plain = 0 <= position < len(display.items) and not any(item.starred for item in display.items)
+            parts = (display.items[position].value,) if plain else ()
+        case NameRead(name=name, is_local=True) if view.code.has_parameter(name):
+            return _network_of_callers(view, name, depth)
+        case NameRead(is_local=True) as read:
+            parts = tuple(write.value for write in view.code.given_to(read))  # set in several branches
         case _:
             return None
+    return next((each for part in parts if (each := _network(view, part, taped, depth + 1)) is not None), None)
+
+
+def _network_of_callers(view: ContextView, name: str, depth: int) -> str | None:
+    """The same for what callers pass for a parameter."""
+    for caller, call in view.calls_of_function():
+        given = None if call is None else caller.given_for(call, view.function, name)
+        if call is None or given is None:
+            continue
+        found = _network(caller, given, caller.is_taped(call.op), depth + 1)
+        if found is not None:
+            return found
+    return None
+
+
+def _is_unknown(value: Value) -> bool:
+    return isinstance(value, UnknownValue)
+
+
+def _has_unknown_dtype(view: ContextView, number: OpId) -> bool:
+    return view.any_of(number, lambda each: isinstance(each, TensorValue) and each.type.dtype is None)

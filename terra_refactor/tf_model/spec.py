@@ -45,6 +45,8 @@ class Trait(Enum):
     """Raises for a symbolic tensor, or if it runs while a graph is traced (`Tensor.numpy`, Keras `fit`): TR301."""
     CONCRETE_ARRAYS = "concrete arrays"
     """Converts its arguments to ndarrays on the host (NumPy, SciPy, pandas, PIL, cv2): raises on symbolic tensors: TR302."""
+    ARRAY_OF_ITSELF = "array of itself"
+    """Gives its argument as an array, unchanged otherwise: what is passed is an array, or a list that becomes one."""
     TENSOR_OPERATION = "tensor operation"
     """Runs TensorFlow operations."""
     RETURNS_TENSOR = "returns tensor"

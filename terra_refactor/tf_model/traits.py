@@ -351,6 +351,7 @@ TRAITS: Final[NameTable[Trait]] = name_table(
     {
         Trait.EAGER_ONLY: _EAGER_ONLY,
         Trait.CONCRETE_ARRAYS: _CONCRETE_ARRAYS,
+        Trait.ARRAY_OF_ITSELF: within("numpy", "array asarray asanyarray ascontiguousarray"),
         Trait.CREATES_STATE: f"{_LAYER_STATE} {_APPLICATIONS} {_WEIGHTLESS}",
         Trait.TENSOR_STATE: _TENSOR_STATE,
         Trait.TENSOR_OPERATION: f"{_RETURNS_TENSOR} {_SIDE_OPERATIONS}",

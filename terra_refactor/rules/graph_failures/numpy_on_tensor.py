@@ -7,6 +7,7 @@ from typing import Final
 
 from terra_refactor.analysis.facts import ObjectKind
 from terra_refactor.domain.dtype import INTEGER
+from terra_refactor.domain.evidence import Evidence
 from terra_refactor.domain.value import (
     Constant,
     DTypeValue,
@@ -149,11 +150,32 @@ def _given(view: ContextView, call: Call, name: str) -> Iterator[LocalHazard]:
     possible = [number for number in given if view.may_be_symbolic(number)]
     if possible:
         tensor = view.written(possible[0])
+        passed = _passed_unknown(view, possible[0]) if has_trait(name, Trait.ARRAY_OF_ITSELF) else None
+        if passed is not None:
+            yield LocalHazard(
+                call.op,
+                f"`{written}` makes an array of `{passed}`: of a list or an array, for which a traced function gets a tensor, or of "
+                "numbers, for each of which it is traced",
+                f"`{tensor}` is not a tensor when it is passed to `{view.written(call.function)}`",
+                parameter=passed,
+                nature=Nature.UNKNOWABLE,
+            )
+            return
         yield LocalHazard(
             call.op,
             f"`{written}` may get a tensor (`{tensor}`), which NumPy cannot convert in a graph",
             f"`{tensor}` is not a tensor when it is passed to `{view.written(call.function)}`",
         )
+
+
+def _passed_unknown(view: ContextView, number: OpId) -> str | None:
+    """The parameter that a value is, if calls of the program pass values for it of which nothing is known."""
+    name = view.parameter_behind(number)
+    found = view.facts.functions.get(view.function.id)
+    given = next((each for each in (() if found is None else found.parameters) if each.name == name), None)
+    if given is None or given.evidence is not Evidence.DATAFLOW or not given.values:
+        return None
+    return name if all(_is_unknown(member) for value in given.values for member in members(value)) else None
 
 
 def _is_filled_with_tensors(view: ContextView, number: OpId) -> bool:

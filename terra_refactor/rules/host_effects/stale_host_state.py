@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Final, TypeAlias
 
@@ -40,6 +41,9 @@ _WEAK: Final = frozenset(
     {"KeyedRef", "ReferenceType", "WeakKeyDictionary", "WeakMethod", "WeakSet", "WeakValueDictionary"}
 )
 _RATES: Final = frozenset({"learning_rate", "lr"})
+_CALLED: Final = "(...)"
+_SETS: Final = re.compile(r"_*set(_(?!weights$|value$|state$)|[A-Z])")
+"""Methods that set something of an object, except those that assign variables."""
 
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
@@ -187,9 +191,9 @@ def _set_to(code: CodeFacts, sets: Sequence[OpId], call: OpId) -> str | None:
 
 def _objects_of_unknown_classes(view: ContextView) -> Iterator[LocalHazard]:
     """Objects of unknown classes whose attributes callers set between calls: the code called here may read them."""
-    for number in sorted(number for number, fact in view.calls.items() if fact.unknown):
+    for number, fact in sorted(view.calls.items()):
         call = view.made(number)
-        if not isinstance(call, Call):
+        if not isinstance(call, Call) or not (fact.unknown or call.method in _UPDATES):
             continue
         receiver, method = call.function, ""
         while isinstance(read := view.made(receiver), AttributeRead):
@@ -199,15 +203,26 @@ def _objects_of_unknown_classes(view: ContextView) -> Iterator[LocalHazard]:
             if not isinstance(name, NameRead):
                 continue
             attribute = _set_between_calls(view, name, method)
-            if attribute is not None:
-                written = f"{name.name}.{attribute}"
-                yield LocalHazard(
-                    number,
-                    f"a graph keeps the value that `{written}` had when it was traced; code between the calls sets it",
-                    # an existing graph is assumed to be correct: its author knows which attributes the object reads
-                    f"`{written}` does not change between calls" if _is_graph(view) else None,
-                )
+            if attribute is not None and (fact.unknown or attribute.startswith("_")):
+                # an existing graph is assumed to be correct: its author knows which attributes the object reads
+                yield _set_by_caller(number, f"{name.name}.{attribute}", known=_is_graph(view))
                 break
+
+
+def _set_by_caller(number: OpId, written: str, *, known: bool) -> LocalHazard:
+    """An attribute that code between the calls sets, or a method that sets one."""
+    if not written.endswith(_CALLED):
+        return LocalHazard(
+            number,
+            f"a graph keeps the value that `{written}` had when it was traced; code between the calls sets it",
+            f"`{written}` does not change between calls" if known else None,
+        )
+    is_private = written.removesuffix(_CALLED).rpartition(".")[2].startswith("_")
+    return LocalHazard(
+        number,
+        f"a graph keeps what `{written}` sets as it was when it was traced; code between the calls calls it",
+        f"`{written}` changes nothing but variables" if known or not is_private else None,
+    )
 
 
 def _of_unknown_objects(view: ContextView) -> Iterator[LocalHazard]:
@@ -425,6 +440,12 @@ def _set_around(code: CodeFacts, name: str, call: OpId, method: str) -> str | No
             continue  # an optimizer stores it in a variable
         if any(loop.op in around for loop in code.loops_around(write.op)):
             return write.name
+    for setting in code.of_kind(Call):
+        holder = None if setting.owner is None else code.facts[setting.owner]
+        if not isinstance(holder, NameRead) or holder.name != name or not _SETS.match(setting.method):
+            continue
+        if any(loop.op in around for loop in code.loops_around(setting.op)):
+            return f"{setting.method}{_CALLED}"
     return None
 
 
