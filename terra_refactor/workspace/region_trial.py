@@ -28,6 +28,7 @@ from terra_refactor.domain.dtype import FLOATING
 from terra_refactor.refactor.regions.candidates import Candidate
 from terra_refactor.refactor.regions.coercions import coerced, modules_of
 from terra_refactor.refactor.regions.conversions import CONVERTED, number_as_tensor, numpy_name, used_as_operand
+from terra_refactor.refactor.regions.early_conversions import early_conversions
 from terra_refactor.refactor.regions.hoisting import (
     Hoisted,
     attribute_behind,
@@ -126,6 +127,21 @@ def hoistable(trial: Trial, decision: Decision, hazard: Hazard, found: Sequence[
         )
         new = made_of_arrays(candidate, line, hazard.message, found, given, numpy_name(trial.outliner.tree))
     return () if new is None else (new,)
+
+
+def converted_early(trial: Trial, decision: Decision) -> tuple[Hoisted, ...]:
+    """The conversions of lists, arrays and unknown values to tensors that the call can make."""
+    assert trial.region is not None
+    inside = trial.candidate.scope.qualname.rpartition(".")[2]
+    if not updates_variables(trial.candidate.block) and inside and trial.taped.may_be_recorded(inside):
+        return ()  # a caller's tape may record the conversion of a variable
+    kinds = (ParameterValueKind.CONTAINER, ParameterValueKind.NDARRAY, ParameterValueKind.UNKNOWN)
+    names = frozenset(
+        each.name
+        for each in decision.parameters
+        if each.kind in kinds and each.name in trial.region.inputs and each.name not in trial.converted
+    )
+    return early_conversions(trial.candidate, names, trial.hoisted, numpy_name(trial.outliner.tree))
 
 
 _ARRAY: Final = re.compile(r"the array `(\w+)`")

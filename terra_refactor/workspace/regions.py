@@ -33,7 +33,8 @@ from terra_refactor.ir.program import ModuleIR, Program
 from terra_refactor.refactor.plan import refactor_file
 from terra_refactor.refactor.regions.candidates import Candidate
 from terra_refactor.refactor.regions.conversions import number_as_operand, numpy_name
-from terra_refactor.refactor.regions.hoisting import hoisted_inside
+from terra_refactor.refactor.regions.early_conversions import without_inner
+from terra_refactor.refactor.regions.hoisting import Hoisted, hoisted_inside
 from terra_refactor.refactor.regions.outline import Placement
 from terra_refactor.refactor.regions.own_names import made_by_scope
 from terra_refactor.refactor.regions.region import ExtractedFunction
@@ -61,6 +62,7 @@ from terra_refactor.workspace.region_trial import (
     Trial,
     coercible,
     conflicts,
+    converted_early,
     convertible,
     doubts,
     hoistable,
@@ -256,7 +258,7 @@ def _advance(trial: Trial, decision: Decision | None) -> None:
         trial.converted |= given
         _outline(trial)
         return
-    if _try_numbers(trial, decision, _is_number):
+    if _convert_early(trial, decision) or _try_numbers(trial, decision, _is_number):
         return
     against = _held_against(trial, decision, assumed=False)
     if decision.classification is Classification.UNSAFE and not against:
@@ -300,10 +302,23 @@ def _hoist(trial: Trial, decision: Decision) -> bool:
             found += hoistable(trial, decision, hazard, found)
     if len(found) == len(trial.hoisted):
         return False
-    # in the order in which the run evaluates them, so that the second random draw stays the second
-    trial.hoisted = tuple(sorted(found, key=lambda each: (each.nodes[0].lineno, each.nodes[0].col_offset)))
-    _outline(trial)
+    _receive(trial, found)
     return True
+
+
+def _convert_early(trial: Trial, decision: Decision) -> bool:
+    """Tries again with tensors in place of host values that the tape converts; False if there are none."""
+    found = converted_early(trial, decision)
+    if found:
+        _receive(trial, [*trial.hoisted, *found])
+    return bool(found)
+
+
+def _receive(trial: Trial, hoisted: Sequence[Hoisted]) -> None:
+    """Tries again with these arguments, in the order in which the run evaluates them: the second random draw stays the second."""
+    order = sorted(without_inner(hoisted), key=lambda each: (each.nodes[0].lineno, each.nodes[0].col_offset))
+    trial.hoisted = tuple(order)
+    _outline(trial)
 
 
 def _try_numbers(trial: Trial, decision: Decision, asked: Callable[[ParameterDecision], bool]) -> bool:

@@ -259,15 +259,21 @@ _SHOWS: Final = frozenset({"print", "float", "int", "str", "round", "repr", "for
 def _results(block: Statements) -> set[str]:
     """The names that some statements bind to results of operations or calls, except aliases of existing objects.
 
-    A function without arguments may return part of its object, such as a variable.
+    A function without arguments may return part of its object, such as a variable. A sum that begins with a number, and to
+    which results are added, is a number or a result.
     """
     found: set[str] = set()
+    sums: set[str] = set()
     for node in _nodes(block):
         match node:
             case ast.Assign(value=ast.Call(args=[], keywords=[])):
                 pass
             case ast.Assign(targets=targets, value=ast.Call() | ast.BinOp() | ast.UnaryOp()):
                 found.update(target.id for target in targets if isinstance(target, ast.Name))
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Constant(value=int() | float())):
+                sums.add(name)
+            case ast.AugAssign(target=ast.Name(id=name), value=ast.Call() | ast.BinOp()) if name in sums:
+                found.add(name)
             case _:
                 pass
     return found

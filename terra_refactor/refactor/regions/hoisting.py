@@ -1,9 +1,9 @@
 """Host expressions of a run that the call of its function evaluates, and passes as arguments.
 
-Computes: the attribute reads, and the calls with a new result each time, that can be evaluated before the run. Needs:
-a candidate, a line and its hazard. Gives: `Hoisted`, `hoisted_inside`, `attribute_behind`, `attributes_of`, `call_behind`,
-`made_of_arrays`, `with_arguments`. Ignores: whether a graph keeps the meaning with the argument; the function with
-the argument is judged again.
+Computes: the attribute reads, and the calls with a new result each time, that can be evaluated before the run. Needs: a candidate, a
+line and its hazard. Gives: `Hoisted`, `hoisted_inside`, `attribute_behind`, `attributes_of`, `call_behind`, `made_of_arrays`,
+`with_arguments`; also `evaluated_in`, `on_one_line` and `free_name`. Ignores: whether a graph keeps the meaning with the argument; the
+function with the argument is judged again.
 
     with tf.GradientTape() as tape:                        def train_step(self, x, action, noise):
         loss = self.loss(x + np.random.normal(size=n),         with tf.GradientTape() as tape:
@@ -97,10 +97,10 @@ def attribute_behind(candidate: Candidate, line: int, message: str, others: Sequ
             root is None
             or root.id in usage_of(candidate.statements).binds
             or node.attr in _FILLED_BY_CALLS | _written(candidate.statements)
-            or any(id(each) in inside_later or not _on_one_line(each) for each in nodes)
+            or any(id(each) in inside_later or not on_one_line(each) for each in nodes)
         ):
             return None
-        return Hoisted(_free_name(candidate, node.attr.strip("_") or "value", others), text, nodes)
+        return Hoisted(free_name(candidate, node.attr.strip("_") or "value", others), text, nodes)
     return None
 
 
@@ -131,10 +131,10 @@ def call_behind(candidate: Candidate, line: int, message: str, others: Sequence[
             all(isinstance(each, _PLAIN) for each in inner)
             and not names & binds.keys()
             and not attributes & written
-            and _on_one_line(outer)
+            and on_one_line(outer)
             and id(outer) not in known
         ):
-            return Hoisted(_free_name(candidate, "drawn", others), ast.unparse(outer), (outer,))
+            return Hoisted(free_name(candidate, "drawn", others), ast.unparse(outer), (outer,))
     return None
 
 
@@ -154,7 +154,7 @@ def attributes_of(candidate: Candidate, name: str, others: Sequence[Hoisted]) ->
             not isinstance(read, ast.Attribute)
             or read.attr in _FILLED_BY_CALLS | _written(candidate.statements)
             or id(read) in later
-            or not _on_one_line(read)
+            or not on_one_line(read)
         ):
             return ()
         around = parents.get(id(read))
@@ -163,7 +163,7 @@ def attributes_of(candidate: Candidate, name: str, others: Sequence[Hoisted]) ->
         places.setdefault(ast.unparse(read), []).append(read)
     found: list[Hoisted] = []
     for text, reads in places.items():
-        new = _free_name(candidate, text.rpartition(".")[2].strip("_") or "value", [*others, *found])
+        new = free_name(candidate, text.rpartition(".")[2].strip("_") or "value", [*others, *found])
         found.append(Hoisted(new, text, tuple(reads)))
     return tuple(found)
 
@@ -205,11 +205,11 @@ def made_of_arrays(
             whole = above
         assert isinstance(whole, ast.expr)
         names = [each.id for each in ast.walk(whole) if isinstance(each, ast.Name) and each.id in constant]
-        if names and _on_one_line(whole) and not any(id(inner) in known for inner in _expressions(whole)):
+        if names and on_one_line(whole) and not any(id(inner) in known for inner in _expressions(whole)):
             text = ast.unparse(whole)
             if isinstance(whole, ast.BinOp | ast.UnaryOp | ast.Compare):
                 text = f"({text})"  # a method of the result may be called
-            return Hoisted(_free_name(candidate, f"{names[0]}_value", others), text, (whole,))
+            return Hoisted(free_name(candidate, f"{names[0]}_value", others), text, (whole,))
     return None
 
 
@@ -375,6 +375,11 @@ def _of_statement(statement: ast.stmt, *, is_anchor: bool) -> Iterator[ast.expr]
             return
 
 
+def evaluated_in(statement: ast.stmt) -> Iterator[ast.expr]:
+    """The expressions that a statement evaluates exactly once, in source order, without those of inner blocks."""
+    return _of_statement(statement, is_anchor=False)
+
+
 def _of_expression(node: ast.AST) -> Iterator[ast.expr]:
     if isinstance(node, _LATER):
         return
@@ -404,11 +409,12 @@ def _expressions(node: ast.expr) -> Iterator[ast.expr]:
     return (inner for inner in ast.walk(node) if isinstance(inner, ast.expr))
 
 
-def _on_one_line(node: ast.expr) -> bool:
+def on_one_line(node: ast.expr) -> bool:
+    """Whether an expression is on one line of the source."""
     return node.lineno == node.end_lineno
 
 
-def _free_name(candidate: Candidate, base: str, others: Sequence[Hoisted]) -> str:
+def free_name(candidate: Candidate, base: str, others: Sequence[Hoisted]) -> str:
     """A name that is unused in the run's scopes and in its module."""
     used = {each.name for each in others} | candidate.scope.flow.names | usage_of(candidate.statements).needs.keys()
     for outer in (*candidate.scope.outer, candidate.scope.node):

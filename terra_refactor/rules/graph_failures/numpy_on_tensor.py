@@ -61,6 +61,8 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
         if view.is_symbolic(write.value) and view.all_of(write.owner, _is_array):
             written = view.written(write.value)
             yield LocalHazard(write.op, f"the tensor `{written}` is stored into an array: in a graph it has no value")
+        elif view.all_of(write.owner, _is_array):
+            yield from _place(view, write)
     for call, name in view.library_calls():
         yield from _of_array(view, call, name)
         yield from _conversion(view, call, name)
@@ -89,6 +91,27 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
             said = what.format(f"`{parameter}`", f"`{view.written(number)}`")
             why = f"{_IN_ITS_PLACE}{more}" if more is not None else _NO_TENSOR
             yield LocalHazard(number, f"{said}: {why}", parameter=parameter)
+
+
+def _place(view: ContextView, write: ItemWrite) -> Iterator[LocalHazard]:
+    """An item of an array that the function makes, at a place that is a tensor in a graph: NumPy needs its value."""
+    made = view.made(write.index)
+    parts = [item.value for item in made.items] if isinstance(made, Display) else [write.index]
+    for part in parts:
+        written = view.written(part)
+        if view.is_symbolic(part):
+            yield LocalHazard(write.op, f"the tensor `{written}` is a place in an array: in a graph it has no value")
+        elif (array := view.argument_behind(part)) is not None:
+            message = f"`{written}`, an item of the array `{array}`, is a place in another array: {_IN_ITS_PLACE}, which has no value"
+            yield LocalHazard(write.op, message, parameter=array)
+        elif view.may_be_symbolic(part) and (name := view.parameter_behind(part)) is not None:
+            yield LocalHazard(
+                write.op,
+                f"`{written}` is a place in an array: if `{name}` is an array, a traced function gets a tensor, which has no value",
+                f"`{written}` is not a tensor where it is a place in an array",
+                parameter=name,
+                nature=Nature.FOUND if _passed_unknown(view, part) is None else Nature.UNKNOWABLE,
+            )
 
 
 def _several_places(view: ContextView) -> Iterator[LocalHazard]:
