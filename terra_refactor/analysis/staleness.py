@@ -24,13 +24,11 @@ from terra_refactor.domain.effect import Effect, EffectKind, EffectSite, RootKin
 from terra_refactor.domain.lattice import references
 from terra_refactor.domain.state import ANY_NAME, CELL, CLASS, EXISTS, ITEMS, HeapKey, may_be_named
 from terra_refactor.domain.value import (
-    FrozenList,
     ObjectId,
     Reference,
     Scalar,
     TensorValue,
     TupleValue,
-    UnknownValue,
     members,
 )
 from terra_refactor.ir.function import Function, FunctionKind
@@ -171,24 +169,30 @@ def reads_after_writes(engine: Engine, frame: Frame) -> frozenset[StaleRead]:
         return frozenset()
     found: set[StaleRead] = set()
     for key, ways in _reads_of_written(frame).items():
-        if key[0] in frame.allocated or key[1] in (ITEMS, EXISTS, CLASS) or not _is_new(frame, key):
+        if key[0] in frame.allocated or key[1] in (ITEMS, EXISTS, CLASS) or not _is_new(engine, frame, key):
             continue
         for (site, way), (_, last) in ways.items():
             for written, by in frame.writes_at.get(key, ()):
                 inside = (by.module, by.function) == (site.module, site.function)
+                if engine.code_of(FunctionId(by.module, by.function)).name in _CONSTRUCTORS:
+                    continue
                 if written < last and not inside and _made_at(engine, frame.function, way) is None:
                     found.add((site, key[1], way))
                     break
     return frozenset(found)
 
 
-def _is_new(frame: Frame, key: HeapKey) -> bool:
-    """Whether a field gets a value that differs from call to call: something computed, or an object that the call creates."""
+def _is_new(engine: Heap, frame: Frame, key: HeapKey) -> bool:
+    """Whether a field gets another value in each call: something computed, or a new dict (a list may have the same elements)."""
     value = frame.root.heap.get(key)
     return value is not None and any(
-        isinstance(member, TensorValue | FrozenList | UnknownValue)
+        isinstance(member, TensorValue)
         or (isinstance(member, Scalar) and not member.symbolic)
-        or (isinstance(member, Reference) and member.object in frame.allocated)
+        or (
+            isinstance(member, Reference)
+            and member.object in frame.allocated
+            and engine.objects.facts[member.object].kind is ObjectKind.DICT
+        )
         for member in members(value)
     )
 

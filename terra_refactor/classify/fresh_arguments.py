@@ -82,13 +82,9 @@ AskFresh: TypeAlias = Callable[[FreshParameter], Fresh]
 
 
 def freshness(code: Function, ask: AskFresh) -> Fresh:
-    """The freshest arguments of a function. Answers about callers are cached, because many paths lead to the same caller.
-
-    Of the object of a method it counts only that each call is certain to have a new one: most programs create it once.
-    """
+    """The freshest arguments of a function. Answers about callers are cached, because many paths lead to the same caller."""
     own = 1 if code.kind is FunctionKind.METHOD else 0
-    found = [ask((code.id, parameter.name, 0)) for parameter in code.parameters]
-    found = [each for position, each in enumerate(found) if position >= own or each.how is Freshness.ALWAYS]
+    found = [ask((code.id, parameter.name, 0)) for parameter in code.parameters[own:]]
     return max(found, key=lambda fresh: fresh.how, default=Fresh(Freshness.NEVER))
 
 
@@ -117,8 +113,7 @@ def brought_by_callers(codes: Codes, facts: ProgramFacts, about: FreshParameter,
         # a caller that is a graph counts, too: an earlier run may have made it one
         if call is None or view.function.id == identity:
             continue
-        is_object = code.kind is FunctionKind.METHOD and name == code.parameters[0].name and view.is_bound(call, code)
-        number = call.owner if is_object else view.given_for(call, code, name)
+        number = view.given_for(call, code, name)
         if number is None:
             continue
         how = _freshness_of(view, call.op, number, depth, ask)
