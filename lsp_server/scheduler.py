@@ -34,7 +34,7 @@ _T = TypeVar("_T")
 
 DEBOUNCE: Final = 0.02
 """Debounce delay in seconds while the user types, if the last analysis was short."""
-_SHARE: Final = 0.1
+_SHARE: Final = 0.05
 """Maximum delay as a share of an analysis: beyond it, waiting costs more than an unneeded analysis, which stops at the
 next change.
 """

@@ -171,12 +171,13 @@ def _page(
     parts = [f"**{_WORDS[status][:1].upper()}{_WORDS[status][1:]}**{_measured(verdict)}."]
     if verdict.detail:
         parts.append(in_markdown(verdict.detail))
-    rows = ["| | before | after |", "|---|---|---|"]
     timings = (verdict.before, verdict.after)
-    rows.append(f"| calls | {' | '.join(str(each.calls) for each in timings)} |")
-    rows.append(f"| median of a call | {' | '.join(map(_median, timings))} |")
-    rows.append(f"| traces | {' | '.join(map(_traces, timings))} |")
-    parts.append("\n".join(rows))
+    if any(each.calls for each in timings):
+        rows = ["| | before | after |", "|---|---|---|"]
+        rows.append(f"| calls | {' | '.join(str(each.calls) for each in timings)} |")
+        rows.append(f"| median of a call | {' | '.join(map(_median, timings))} |")
+        rows.append(f"| traces | {' | '.join(map(_traces, timings))} |")
+        parts.append("\n".join(rows))
     if program is None:
         parts.append("Run: the function alone, on generated arguments of the inferred types.")
     else:
