@@ -398,10 +398,12 @@ async function reportIn(theme, picture) {
                     const brightness = (text) => (text.match(/[\d.]+/g) ?? []).slice(0, 3).reduce((sum, part) => sum + Number(part), 0);
                     const code = document.querySelector("#function-table .name, #function-table code");
                     const style = getComputedStyle(document.body);
-                    return code && [brightness(style.backgroundColor), brightness(style.color), brightness(getComputedStyle(code).color)];
+                    const soft = document.querySelector("#headline");
+                    return code && soft && [style.backgroundColor, style.color, getComputedStyle(code).color, getComputedStyle(soft).color].map(brightness);
                 })
                 .catch(() => null);
-            if (colours && colours[0] < 150 && colours[1] > 450 && colours[2] > 300) {
+            const soft = theme.includes("High Contrast") ? 600 : 300; // nothing is grey there
+            if (colours && colours[0] < 150 && colours[1] > 450 && colours[2] > 300 && colours[3] > soft) {
                 return true;
             }
         }
