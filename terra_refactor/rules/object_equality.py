@@ -1,7 +1,7 @@
 """Attributes that `==` ignores when it compares objects of a class.
 
 Computes: attributes that may differ between equal objects. Needs: the code of the class. Gives: `ignored_attributes`,
-`is_number_class`, `is_enumeration`. Ignores: comparisons in base classes.
+`is_number_class`, `is_enumeration`, `family_of`. Approximates: base classes by their names.
 """
 
 from __future__ import annotations
@@ -39,15 +39,27 @@ def ignored_attributes(view: ContextView, name: str) -> frozenset[str]:
 
 
 def _ignored(view: ContextView, outline: ClassOutline) -> frozenset[str]:
-    if "__eq__" in outline.methods:
-        if "__hash__" not in outline.methods:
+    family = family_of(view, outline)
+    comparing = next((each for each in family if "__eq__" in each.methods), None)
+    if comparing is not None:
+        if not any("__hash__" in each.methods for each in family[: family.index(comparing) + 1]):
             return frozenset()  # a traced function rejects it: TR324
-        methods = tuple(_methods(view, outline))
+        methods = tuple(method for each in family for method in _methods(view, each))
         compared = _read_by(view, methods, "__eq__")
         return frozenset() if compared & _EVERYTHING else _written(view, methods) - compared
     if _bases(view, outline) & _VALUES:
         return _written(view, tuple(_methods(view, outline)))
     return frozenset(_not_compared(view, outline))
+
+
+def family_of(view: ContextView, outline: ClassOutline) -> tuple[ClassOutline, ...]:
+    """A class and the classes of the program that it inherits from, as far as their names tell, itself first."""
+    found = [outline]
+    for each in found:
+        found += [
+            base for name in sorted(_bases(view, each)) for base in view.codes.classes_named(name) if base not in found
+        ]
+    return tuple(found)
 
 
 def _bases(view: ContextView, outline: ClassOutline) -> frozenset[str]:

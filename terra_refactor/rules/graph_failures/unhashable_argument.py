@@ -18,6 +18,7 @@ from terra_refactor.domain.value import (
 )
 from terra_refactor.facts.codes import ClassOutline
 from terra_refactor.facts.view import ContextView
+from terra_refactor.rules.object_equality import family_of
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
 from terra_refactor.tf_model.graph_traits import CLASSES_WITHOUT_HASH
 
@@ -35,7 +36,8 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
         names = {_unhashable(view, member) for member in given if member not in (NONE, UNBOUND)}
         if len(names) != 1 or None in names:
             continue
-        place = next((read.op for read in view.code.reads_of(parameter.name)), None)
+        # `tf.function` hashes it, whether the function reads it or not
+        place = next((read.op for read in view.code.reads_of(parameter.name)), view.code.first())
         if place is not None and names == {_FROZEN}:
             yield LocalHazard(
                 place,
@@ -67,18 +69,23 @@ def _unhashable(view: ContextView, value: Value) -> str | None:
     classes = view.codes.classes_named(facts.name)
     if not classes:
         return facts.name if facts.name in CLASSES_WITHOUT_HASH else None
-    return facts.name if all(map(_has_no_hash, classes)) else None
+    return facts.name if all(_has_no_hash(view, outline) for outline in classes) else None
 
 
-def _has_no_hash(outline: ClassOutline) -> bool:
-    if not outline.methods.isdisjoint(_OWN_TYPE) or not outline.fields.isdisjoint(_OWN_TYPE):
-        return False
-    if "__eq__" in outline.methods:
-        return True
-    return any(
-        decorator.partition("(")[0].strip().rpartition(".")[2] == "dataclass"
-        and not any(option in decorator.replace(" ", "") for option in _HASHABLE)
-        for decorator in outline.decorators
+def _has_no_hash(view: ContextView, outline: ClassOutline) -> bool:
+    """Whether the first class of the family that says how objects compare, or what their hash is, gives them none."""
+    for each in family_of(view, outline):
+        if not each.methods.isdisjoint(_OWN_TYPE) or not each.fields.isdisjoint(_OWN_TYPE):
+            return False
+        if "__eq__" in each.methods or any(map(_is_of_mutable_data, each.decorators)):
+            return True
+    return False
+
+
+def _is_of_mutable_data(decorator: str) -> bool:
+    """Whether a decorator makes a dataclass whose objects have no hash."""
+    return decorator.partition("(")[0].strip().rpartition(".")[2] == "dataclass" and not any(
+        option in decorator.replace(" ", "") for option in _HASHABLE
     )
 
 
