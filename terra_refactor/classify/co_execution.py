@@ -2,7 +2,7 @@
 
 Computes: whether a function is a training step that runs the same operations in each call, and whether only varying
 Python values, or unknowns of the analysis, keep it from being a graph. Needs: its `Judgement`. Gives:
-`does_equal_steps`, `is_kept_eager`, `called_by`. Ignores: certain hazards, which `decide` handles.
+`does_equal_steps`, `is_kept_eager`, `may_run_eagerly`, `called_by`. Ignores: certain hazards, which `decide` handles.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from terra_refactor.classify.benefit import tapes_open_loops
 from terra_refactor.classify.candidates import varying_python_value
 from terra_refactor.classify.hazards import HazardMap
 from terra_refactor.classify.judgement import Judgement
+from terra_refactor.ir.function import FunctionKind
 from terra_refactor.ir.ids import FunctionId
 from terra_refactor.rules.rule import Nature
 
@@ -34,6 +35,12 @@ def is_kept_eager(hazards: HazardMap, judgement: Judgement) -> bool:
         return any(hazard.nature is Nature.UNKNOWABLE for hazard in judgement.hazards)
     values = (hazards.codes, hazards.facts, judgement.code, judgement.found, judgement.parameters)
     return reason == varying_python_value(*values)
+
+
+def may_run_eagerly(judgement: Judgement) -> bool:
+    """Whether the shim may run it: a function with a name of its own, which eager execution does not refuse."""
+    is_refused = any(hazard.nature is Nature.REFUSED for hazard in judgement.hazards)
+    return judgement.code.kind is not FunctionKind.NESTED and not is_refused
 
 
 def called_by(facts: ProgramFacts, judgement: Judgement) -> Iterator[FunctionId]:

@@ -28,7 +28,7 @@ from terra_refactor.classify.assumptions import are_too_many
 from terra_refactor.classify.benefit import DEFAULT_MIN_OPS, asks_tape, does_most_in
 from terra_refactor.classify.calls import BOMB, BOMB_CALLS, MARGIN, OFTEN, CallCount, calls_until_paid, cost_of
 from terra_refactor.classify.candidates import varying_python_value
-from terra_refactor.classify.co_execution import called_by, does_equal_steps, is_kept_eager
+from terra_refactor.classify.co_execution import called_by, does_equal_steps, is_kept_eager, may_run_eagerly
 from terra_refactor.classify.coverage import Coverage
 from terra_refactor.classify.decided_before import decided_from
 from terra_refactor.classify.decision import (
@@ -585,7 +585,7 @@ class _Decider:
         if not (self.would_pay(judgement) or (is_kept and judgement.count.executed >= max(self.min_ops, 1))):
             return
         in_graph = judgement.code.id in self.piped or any(context.in_graph for context in judgement.contexts)
-        if module in self.of_sessions or in_graph or judgement.code.kind is FunctionKind.NESTED:
+        if module in self.of_sessions or in_graph or not may_run_eagerly(judgement):
             return
         certain = [all_rules()[hazard.rule] for hazard in judgement.hazards if hazard.assumption is None]
         if not any(rule.cured_by_shim for rule in certain) and (certain or not is_step):

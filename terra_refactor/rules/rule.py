@@ -91,6 +91,8 @@ class Nature(Enum):
     """There is no assumption under which it is not a hazard."""
     POSSIBLE = "possible"
     """It is in a function of that name which an unresolved call may run."""
+    REFUSED = "refused"
+    """Eager execution raises an exception there, and so does the shim, which runs the function as eager code does."""
     RAISED = "raised"
     """It is an exception that a trace raises as another class: it does not concern a caller that is traced together
     with its own handler.

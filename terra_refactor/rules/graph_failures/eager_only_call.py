@@ -9,7 +9,7 @@ from terra_refactor.domain.value import Constant, LibraryValue, TensorValue, Tup
 from terra_refactor.facts.records import AttributeRead, Call, Operation, RegionKind
 from terra_refactor.facts.view import ContextView, is_eager_method
 from terra_refactor.ir.ids import OpId
-from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
+from terra_refactor.rules.rule import LocalHazard, Nature, Rule, RuleKind, Samples, Severity
 from terra_refactor.tf_model.graph_traits import (
     COPY_OF_TENSOR,
     COPY_OF_VARIABLE,
@@ -73,7 +73,8 @@ def _called(view: ContextView, call: Call, name: str) -> Iterator[LocalHazard]:
     if has_trait(name, Trait.FED_BY_SESSION) and not _is_in_other_graph(view, call):
         yield LocalHazard(call.op, f"only a session feeds `{written}`: in a traced function it has no value")
     if has_trait(name, Trait.REFUSED_EAGERLY) and not view.context.in_graph and not _is_in_other_graph(view, call):
-        yield LocalHazard(call.op, f"`{written}` raises an exception in eager execution, and a graph does not")
+        message = f"`{written}` raises an exception in eager execution, and a graph does not"
+        yield LocalHazard(call.op, message, nature=Nature.REFUSED)
     first = call.first
     if has_trait(name, Trait.ASSIGNS_REFERENCE) and first is not None and not view.is_variable(first):
         owner = view.parameter_behind(first)
