@@ -82,8 +82,10 @@ def failures(
                     facts, reached, proof, expected, context, failure
                 )
                 if failure.in_files:
-                    found = doubted(found, failure.in_files)
-                yield found if doubt is None else doubted(found, doubt)
+                    # the content of a file follows from no value of the program: one doubt says it
+                    yield doubted(found, failure.in_files)
+                else:
+                    yield found if doubt is None else doubted(found, doubt)
 
 
 def doubted(finding: Finding, doubt: Doubt) -> Finding:

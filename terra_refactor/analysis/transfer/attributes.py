@@ -72,6 +72,7 @@ from terra_refactor.domain.value import (
     members,
 )
 from terra_refactor.ir import ops
+from terra_refactor.ir.function import FunctionKind
 from terra_refactor.ir.ids import FunctionId
 from terra_refactor.ir.ops import Op
 from terra_refactor.tf_model import registry
@@ -221,7 +222,9 @@ def _is_made_here(frame: Frame, value: FunctionValue) -> bool:
 
 def _function_attribute(engine: Code, value: FunctionValue, name: str) -> Value:
     if name == "__name__" and value.hybrid is None and not value.wrappers:
-        return Constant(engine.program.function(FunctionId(*value.function)).name)
+        code = engine.program.function(FunctionId(*value.function))
+        if code.kind is not FunctionKind.NESTED and not code.decorators:
+            return Constant(code.name)  # a nested function may have that of another: `functools.wraps`
     if name in ("__name__", "__qualname__", "__doc__", "__module__"):
         return UNKNOWN_STR
     if name == "__wrapped__" and value.hybrid is None and not value.wrappers:

@@ -36,8 +36,10 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
         names = {_unhashable(view, member) for member in given if member not in (NONE, UNBOUND)}
         if len(names) != 1 or None in names:
             continue
-        # `tf.function` hashes it, whether the function reads it or not
-        place = next((read.op for read in view.code.reads_of(parameter.name)), view.code.first())
+        # `tf.function` hashes an object, whether the function reads it or not
+        is_object = all(view.object_kind(member) is ObjectKind.INSTANCE for member in given)
+        unread = view.code.first() if is_object else None
+        place = next((read.op for read in view.code.reads_of(parameter.name)), unread)
         if place is not None and names == {_FROZEN}:
             yield LocalHazard(
                 place,
