@@ -167,6 +167,7 @@ async def converse(command: list[str], folder: Path, environment: dict[str, str]
     assert totals is not None
     await client.shutdown_async(None)
     client.exit(None)
+    await client.stop()
     return found
 
 
