@@ -135,13 +135,12 @@ def _numbers_beside_tensors(view: ContextView, places: list[tuple[OpId, OpId]]) 
 
 
 def _is_chosen(view: ContextView, number: OpId) -> bool:
-    """Whether the result is a variable that no loop sets: its number is no start value of a sum."""
+    """Whether the result is a variable that no loop reads and sets: its number is no start value of a sum."""
     read = view.made(number)
-    return (
-        isinstance(read, NameRead)
-        and read.is_local
-        and not any(view.code.set_in(region, read.name) for region in view.code.of_kind(Region) if region.is_loop)
-    )
+    if not isinstance(read, NameRead) or not read.is_local:
+        return False
+    loops = [region for region in view.code.of_kind(Region) if region.is_loop and view.code.set_in(region, read.name)]
+    return not any(loop.holds(each.op) for loop in loops for each in view.code.reads_of(read.name))
 
 
 def _marked(view: ContextView) -> Iterator[LocalHazard]:
