@@ -1,9 +1,10 @@
 """Runs functions of `path_programs` in TensorFlow: whether a graph has the same result as eager code.
 
 As a script: reads a JSON object of function texts from a file, writes a line `name verdict` for each. The verdicts:
-`same`, `differs` (a result, or an exception only in the graph), `partly` (the same for arguments for which eager code
-does not raise), `fails` (it raises for all of them: no information). `judge` does this in child processes with a time
-limit, since TensorFlow itself may hang.
+`same` (values and types), `tensors` (the same values, but tensors where eager code returns Python values), `differs` (a
+result or its dtype, or an exception only in the graph), `partly` (the same for arguments for which eager code does not
+raise), `fails` (it raises for all of them: no information). `judge` does this in child processes with a time limit,
+since TensorFlow itself may hang.
 """
 
 from __future__ import annotations
@@ -80,6 +81,25 @@ def _shown(value: Any) -> Any:
     return repr(value)
 
 
+def _form(value: Any) -> Any:
+    """The types of a result, without its values."""
+    import tensorflow as tf  # noqa: PLC0415
+
+    if isinstance(value, list | tuple):
+        return [type(value).__name__, *map(_form, value)]
+    return f"tensor {value.dtype.name}" if isinstance(value, tf.Tensor) else f"Python {type(value).__name__}"
+
+
+def _of_graph(expected: Any, seen: Any) -> str:
+    """How a graph's types relate to those of eager code: `same`, `tensors` for Python values, or `differs`."""
+    if isinstance(expected, list) and isinstance(seen, list) and len(expected) == len(seen):
+        each = set(map(_of_graph, expected, seen))
+        return next((word for word in ("differs", "tensors") if word in each), "same")
+    if expected == seen:
+        return "same"
+    return "tensors" if str(expected).startswith("Python ") and str(seen).startswith("tensor ") else "differs"
+
+
 def _same(first: Any, second: Any) -> bool:
     if isinstance(first, list) and isinstance(second, list):
         return len(first) == len(second) and all(map(_same, first, second))
@@ -108,19 +128,26 @@ def _verdict(name: str, path: Path, head: str, text: str, arguments: list[list[s
     for x, k, flag, n in arguments:
         given = (tf.constant(json.loads(x)), tf.constant(int(k)), flag == "True", int(n))
         try:
-            expected = _shown(function(*given))
+            of_eager = function(*given)
+            expected = _shown(of_eager)
         except Exception:
             verdicts.add("fails")
             continue
         try:
-            seen = _shown(graph(*given))
+            of_graph = graph(*given)
+            seen = _shown(of_graph)
         except TooLong:
             return "differs: takes too long"
         except Exception as error:
             return "differs: " + " ".join(str(error).split())[-300:]
         if not _same(expected, seen):
             return f"differs: {str(expected)[:80]} {str(seen)[:80]}"
-        verdicts.add("same")
+        types = _of_graph(_form(of_eager), _form(of_graph))
+        if types == "differs":
+            return f"differs: {_form(of_eager)} {_form(of_graph)}"
+        verdicts.add(types)
+    if "tensors" in verdicts:
+        return "tensors"
     return "partly" if len(verdicts) > 1 else verdicts.pop()
 
 

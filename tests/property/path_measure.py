@@ -24,6 +24,8 @@ from terra_refactor.classify.decision import Classification, Decision
 
 PATHS = Harness("paths", (Path(__file__).with_name("path_judge.py"),))
 MODULE_SIZE = 25
+OUTCOMES = {"d": "differs", "t": "tensors", "s": "same", "p": "fails partly", "f": "fails eagerly"}
+"""By the first letter of an answer. `tensors`: the same values, but a graph returns tensors for the Python values of eager code."""
 
 
 def question(program: Program) -> str:
@@ -56,7 +58,7 @@ class Measured:
 
     counts: Counter[str] = field(default_factory=Counter)
     wrong: list[tuple[Program, Decision, str]] = field(default_factory=list)
-    """Safe, but a graph differs."""
+    """Safe, and not the same as a graph, in its values or in their types."""
     needless: list[tuple[Program, Decision]] = field(default_factory=list)
     """Unsafe, but a graph behaves the same."""
 
@@ -70,9 +72,9 @@ def measure(programs: list[Program], known: dict[str, str] | None = None) -> Mea
         result = analyze_text(module_of(some), DecisionOptions(min_ops=0))
         for program in some:
             decision, answer = result.decision(program.name), answers[program.name]
-            outcome = {"d": "differs", "s": "same", "p": "fails partly"}.get(answer[0], "fails eagerly")
+            outcome = OUTCOMES[answer[0]]
             found.counts[f"{decision.classification.value}, {outcome}"] += 1
-            if outcome == "differs" and decision.classification is Classification.SAFE:
+            if outcome in ("differs", "tensors") and decision.classification is Classification.SAFE:
                 found.wrong.append((program, decision, answer))
             if outcome == "same" and decision.classification is Classification.UNSAFE:
                 found.needless.append((program, decision))
