@@ -97,7 +97,7 @@ def _start_new(program: str, python: str, folder: str, run: int) -> str:
 
 
 _started: list[object] = []
-"""Processes that nobody waits for: they end after this one."""
+"""Processes without a `wait`: they end after this one."""
 
 
 def connect(address: str, arguments: list[str]) -> int:

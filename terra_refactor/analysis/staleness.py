@@ -114,23 +114,19 @@ def _through_containers(
     number: ObjectId, fields: Mapping[ObjectId, set[FieldKey]], outer: Mapping[ObjectId, set[ObjectId]]
 ) -> frozenset[FieldKey]:
     """The fields that hold a container, or that hold another container with it."""
-    return frozenset(field for each in _reached(number, outer) for field in fields.get(each, ()))
+    return frozenset(field for each in _reached((number,), outer) for field in fields.get(each, ()))
 
 
-def _reached(start: _Node, following: Mapping[_Node, Iterable[_Node]]) -> set[_Node]:
-    """A node and all nodes that are reachable from it."""
+def _reached(starts: Iterable[_Node], following: Mapping[_Node, Iterable[_Node]]) -> set[_Node]:
+    """Nodes, and all nodes that are reachable from them."""
     seen: set[_Node] = set()
-    pending = [start]
+    pending = list(starts)
     while pending:
         current = pending.pop()
         if current not in seen:
             seen.add(current)
             pending.extend(following.get(current, ()))
     return seen
-
-
-def _reached_from(starts: Set[_Node], following: Mapping[_Node, Iterable[_Node]]) -> set[_Node]:
-    return set[_Node]().union(*(_reached(start, following) for start in starts))
 
 
 def reads_before_writes(engine: Engine, frame: Frame) -> frozenset[StaleRead]:
@@ -297,7 +293,7 @@ class StateChanges:
             own.update(
                 self._engine.contexts.summaries[n].function.id for r in summary.calls.values() for n in r.callees
             )
-        repeated = _reached_from({each for summary in live for each in summary.repeats}, calls)
+        repeated = _reached((each for summary in live for each in summary.repeats), calls)
         for summary in setting:
             if summary.function.id in repeated:
                 for site, name, way in summary.rewritten_reads:
@@ -553,7 +549,7 @@ def _relatives(engine: Heap) -> Mapping[str, frozenset[str]]:
                 bases.setdefault(facts.name, set()).add(engine.objects.facts[base.object].name)
     found: dict[str, set[str]] = {}
     for name in bases:
-        above = _reached(name, bases)
+        above = _reached((name,), bases)
         for each in above:
             found.setdefault(each, {each}).add(name)
         found.setdefault(name, {name}).update(above)

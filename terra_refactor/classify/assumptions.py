@@ -259,7 +259,7 @@ def are_too_many(sentences: Sequence[str], *, is_step: bool) -> bool:
 
 
 def _thing(sentence: str) -> str:
-    """What an assumption about a training step is about."""
+    """The subject of an assumption about a training step."""
     if sentence.endswith(_OF_INPUT):
         return _OF_INPUT
     if _OF_OPTIMIZER.fullmatch(sentence):

@@ -2,7 +2,7 @@
 
 Installed where nothing else is, they work. The slow tests make environments and install into them through pip's
 index, and build the extension with npm; where there is no index or no npm, they are skipped. `make test-all` and
-`make release-check`, which runs this file, install npm's packages anew and search the extension for secrets;
+`make release-check`, which runs this file, install npm's packages again and search the extension for secrets;
 otherwise npm's packages are kept in build/.
 """
 

@@ -181,7 +181,7 @@ async function proving() {
     await bench.run("View: Close Editor");
 }
 
-/** Agrees to what a page asks before the first proof: each page that is opened has a memory of its own. */
+/** Consents to the first proof: each opened page stores its own consent. */
 async function agree() {
     await bench.page.locator(".monaco-dialog-box:has-text('Proving runs the program') .monaco-button:has-text('Run It')").click();
 }

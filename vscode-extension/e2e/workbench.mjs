@@ -274,7 +274,7 @@ export class Workbench {
         return this.page.locator(`.notification-list-item .monaco-button:has-text('${label}')`).first();
     }
 
-    /** Waits for a button of a message in the corner. A message with which the extension refuses what was asked is an error with its text. */
+    /** Waits for a button of a message in the corner. If the extension refuses instead, its message becomes the error. */
     async offers(label, patience) {
         const refusals = this.page.locator(".notification-list-item-message").filter({ hasText: /^terra-refactor: / });
         await until(

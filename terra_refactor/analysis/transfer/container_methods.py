@@ -23,6 +23,7 @@ from terra_refactor.analysis.transfer.mappings import (
     dict_element,
     dict_item,
     dict_key,
+    dict_keys_of,
     new_dict,
     updated,
     with_item,
@@ -229,7 +230,7 @@ def dict_get(site: Site, arguments: CallArguments, receiver: Value | None) -> Va
     if not isinstance(receiver, Reference) or key is None:
         return UNKNOWN
     content = dict_content(site, receiver)
-    run_hash(site, key, dict_key(content))
+    run_hash(site, key, dict_keys_of(content))
     for name, value in content.items:
         if name == key:
             if UNBOUND in members(value):

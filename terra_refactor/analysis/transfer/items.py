@@ -224,7 +224,7 @@ def _object_item(site: Site, container: Reference, index: Value) -> Value:
         return element if element != BOTTOM else UNKNOWN
     facts = site.engine.objects.facts[container.object]
     if isinstance(content, FrozenDict):
-        run_hash(site, index, mappings.dict_key(content))
+        run_hash(site, index, mappings.dict_keys_of(content))
         factory = frame.state.get((container.object, DEFAULT_FACTORY))
         if factory is not None and not mappings.has_item(content, index):
             return _made_item(site, container, index, factory)

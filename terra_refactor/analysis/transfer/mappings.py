@@ -80,8 +80,13 @@ def dict_element(content: FrozenDict) -> Value:
 
 def dict_key(content: FrozenDict) -> Value:
     """Join of the dict's keys; `BOTTOM` for an empty one."""
+    return join_all(dict_keys_of(content))
+
+
+def dict_keys_of(content: FrozenDict) -> tuple[Value, ...]:
+    """The dict's keys; among them an unknown one if it has items that are not listed."""
     unlisted = () if content.rest is None or content.rest == BOTTOM else (UNKNOWN,)
-    return join_all((*(key for key, _ in content.items), *unlisted))
+    return (*(key for key, _ in content.items), *unlisted)
 
 
 def dict_item(content: FrozenDict, index: Value) -> Value:

@@ -24,8 +24,8 @@ from terra_refactor.analysis.transfer.contents import note_contents
 from terra_refactor.analysis.transfer.data_files import joined_by_operator
 from terra_refactor.analysis.transfer.iteration import MAX_ELEMENTS, extend_list, iterate, static_size_value
 from terra_refactor.analysis.transfer.loaded_numbers import note_changed
-from terra_refactor.analysis.transfer.mappings import dict_key
-from terra_refactor.analysis.transfer.special_methods import format_object, run_equality, run_hash
+from terra_refactor.analysis.transfer.mappings import dict_keys_of
+from terra_refactor.analysis.transfer.special_methods import format_object, has_objects, run_equality, run_hash
 from terra_refactor.analysis.transfer.windows import largest_remainder
 from terra_refactor.analysis.truth import asked
 from terra_refactor.domain import dim as dims
@@ -611,15 +611,18 @@ def _is_open_constant(value: Value) -> bool:
 
 
 def _contains(site: Site, symbol: str, item: Value, container: Value) -> Value:
-    if isinstance(container, TupleValue):
+    if isinstance(container, TupleValue) and has_objects((item, *container.elements)):
         run_equality(site, item, join_all(container.elements))
     if isinstance(container, Reference):
         content = site.frame.state.get((container.object, ITEMS))
-        if isinstance(content, FrozenList):
-            is_set = site.engine.objects.facts[container.object].kind is ObjectKind.SET
-            (run_hash if is_set else run_equality)(site, item, list_element(content))
-        elif isinstance(content, FrozenDict):
-            run_hash(site, item, dict_key(content))
+        if isinstance(content, FrozenDict):
+            run_hash(site, item, dict_keys_of(content))
+        elif isinstance(content, FrozenList):
+            elements = (list_element(content),) if content.elements is None else content.elements
+            if site.engine.objects.facts[container.object].kind is ObjectKind.SET:
+                run_hash(site, item, elements)
+            elif has_objects((item, *elements)):
+                run_equality(site, item, list_element(content))
         if isinstance(content, FrozenDict) and isinstance(item, Constant):
             for key, value in content.items:
                 if key == item:

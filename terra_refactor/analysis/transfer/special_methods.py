@@ -1,11 +1,13 @@
 """Built-in functions that call methods of an object of the program: `int(x)` runs its `__int__`, `str(x)` and `f"{x}"` its `__str__`.
 
 Computes: the method's result and side effects. Needs: class lookup, calls. Gives: `asked_of_object`, `note_array_of`,
-`format_object`, `ordering_of`, `run_equality`, `run_hash`, `as_index`. Ignores: `__hash__` of elements that a container already has.
+`format_object`, `ordering_of`, `has_objects`, `run_equality`, `run_hash`, `as_index`. Ignores:
+`__hash__` of elements that a container already has.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from terra_refactor.analysis.classes import find_method, is_library_function
@@ -86,6 +88,16 @@ def ordering_of(site: Site, value: Value, other: Value) -> Value | None:
     return _ask(site, value, ("__lt__", "__gt__"), CallArguments((other,)), same_arguments=True)
 
 
+def has_objects(values: Iterable[Value]) -> bool:
+    """Whether a comparison of the values may run a method of the program; cheap, for the look-ups and tests that run none."""
+    return any(
+        isinstance(member, Reference | TupleValue)
+        or (isinstance(member, Constant) and isinstance(member.value, EnumMember))
+        for value in values
+        for member in members(value)
+    )
+
+
 def run_equality(site: Site, value: Value, other: Value) -> None:
     """Runs the `__eq__` of objects that a container compares with each other, and tests the truth of its result; of tuples that of the
     elements.
@@ -98,12 +110,14 @@ def run_equality(site: Site, value: Value, other: Value) -> None:
                     note_branch(site.frame, BranchFact(site.op, BranchKind.TENSOR, (True, True), (True, True)))
 
 
-def run_hash(site: Site, key: Value, keys: Value) -> None:
+def run_hash(site: Site, key: Value, keys: Sequence[Value]) -> None:
     """Runs the `__hash__` of a key that is looked up, and the `__eq__` of keys that it is compared with, for their side effects."""
+    if not has_objects((key, *keys)):
+        return
     for member in members(key):
         for part in member.elements if isinstance(member, TupleValue) else (member,):
             _ask(site, part, ("__hash__",), CallArguments())
-    run_equality(site, key, keys)
+    run_equality(site, key, join_all(keys))
 
 
 def as_index(site: Site, value: Value) -> Value:

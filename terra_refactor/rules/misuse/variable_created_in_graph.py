@@ -90,7 +90,7 @@ def _some_are_passed_apart(view: ContextView, parameter: str, found: Collection[
         return False
     single: dict[tuple[ContextId | None, Value | None], set[Value]] = {}
     several = set[Value]()
-    # the callers are looked at once for all pairs, since there may be many of both
+    # one search for the callers of all pairs, since there may be many of both
     for caller in view.callers:
         calling = view.of(caller.context)
         made = calling.made(caller.op)

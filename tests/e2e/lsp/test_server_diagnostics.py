@@ -184,7 +184,7 @@ def test_the_finding_about_a_training_step_goes_when_it_is_extracted(
                 items = (await talk.pull(uri)).items if capabilities is modern else talk.published[uri].diagnostics
                 if ("TR507" in {item.code for item in items}) is reported:
                     return
-                # it is asked again when the server says so, as editors do
+                # repeats the request when the server asks for a refresh, as editors do
                 for _ in range(100):
                     if (talk.refreshed, talk.publications) != refreshed:
                         break

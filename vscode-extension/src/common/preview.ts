@@ -30,7 +30,7 @@ export class Preview implements vscode.Disposable {
 async function arrange(): Promise<void> {
     await vscode.commands.executeCommand("refactorPreview.groupByType");
     await settled();
-    await vscode.commands.executeCommand("list.focusFirst"); // the entry of what is assumed, with all edits below it
+    await vscode.commands.executeCommand("list.focusFirst"); // the entry of the assumptions, with all edits below it
     await vscode.commands.executeCommand("refactorPreview.toggleCheckedState");
 }
 

@@ -26,7 +26,7 @@ export function tell(message: string, ...choices: string[]): Thenable<string | u
     return vscode.window.showInformationMessage(message, ...choices);
 }
 
-/** Shows settings. Those that name programs belong to the machine on which the extension runs, which has a page of its own if it is another. */
+/** Shows settings. Settings that name programs belong to the machine on which the extension runs; a remote machine has its own page. */
 export async function openSettings(query: string): Promise<void> {
     const page = vscode.env.remoteName === undefined ? "openSettings" : "openRemoteSettings";
     await vscode.commands.executeCommand(`workbench.action.${page}`, { query });
