@@ -17,6 +17,7 @@ from terra_refactor.analysis.journal import Journal
 from terra_refactor.analysis.log import Log
 from terra_refactor.domain.value import FunctionValue, ObjectId, UnknownValue, Value
 from terra_refactor.ir.ids import FunctionId, OpId
+from terra_refactor.tf_model.spec import ErrorKind
 
 MAX_DEFINITIONS: Final = 12
 """Maximum number of function objects per function that are kept as entries."""
@@ -55,10 +56,7 @@ class Notes:
 
     def note_failure(self, frame: Frame, op: OpId, failure: FailureFact) -> None:
         """Records an operation that certainly fails in this context."""
-        if failure.message.startswith("None cannot be"):
-            # probably an attribute that another method sets: None alone proves nothing
-            return
-        if self.expecting_errors:
+        if failure.kind is ErrorKind.NONE or self.expecting_errors:
             return
         if frame.iteration and frame.doubt:
             # it is unknown whether this iteration gets here, and the condition may exclude the failing one; a trace

@@ -15,7 +15,7 @@ from typing import Final
 
 from terra_refactor.analysis.facts import ContextFacts, EntryKind, FunctionFacts
 from terra_refactor.classify.answers import Question
-from terra_refactor.classify.assumptions import Assumptions, gather_assumptions
+from terra_refactor.classify.assumptions import Assumption, Assumptions, gather_assumptions
 from terra_refactor.classify.benefit import NOTHING, UNKNOWN_ITERATIONS, Count, largest, operations
 from terra_refactor.classify.candidates import is_taken_from_temporary, is_test_code, why_not_a_candidate
 from terra_refactor.classify.decision import Classification, ParameterDecision, ParameterValueKind
@@ -173,11 +173,12 @@ def _assessed(hazards: HazardMap, identity: FunctionId) -> Assessment:
     if unknowable is None and count and found.returns == BOTTOM:
         # unreached code is unknown; that called code never returns is more likely an error of the analysis
         unknowable = "no call of it returns, as far as the analysis can tell"
-    assumptions = Assumptions((*assumptions.sentences, *extra), unknowable)
+    more = (Assumption(sentence, sentence) for sentence in extra if sentence not in assumptions.sentences)
+    assumptions = Assumptions((*assumptions.found, *more), unknowable)
     certain = [hazard for hazard in reached if hazard.assumption is None]
     if certain or assumptions.unknowable is not None:
         classification = Classification.UNSAFE
-    elif assumptions.sentences:
+    elif assumptions.found:
         classification = Classification.SPECULATIVE
     else:
         classification = Classification.SAFE

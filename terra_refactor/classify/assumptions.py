@@ -1,12 +1,11 @@
 """Assumptions of decisions.
 
 Computes: sentences for the user to check, or the reason why the answer is unknown. Needs: facts and hazards. Gives:
-`Assumptions`, `are_too_many`.
+`Assumption`, `Assumptions`, `are_too_many`.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -45,6 +44,7 @@ from terra_refactor.facts.view import TAPES, ContextView
 from terra_refactor.ir.function import Function, FunctionKind, ParameterKind
 from terra_refactor.rules.graph_failures.numpy_on_tensor import ARRAY_IS_CONVERTED
 from terra_refactor.rules.graph_failures.tensor_as_bool import NO_TENSOR
+from terra_refactor.rules.host_effects.unresolved_call import RULE as UNRESOLVED_CALL
 from terra_refactor.rules.rule import Nature
 from terra_refactor.tf_model.decorators import Decoration, decoration
 from terra_refactor.tf_model.probability import DEFERRED_CLASSES
@@ -172,6 +172,7 @@ def _is_tape(facts: ProgramFacts, parameter: ParameterFacts) -> bool:
 
 
 _IN_WORDS: Final = {"budget": "too many steps", "recursion depth": "calls are nested too deeply"}
+_UPDATE_BY_OPTIMIZER: Final = frozenset({"apply", "apply_gradients", "minimize"})
 _USE_VARIABLES: Final = frozenset({"apply", "apply_gradients", "gradient", "jacobian", "minimize"})
 
 
@@ -236,40 +237,57 @@ def _is_made_by_call(codes: Codes, instance: ObjectFacts) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
+class Assumption:
+    """A sentence for the user to check, and the thing that it is about."""
+
+    sentence: str
+    thing: str
+    """A variable, an attribute of `self`, all inputs, all optimizers, or the sentence itself."""
+
+
+@dataclass(frozen=True, slots=True)
 class Assumptions:
     """Assumptions under which the function is safe."""
 
-    sentences: tuple[str, ...]
+    found: tuple[Assumption, ...]
     unknowable: str | None
-    """The reason why no assumption suffices; None if the sentences are complete."""
+    """The reason why no assumption suffices; None if the assumptions are complete."""
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """The assumptions in words."""
+        return tuple(each.sentence for each in self.found)
 
 
 MAX_ASSUMPTIONS: Final = 8
 """Maximum number of assumptions: a change with more than a user would check is not proposed."""
-_NAMED: Final = re.compile(r"`((?:self\.)?\w+)")
+_INPUTS: Final = "<inputs>"
+_OPTIMIZERS: Final = "<optimizers>"
 
 
-def are_too_many(sentences: Sequence[str], *, is_step: bool) -> bool:
+def are_too_many(assumptions: Sequence[Assumption], *, is_step: bool) -> bool:
     """Whether a change has more assumptions than a user would check.
 
     A training step receives a batch, and networks with their optimizers: all assumptions about one network, its calls and
     its methods count once, and so do all inputs, and all optimizers.
     """
-    return len(set(map(_thing, sentences)) if is_step else sentences) > MAX_ASSUMPTIONS
+    return len({each.thing for each in assumptions} if is_step else assumptions) > MAX_ASSUMPTIONS
 
 
-def _thing(sentence: str) -> str:
-    """The subject of an assumption about a training step."""
-    if sentence.endswith(_OF_INPUT):
-        return _OF_INPUT
-    if _OF_OPTIMIZER.fullmatch(sentence):
-        return _OF_OPTIMIZER.pattern
-    named = _NAMED.match(sentence)
-    return sentence if named is None else named[1]
+def thing_of(hazard: ReachedHazard) -> str | None:
+    """The thing that the assumption of a hazard is about; None if it is about this place only."""
+    called = hazard.subject.written
+    if hazard.rule == UNRESOLVED_CALL.id and called.rpartition(".")[2] in _UPDATE_BY_OPTIMIZER:
+        return _OPTIMIZERS
+    if hazard.parameter is not None or not hazard.is_effect:
+        return hazard.parameter
+    first, *rest = (hazard.subject.state or called).split(".")
+    return f"self.{_name_in(rest[0])}" if first == "self" and rest else _name_in(first) or None
 
 
-_OF_INPUT: Final = "is a tensor, or a Python value that does not vary"
-_OF_OPTIMIZER: Final = re.compile(r"`[\w.]+\.(apply_gradients|minimize|apply)` has no side effects")
+def _name_in(text: str) -> str:
+    """The name at the beginning of an expression: `layers` in `layers[0](...)`."""
+    return next((text[:end] for end in range(len(text), 0, -1) if text[:end].isidentifier()), "")
 
 
 def gather_assumptions(
@@ -312,49 +330,49 @@ def gather_assumptions(
                 f"`{parameter_facts.name}` is a deferred tensor (TensorFlow Probability) of a class of the program: as an argument "
                 "of a graph it is rebuilt as TensorFlow Probability's own class",
             )
-    sentences: dict[str, None] = {}
+    things: dict[str, str] = {}
     kinds = {parameter.name: parameter.kind for parameter in code.parameters}
     for position, parameter in enumerate(parameters):
         if position == 0 and code.kind is FunctionKind.METHOD and parameter.name in ("self", "cls"):
             continue
         if parameter.evidence is Evidence.KEYWORD:
-            sentences[f"`{parameter.name}` is a tensor, as its name suggests"] = None
+            things[f"`{parameter.name}` is a tensor, as its name suggests"] = parameter.name
         elif parameter.evidence is Evidence.RECORDED and code.id in codes.program.recorded:
-            sentences[assumption_of(codes.program.recorded[code.id], parameter.name)] = None
+            things[assumption_of(codes.program.recorded[code.id], parameter.name)] = parameter.name
         elif _is_rebuilt(codes, facts, found.parameters[position], made=False):
-            sentences[
+            things[
                 f"`{parameter.name}` is a tensor, and not a deferred tensor (TensorFlow Probability) of a class of the program"
-            ] = None
+            ] = parameter.name
         elif parameter.kind is ParameterValueKind.OBJECT and _holds_instance(facts, found.parameters[position]):
-            sentences[f"`{parameter.name}` is the same object in most calls: each new one is traced"] = None
+            things[f"`{parameter.name}` is the same object in most calls: each new one is traced"] = parameter.name
         elif parameter.kind is ParameterValueKind.PRIMITIVE and (
             _is_any_number(code, found.parameters[position])
             or (_is_computed_number(found.parameters[position]) and is_steady(codes, facts, code.id, parameter.name))
         ):
-            sentences[f"`{parameter.name}` takes few values: each new one is traced"] = None
+            things[f"`{parameter.name}` takes few values: each new one is traced"] = parameter.name
         elif parameter.kind is ParameterValueKind.UNKNOWN:
             if kinds[parameter.name] in (ParameterKind.VAR_POSITIONAL, ParameterKind.VAR_KEYWORD):
-                sentences[f"the values of `{parameter.name}` are tensors, or Python values that do not vary"] = None
+                things[f"the values of `{parameter.name}` are tensors, or Python values that do not vary"] = _INPUTS
             else:
-                sentences[f"`{parameter.name}` is a tensor, or a Python value that does not vary"] = None
+                things[f"`{parameter.name}` is a tensor, or a Python value that does not vary"] = _INPUTS
     for name, is_certain in _converted(codes, facts, found).items():
         if is_certain:
             return Assumptions((), f"`{name}` is converted to another dtype; in a graph only Python values are")
-        sentences[f"`{name}` {ARRAY_IS_CONVERTED}"] = None
+        things[f"`{name}` {ARRAY_IS_CONVERTED}"] = name
     fresh = freshness(code, ask)
     if fresh.how is Freshness.REFUSED:
         return Assumptions((), f"`{fresh.parameter}` is a view of a dict, which a traced function does not accept")
     if fresh.how is Freshness.SOMETIMES:
-        sentences[f"`{fresh.parameter}` is the same object in most calls: each new one is traced"] = None
+        things[f"`{fresh.parameter}` is the same object in most calls: each new one is traced"] = fresh.parameter
     for name in found.wrappers:
         if decoration(name)[0] not in _UNDERSTOOD:
-            sentences[f"the decorator `{name}` keeps the meaning of the function"] = None
+            things[f"the decorator `{name}` keeps the meaning of the function"] = name
     for hazard in hazards:
         if hazard.nature is Nature.UNKNOWABLE:
             return Assumptions((), hazard.message)
         if hazard.assumption is not None:
-            sentences[hazard.assumption] = None
+            things.setdefault(hazard.assumption, thing_of(hazard) or hazard.assumption)
     for parameter in parameters:
-        if f"`{parameter.name}` {NO_TENSOR}" in sentences:
-            sentences.pop(f"`{parameter.name}` is a tensor, or a Python value that does not vary", None)
-    return Assumptions(tuple(sentences), None)
+        if f"`{parameter.name}` {NO_TENSOR}" in things:
+            things.pop(f"`{parameter.name}` is a tensor, or a Python value that does not vary", None)
+    return Assumptions(tuple(Assumption(*each) for each in things.items()), None)

@@ -36,6 +36,7 @@ from terra_refactor.classify.decision import (
     Classification,
     Decision,
     ExpectedGain,
+    GraphPays,
     HybridArguments,
     Level,
     ParameterValueKind,
@@ -177,7 +178,8 @@ class _Decider:
             if not judgement.covered:
                 judgement.covered_at_speculative = self.is_covered(judgement, Level.SPECULATIVE)
                 judgement.action = Action.ADD_TF_FUNCTION
-                judgement.reason = self.why_add(judgement)
+                judgement.pays = GraphPays(judgement.count.executed, judgement.paid_after, judgement.seen_repeated)
+                judgement.reason = judgement.pays.text(len(judgement.assumptions.found))
         for judgement in self.asked_for():
             if judgement.action is Action.NONE and judgement.found.hybrid is None:
                 self.consider_co_execution(judgement, wanted)
@@ -335,10 +337,8 @@ class _Decider:
             and not (judgement.updates_variables or asks_tape(self.hazards, judgement.contexts))
         ):
             return "no parameter is known to be a tensor"
-        if are_too_many(judgement.assumptions.sentences, is_step=judgement.count.differentiated):
-            return (
-                f"safe only if {len(judgement.assumptions.sentences)} assumptions hold: too many to propose the change"
-            )
+        if are_too_many(judgement.assumptions.found, is_step=judgement.count.differentiated):
+            return f"safe only if {len(judgement.assumptions.found)} assumptions hold: too many to propose the change"
         varying = varying_value(self.program.recorded.get(judgement.code.id))
         if varying is not None:
             return varying
@@ -369,18 +369,6 @@ class _Decider:
         # an internal error is the reason for code that was not fully analysed
         assert judgement.assumptions.unknowable is not None
         return judgement.assumptions.unknowable
-
-    def why_add(self, judgement: Judgement) -> str:
-        what = f"about {judgement.count.executed} tensor operations per call and nothing that a graph would change"
-        if judgement.classification is Classification.SPECULATIVE:
-            count = len(judgement.assumptions.sentences)
-            held = "one assumption holds" if count == 1 else f"{count} assumptions hold"
-            what = f"about {judgement.count.executed} tensor operations per call; safe if {held}"
-        if judgement.paid_after is not None:
-            what += f"; pays off after about {judgement.paid_after:.0f} calls; the number of calls is unknown"
-        if not judgement.seen_repeated:
-            what += "; no repeated call is visible in the project"
-        return what
 
     def is_covered(self, judgement: Judgement, level: Level | None = None) -> bool:
         """Whether every caller is a graph, or will be one at a level: by default the level at which this function would be changed."""
@@ -681,6 +669,7 @@ class _Decider:
             runs_eagerly=any(not context.in_graph for context in judgement.contexts),
             operations=judgement.count.executed,
             held_back=judgement.held_back,
+            pays=judgement.pays if judgement.action is Action.ADD_TF_FUNCTION else None,
         )
 
     def expected_gain(self, judgement: Judgement) -> ExpectedGain | None:

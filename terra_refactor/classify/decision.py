@@ -14,7 +14,7 @@ from terra_refactor.domain.evidence import Evidence
 from terra_refactor.domain.tensor import TensorType
 from terra_refactor.ir.function import FunctionKind, ParameterKind
 from terra_refactor.ir.ids import FunctionId
-from terra_refactor.rules.rule import CureHint
+from terra_refactor.rules.rule import NO_SUBJECT, CureHint, Subject
 from terra_refactor.syntax.location import Span
 
 
@@ -103,6 +103,7 @@ class Hazard:
     """It is a hazard only if an assumption fails: the function is speculative, not unsafe."""
     cure: CureHint | None = None
     """A possible cure of the place; only for hazards in the function's own code."""
+    subject: Subject = NO_SUBJECT
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +121,36 @@ class ExpectedGain:
     seconds_saved: float
     source: str
     """`record`: from recorded runs; `estimate`: from the known calls of the program."""
+
+
+@dataclass(frozen=True, slots=True)
+class GraphPays:
+    """Why a function should become a graph."""
+
+    operations: int
+    paid_after: float | None
+    """The number of calls after which its trace pays off, if it is unknown whether there are that many."""
+    repeated: bool
+    """Code of the project calls it repeatedly."""
+    traces: str = ""
+    """The arguments of which each structure is a trace."""
+
+    def text(self, assumptions: int) -> str:
+        """The reason in words, with that number of assumptions."""
+        held = "one assumption holds" if assumptions == 1 else f"{assumptions} assumptions hold"
+        parts = [
+            f"about {self.operations} tensor operations per call"
+            + ("" if assumptions else " and nothing that a graph would change")
+        ]
+        if assumptions:
+            parts.append(f"safe if {held}")
+        if self.paid_after is not None:
+            parts.append(f"pays off after about {self.paid_after:.0f} calls; the number of calls is unknown")
+        if not self.repeated:
+            parts.append("no repeated call is visible in the project")
+        if self.traces:
+            parts.append(f"a trace for each structure of {self.traces}")
+        return "; ".join(parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,3 +202,5 @@ class Decision:
     """Estimated tensor operations of one eager call."""
     held_back: bool = False
     """A graph of it would pay off, were it not for a hazard in its own code."""
+    pays: GraphPays | None = None
+    """The reason, if it is that a graph pays."""

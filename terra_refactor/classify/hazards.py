@@ -8,7 +8,7 @@ affect them. Code that a host callback (`tf.py_function`) runs is no hazard.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, Final, TypeVar
 
@@ -38,7 +38,7 @@ from terra_refactor.ir.ids import FunctionId, OpId
 from terra_refactor.ir.program import Program
 from terra_refactor.rules.graph_failures.tensor_as_bool import RULE as AS_BOOL
 from terra_refactor.rules.registry import all_rules, local_hazards, rule_about_kept_tensors, rules_by_effect
-from terra_refactor.rules.rule import CureHint, LocalHazard, Nature, Rule, RuleKind
+from terra_refactor.rules.rule import NO_SUBJECT, CureHint, LocalHazard, Nature, Rule, RuleKind, Subject
 from terra_refactor.tf_model.decorators import Decoration, decoration
 from terra_refactor.tf_model.graph_traits import is_of_pipelines
 from terra_refactor.tf_model.registry import has_trait
@@ -73,6 +73,7 @@ class ReachedHazard:
     is_effect: bool = False
     """It comes from the analysis's effects, which are already composed over calls."""
     nature: Nature = Nature.FOUND
+    subject: Subject = NO_SUBJECT
 
 
 def _go_on() -> None:
@@ -282,6 +283,7 @@ class HazardMap:
     def _local(self, context: ContextFacts) -> Iterator[ReachedHazard]:
         """The hazards that the rules' checks find in a context's own code."""
         identity = context.function
+        code = self.index(identity)
         for rule, hazard in self.found(context):
             if rule.kind is RuleKind.HAZARD:
                 yield ReachedHazard(
@@ -294,6 +296,7 @@ class HazardMap:
                     hazard.parameter,
                     hazard.boundary,
                     nature=hazard.nature,
+                    subject=replace(hazard.subject, written=code.written(hazard.op)),
                 )
 
     def _host_callbacks(self, identity: FunctionId) -> frozenset[OpId]:
@@ -415,14 +418,16 @@ class HazardMap:
             if effect.kind is EffectKind.STATE_WRITE and self._is_scratch(context, effect):
                 continue
             rule, cure = self._reporter(effect.kind, effect.site)
+            done, changed = self._written_of(effect)
             yield ReachedHazard(
                 rule.id,
                 effect.site,
                 effect.via,
-                rule.says_of(effect.kind, *self._written_of(effect), str(effect.target)),
+                rule.says_of(effect.kind, done, changed, str(effect.target)),
                 self._assumption(effect) or self._filled_before(context, effect) or self._same_key(effect),
                 cure,
                 is_effect=True,
+                subject=Subject(done, str(effect.target).removesuffix("[]")),
             )
 
     def _sets_up_new_object(self, context: ContextFacts, effect: Effect) -> bool:
@@ -636,6 +641,7 @@ def _through(
         hazard.boundary,
         hazard.is_effect,
         hazard.nature,
+        hazard.subject,
     )
 
 

@@ -13,7 +13,7 @@ from terra_refactor.analysis.facts import ContextFacts, FunctionFacts
 from terra_refactor.classify.assessment import Assessment
 from terra_refactor.classify.assumptions import Assumptions
 from terra_refactor.classify.benefit import Count
-from terra_refactor.classify.decision import Action, Classification, Level, ParameterDecision
+from terra_refactor.classify.decision import Action, Classification, GraphPays, Level, ParameterDecision
 from terra_refactor.classify.hazards import ReachedHazard
 from terra_refactor.domain.effect import EffectKind
 from terra_refactor.domain.value import NONE, FrozenDict, FrozenList, TensorValue, TupleValue, Value, members
@@ -42,6 +42,8 @@ class Judgement:
     """A graph of it would pay off, were it not for a hazard in its own code."""
     paid_after: float | None = None
     """The number of calls after which its trace pays off, if it is unknown whether there are that many."""
+    pays: GraphPays | None = None
+    """The reason, if it is that a graph pays."""
     seen_repeated: bool = True
     """Code of the project calls it repeatedly."""
 

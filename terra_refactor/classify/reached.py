@@ -25,7 +25,8 @@ def _hazard(program: Program, hazard: ReachedHazard) -> Hazard:
     first = hazard.via[0] if hazard.via else hazard.site
     cure = None if hazard.via else hazard.cure
     assumed = hazard.assumption is not None
-    return Hazard(hazard.rule, span_of(program, first), hazard.message, way_to(program, hazard), assumed, cure)
+    way = way_to(program, hazard)
+    return Hazard(hazard.rule, span_of(program, first), hazard.message, way, assumed, cure, hazard.subject)
 
 
 def way_to(program: Program, reached: ReachedHazard | Effect) -> tuple[str, ...]:

@@ -346,6 +346,8 @@ The name is no evidence for its type, but for the cost of computing with it.
 """
 RECORDED_AS_A_TENSOR = "a tensor in recorded runs"
 """As the reason of an unknown value: a parameter that was a tensor in recorded runs."""
+NO_ATTRIBUTE = "no attribute"
+"""As the reason of an unknown value: an attribute that the object, or its class, does not have."""
 SUGGESTED = frozenset({NAMED_LIKE_A_TENSOR, RECORDED_AS_A_TENSOR})
 
 

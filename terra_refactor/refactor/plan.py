@@ -66,7 +66,9 @@ def refactor_file(
             if only is not None:
                 changes[decision] = _change(decision, Outcome.SKIPPED, decision.reason)
         elif not allows(level, decision.level):
-            changes[decision] = _change(decision, Outcome.SKIPPED, f"needs --level {decision.level.value}")
+            changes[decision] = _change(
+                decision, Outcome.SKIPPED, f"needs --level {decision.level.value}", decision.level
+            )
         elif (
             decision.action is Action.ADD_TF_FUNCTION
             and only is None
@@ -192,7 +194,7 @@ def _with_imports(imports: Sequence[Edit], edits: Sequence[Edit]) -> list[Edit]:
     return [*(Edit(start, start, text) for start, text in first.items()), *joined]
 
 
-def _change(decision: Decision, outcome: Outcome, reason: str) -> Change:
+def _change(decision: Decision, outcome: Outcome, reason: str, level: Level | None = None) -> Change:
     return Change(
         path=decision.path,
         qualname=decision.qualname,
@@ -201,4 +203,5 @@ def _change(decision: Decision, outcome: Outcome, reason: str) -> Change:
         outcome=outcome,
         reason=reason,
         assumptions=decision.assumptions,
+        level=level,
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import Enum
 
-from terra_refactor.classify.decision import Action, Decision
+from terra_refactor.classify.decision import Action, Decision, Level
 from terra_refactor.syntax.source import Source
 
 
@@ -39,6 +39,8 @@ class Change:
     """Assumptions for the user to check before accepting the change."""
     title: str = ""
     """A description of the change, if it does not follow from an action: the rule whose finding it removes."""
+    level: Level | None = None
+    """The level that it needs, if that is why it was skipped."""
 
 
 @dataclass(frozen=True, slots=True)

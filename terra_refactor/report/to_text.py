@@ -265,19 +265,16 @@ def _outcomes(fixed: FixReport) -> str:
     done = sum(change.outcome is Outcome.DONE for change in changes)
     changed = sum(file.changed for file in fixed.files)
     parts = [f"{_plural(done, 'change')} in {_plural(changed, 'file')}" if done else "No changes"]
-    needs = Counter(change.reason for change in changes if _is_level_skip(change))
+    needs = Counter(change.level.value for change in changes if change.level is not None)
     skipped = sum(change.outcome is Outcome.SKIPPED for change in changes) - needs.total()
     failed = sum(change.outcome is Outcome.FAILED for change in changes)
-    parts += [
-        f"{count} {'needs' if count == 1 else 'need'} {reason.removeprefix('needs ')}"
-        for reason, count in sorted(needs.items())
-    ]
+    parts += [f"{count} {'needs' if count == 1 else 'need'} --level {level}" for level, count in sorted(needs.items())]
     parts += [f"{count} {word}" for count, word in ((skipped, "skipped"), (failed, "failed")) if count]
     return ", ".join(parts) + (" (--verbose lists them)." if needs else ".")
 
 
 def _is_level_skip(change: Change) -> bool:
-    return change.outcome is Outcome.SKIPPED and change.reason.startswith("needs --level")
+    return change.outcome is Outcome.SKIPPED and change.level is not None
 
 
 def _change_line(change: Change, places: Places) -> Text:

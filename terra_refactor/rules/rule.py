@@ -150,6 +150,35 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
+class Coercion:
+    """A conversion of an array by eager code: to a dtype, or to the dtype of a network's results."""
+
+    dtype: str = ""
+    network: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What a hazard is about, for code that removes it or counts it; its message is for readers only."""
+
+    written: str = ""
+    """The source text of the operation, with `...` for arguments."""
+    state: str = ""
+    """The attribute or variable whose value a graph keeps."""
+    array: str = ""
+    """The parameter that is an array."""
+    container: str = ""
+    """The parameter whose contents are unknown."""
+    coercion: Coercion | None = None
+    """The conversion of the array."""
+    by_numpy: bool = False
+    """NumPy computes the operation, by its own rules for dtypes."""
+
+
+NO_SUBJECT: Final = Subject()
+
+
+@dataclass(frozen=True, slots=True)
 class LocalHazard:
     """A place in one function, in one context, that would fail in a graph, or whose meaning would change."""
 
@@ -169,6 +198,8 @@ class LocalHazard:
     in_use: Doubt | None = None
     """The condition under which an existing graph is wrong because of it; None if it fails in every trace."""
     nature: Nature = Nature.FOUND
+    subject: Subject = NO_SUBJECT
+    """Its subject; the source text of the operation is added later."""
 
 
 Check: TypeAlias = "Callable[[ContextView], Iterator[LocalHazard]]"

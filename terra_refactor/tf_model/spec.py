@@ -245,11 +245,13 @@ class BoundCall:
 
 
 class ErrorKind(Enum):
-    """The kind of error; each is a rule of the TR4xx family."""
+    """The kind of error; each except NONE is a rule of the TR4xx family."""
 
     SHAPE = "shape"
     RANK = "rank"
     DTYPE = "dtype"
+    NONE = "none"
+    """None in place of a tensor; never reported, since another method probably sets the attribute."""
 
 
 class OperationError(Exception):

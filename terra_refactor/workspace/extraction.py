@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
-from terra_refactor.classify.decision import Action
+from terra_refactor.classify.decision import Action, Level
 from terra_refactor.classify.region import RegionDecision
 from terra_refactor.refactor.regions.region import ExtractedFunction, apply_regions
 from terra_refactor.refactor.result import Change, FileRefactoring, Outcome
@@ -96,7 +96,7 @@ def _told(
         if found is None:
             changes.append(replace(change, line=back.get(change.line, change.line)))
         else:
-            changes.append(_change(found, change.outcome, change.reason))
+            changes.append(_change(found, change.outcome, change.reason, change.level))
     extracted = tuple(
         replace(decision, line=made[decision.qualname].decision.line)
         for decision in later.decisions
@@ -106,7 +106,7 @@ def _told(
     return FileRefactoring(report.sources[path], ordered, file.new_text, texts[path], extracted)
 
 
-def _change(found: FoundRegion, outcome: Outcome, reason: str) -> Change:
+def _change(found: FoundRegion, outcome: Outcome, reason: str, level: Level | None = None) -> Change:
     decision = found.decision
     if decision.co_execute:
         reason = f"with `co_execute`: {reason}"
@@ -118,6 +118,7 @@ def _change(found: FoundRegion, outcome: Outcome, reason: str) -> Change:
         outcome,
         reason,
         decision.assumptions,
+        level=level,
     )
 
 

@@ -86,8 +86,10 @@ def fix_findings(report: WorkspaceReport, findings: Sequence[Finding], level: Le
         for finding in found:
             assumptions = finding.cure.assumptions if finding.cure is not None else ()
             outcome, reason = Outcome.DONE, finding.message
+            needed = None
             if not _is_allowed(finding, level):
-                outcome, reason = Outcome.SKIPPED, f"needs --level {Level.SPECULATIVE.value}"
+                needed = Level.SPECULATIVE
+                outcome, reason = Outcome.SKIPPED, f"needs --level {needed.value}"
             else:
                 together = _together(source, edits, fixes[finding], is_parsed=is_parsed)
                 if together is None:
@@ -96,7 +98,8 @@ def fix_findings(report: WorkspaceReport, findings: Sequence[Finding], level: Le
                     edits = together
             title = f"{finding.rule} {finding.name}"
             name = finding.function or "<module>"
-            changes.append(Change(path, name, finding.span.line, Action.NONE, outcome, reason, assumptions, title))
+            line = finding.span.line
+            changes.append(Change(path, name, line, Action.NONE, outcome, reason, assumptions, title, needed))
         files.append(FileRefactoring(source, tuple(changes), apply_edits(source.text, edits)))
     return tuple(files)
 

@@ -41,7 +41,6 @@ from terra_refactor.refactor.regions.outline import Outliner, Placement
 from terra_refactor.refactor.regions.region import ExtractedFunction
 from terra_refactor.refactor.regions.taped import TapedNames
 from terra_refactor.refactor.regions.variables import updates_variables
-from terra_refactor.rules.graph_failures.conflicting_eager_coercion import BY_NUMPY
 from terra_refactor.rules.graph_failures.conflicting_eager_coercion import RULE as CONFLICTING_COERCION
 from terra_refactor.rules.graph_failures.numpy_on_tensor import RULE as NUMPY_ON_TENSOR
 from terra_refactor.rules.graph_failures.python_value_needed import RULE as PYTHON_VALUE_NEEDED
@@ -103,29 +102,31 @@ def hoistable(trial: Trial, decision: Decision, hazard: Hazard, found: Sequence[
     assert trial.region is not None
     candidate = trial.candidate
     if hazard.rule == UNHASHABLE_ARGUMENT.id:
-        names = [name for name in trial.region.inputs if hazard.message.startswith(f"`{name}` ")]
+        names = [name for name in trial.region.inputs if name == hazard.subject.written]
         return tuple(each for name in names for each in attributes_of(candidate, name, found))
     line = line_in_file(trial.region, decision, hazard.span.line)
     if line is None or not any(holds(statement, line) for statement in (candidate.anchor, *candidate.core)):
         return ()
     new: Hoisted | None = None
     if hazard.rule == STALE_STATE.id:
-        new = attribute_behind(candidate, line, hazard.message, found)
+        new = attribute_behind(candidate, line, hazard.subject.state, found)
     elif hazard.rule == FROZEN_VALUE.id:
-        new = call_behind(candidate, line, hazard.message, found)
+        new = call_behind(candidate, line, hazard.subject.written, found)
     elif hazard.rule in (NUMPY_ON_TENSOR.id, PYTHON_VALUE_NEEDED.id) or (
-        hazard.rule == CONFLICTING_COERCION.id and BY_NUMPY in hazard.message
+        hazard.rule == CONFLICTING_COERCION.id and hazard.subject.by_numpy
     ):
         kinds = (ParameterValueKind.NDARRAY, ParameterValueKind.PRIMITIVE, ParameterValueKind.CONTAINER)
-        # if the only evidence is one call that passes an array, the hazard's message says so
-        arrays = frozenset(_ARRAY.findall(hazard.message))
         given = frozenset(
             each.name
             for each in decision.parameters
             if each.kind in kinds
-            or (each.kind in (ParameterValueKind.UNKNOWN, ParameterValueKind.TENSOR) and each.name in arrays)
+            # the only evidence may be one call that passes an array
+            or (
+                each.kind in (ParameterValueKind.UNKNOWN, ParameterValueKind.TENSOR)
+                and each.name == hazard.subject.array
+            )
         )
-        new = made_of_arrays(candidate, line, hazard.message, found, given, numpy_name(trial.outliner.tree))
+        new = made_of_arrays(candidate, line, hazard.subject.written, found, given, numpy_name(trial.outliner.tree))
     return () if new is None else (new,)
 
 
@@ -142,10 +143,6 @@ def converted_early(trial: Trial, decision: Decision) -> tuple[Hoisted, ...]:
         if each.kind in kinds and each.name in trial.region.inputs and each.name not in trial.converted
     )
     return early_conversions(trial.candidate, names, trial.hoisted, numpy_name(trial.outliner.tree))
-
-
-_ARRAY: Final = re.compile(r"the array `(\w+)`")
-CONTENTS: Final = re.compile(r"gets what `(\w+)` holds")
 
 
 def tensors(decision: Decision) -> frozenset[str]:
@@ -176,9 +173,8 @@ def convertible(trial: Trial, decision: Decision) -> dict[str, str]:
     lines = conflicts(trial, decision)
     if not lines:
         return {}
-    messages = [each.message for each in decision.hazards if each.rule == CONFLICTING_COERCION.id]
-    # if nothing else is known about an array, the hazard's message says that it is one
-    arrays = {name for message in messages for name in _ARRAY.findall(message)}
+    # if nothing else is known about an array, the hazard says that it is one
+    arrays = {each.subject.array for each in decision.hazards if each.rule == CONFLICTING_COERCION.id}
     return {
         parameter.name: CONVERTED.format(trial.given(parameter.name))
         for parameter in decision.parameters
@@ -208,9 +204,9 @@ def coercible(trial: Trial, decision: Decision) -> dict[str, str]:
     candidate = trial.candidate
     host = candidate.scope.host_code
     said = [
-        match.group("network", "dtype", "array")
+        (coercion.network, coercion.dtype, each.subject.array)
         for each in decision.hazards
-        if each.rule == CONFLICTING_COERCION.id and (match := _CONVERTS.search(each.message)) is not None
+        if (coercion := each.subject.coercion) is not None
     ]
     numpy = numpy_name(trial.outliner.tree)
     if not said or not (numpy or host.tensorflow):
@@ -238,12 +234,6 @@ def coercible(trial: Trial, decision: Decision) -> dict[str, str]:
         cast = "{1}.asarray({0}, {2!r})" if numpy else "{1}.cast({0}, {2!r})"
         given[name] = cast.format(trial.given(name), numpy or min(host.tensorflow), min(wanted)).replace("'", '"')
     return given
-
-
-_CONVERTS: Final = re.compile(
-    r"converts the (?:\w+ )?array `(?P<array>\w+)` to (?:the dtype of `(?P<network>[^`]+)`|(?P<dtype>\w+)) eagerly"
-)
-"""A message about an argument that is combined with a tensor: the argument, and the unknown network or the dtype."""
 
 
 def made_tensors(trial: Trial, decision: Decision) -> dict[str, str]:
@@ -318,19 +308,13 @@ def with_assumptions(trial: Trial, decision: Decision) -> Decision:
     if decision.action is Action.CO_EXECUTE:
         return replace(decision, assumptions=(*decision.assumptions, *found))
     count = len(decision.assumptions) + len(found)
-    held = "one assumption holds" if count == 1 else f"{count} assumptions hold"
     return replace(
         decision,
         classification=Classification.SPECULATIVE,
         level=Level.SPECULATIVE,
         assumptions=(*decision.assumptions, *found),
-        reason=_HELD.sub(
-            f"; safe if {held}", decision.reason.replace(" and nothing that a graph would change", "; safe if")
-        ),
+        reason=decision.reason if decision.pays is None else decision.pays.text(count),
     )
-
-
-_HELD: Final = re.compile(r"; safe if( (one assumption holds|\d+ assumptions hold))?")
 
 
 def with_assumed_structures(decision: Decision) -> Decision:
@@ -338,15 +322,17 @@ def with_assumed_structures(decision: Decision) -> Decision:
     found = sorted(unknown_structures(decision))
     if not found:
         return decision
+    listed = ", ".join(f"`{name}`" for name in found)
     return replace(
         decision,
+        pays=None if decision.pays is None else replace(decision.pays, traces=listed),
         classification=Classification.SPECULATIVE,
         level=Level.SPECULATIVE,
         assumptions=(
             *decision.assumptions,
             *(f"`{name}` has the same structure in most calls: each new one is traced" for name in found),
         ),
-        reason=f"{decision.reason}; a trace for each structure of {', '.join(f'`{name}`' for name in found)}",
+        reason=f"{decision.reason}; a trace for each structure of {listed}",
     )
 
 

@@ -58,7 +58,6 @@ from terra_refactor.syntax.source import Source
 from terra_refactor.workspace.cache import LoweringCache
 from terra_refactor.workspace.found_region import FoundRegion, rewritten
 from terra_refactor.workspace.region_trial import (
-    CONTENTS,
     Trial,
     coercible,
     conflicts,
@@ -278,7 +277,7 @@ def _above_the_tape(trial: Trial, decision: Decision) -> frozenset[int]:
     unpack lists whose contents are passed to NumPy.
     """
     doubtful = _with_hazards(trial, decision, assumed=True)
-    taken_apart = {name for hazard in decision.hazards for name in CONTENTS.findall(hazard.message)}
+    taken_apart = {hazard.subject.container for hazard in decision.hazards}
     return frozenset(
         id(each)
         for each in trial.candidate.statements

@@ -196,6 +196,41 @@ def test_a_rules_id_stands_in_its_file_only() -> None:
     assert not named, "import the `RULE` of the rule's file, or ask for what it says of itself"
 
 
+TEXTS = {"message", "reason", "assumption", "sentence"}
+"""Attributes with texts for readers."""
+TAKING_APART = {"startswith", "endswith", "partition", "rpartition", "split", "search", "match", "fullmatch", "findall"}
+
+
+@pytest.mark.parametrize("room", sorted({*ROOMS, *SEALED} - {"syntax", "runtime"}))
+def test_nothing_is_decided_by_the_text_of_a_message(room: str) -> None:
+    taken_apart = [
+        f"{path.relative_to(ROOT)}:{node.lineno}: {ast.unparse(node)}"
+        for path in files_of(room)
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.expr) and takes_text_apart(node)
+    ]
+    assert not taken_apart, "a reason carries what is asked of it as data (`rules.rule.Subject`, `decision.GraphPays`)"
+
+
+def takes_text_apart(node: ast.expr) -> bool:
+    match node:
+        case ast.Call(func=ast.Attribute(value=value, attr=name), args=arguments) if name in TAKING_APART:
+            return any(is_text(each) for each in (value, *arguments))
+        case ast.Compare(comparators=[compared], ops=[ast.In() | ast.NotIn()]):
+            return is_text(compared)
+    return False
+
+
+def is_text(node: ast.expr) -> bool:
+    return (isinstance(node, ast.Attribute) and node.attr in TEXTS) or (isinstance(node, ast.Name) and node.id in TEXTS)
+
+
+def test_the_test_of_texts_sees_them() -> None:
+    seen = ("re.search('x', hazard.message)", "'x' in message", "decision.reason.startswith('x')", "FORM.match(reason)")
+    assert all(takes_text_apart(ast.parse(text, mode="eval").body) for text in seen)
+    assert not takes_text_apart(ast.parse("found.startswith('x') or 'x' in names", mode="eval").body)
+
+
 LIBRARIES = r"(tensorflow|keras|numpy|builtins|collections|functools|itertools|contextlib|heapq|abc)(\.\w+)*\.?"
 
 

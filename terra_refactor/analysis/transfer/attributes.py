@@ -47,6 +47,7 @@ from terra_refactor.domain.lattice import filter_members, join, join_all
 from terra_refactor.domain.state import ANY_NAME, CLASS, VIRTUAL, may_be_named, written_to_any
 from terra_refactor.domain.value import (
     BOTTOM,
+    NO_ATTRIBUTE,
     NONE,
     OBJECT_DICT,
     TRUE,
@@ -326,7 +327,7 @@ def _object_attribute(site: Site, value: Reference, name: str) -> Value:
         return BoundMethod(LibraryValue("builtins.object.__setattr__"), value)
     if value.object in engine.open_instances:
         return UnknownValue(reason=f"attribute {name} is not set in the program")
-    return UnknownValue(reason=f"no attribute {name}")
+    return UnknownValue(reason=NO_ATTRIBUTE)
 
 
 def _is_only_any(frame: Frame, value: Reference, name: str, held: Value) -> bool:
@@ -428,7 +429,7 @@ def _class_attribute(site: Site, value: Reference, name: str) -> Value:
             # an abstract class: other classes may be registered as its subclasses
             site.frame.state.set((value.object, VIRTUAL), TRUE)
     if found is None:
-        return UnknownValue(reason=f"no attribute {name}")
+        return UnknownValue(reason=NO_ATTRIBUTE)
     _note_class_read(site, found, name)
     attribute = found[0]
     if isinstance(attribute, PartialValue):

@@ -42,6 +42,7 @@ from terra_refactor.domain.state import CLASS, DEFAULT_FACTORY, ITEMS
 from terra_refactor.domain.value import (
     BOTTOM,
     FALSE,
+    NO_ATTRIBUTE,
     NONE,
     OBJECT_DICT,
     UNBOUND,
@@ -166,7 +167,7 @@ def get_attribute(site: Site, arguments: CallArguments, receiver: Value | None) 
         for text in names:
             value = attribute_of(site, member, text)
             if default is not None and (
-                value == BOTTOM or (isinstance(value, UnknownValue) and value.reason.startswith("no attr"))
+                value == BOTTOM or (isinstance(value, UnknownValue) and value.reason == NO_ATTRIBUTE)
             ):
                 value = default
             elif default is not None and _may_be_unset(site.frame, member, text):

@@ -24,6 +24,7 @@ from terra_refactor.domain.effect import Effect, EffectKind, RootKind, Target
 from terra_refactor.domain.lattice import filter_members, join_all, references
 from terra_refactor.domain.value import (
     BOTTOM,
+    NO_ATTRIBUTE,
     UNBOUND,
     UNKNOWN,
     BoundMethod,
@@ -146,4 +147,4 @@ def member_attribute(site: Site, member: EnumMember, receiver: Constant, name: s
         # only an assignment from outside can give the member such an attribute, at any time
         target = Target(RootKind.GLOBAL, f"{member.name}.{name}")
         site.frame.add_effect(Effect(EffectKind.STATE_READ, target, f"reads {target}", site.place(), assumed=True))
-    return UnknownValue(reason=f"no attribute {name}")
+    return UnknownValue(reason=NO_ATTRIBUTE)

@@ -69,15 +69,15 @@ def hoisted_inside(candidate: Candidate, hoisted: Sequence[Hoisted]) -> tuple[Ho
     return tuple(each for each in left if each.nodes)
 
 
-def attribute_behind(candidate: Candidate, line: int, message: str, others: Sequence[Hoisted]) -> Hoisted | None:
-    """The attribute on a line that a message names, if a single read before the run can replace all reads in it;
+def attribute_behind(candidate: Candidate, line: int, state: str, others: Sequence[Hoisted]) -> Hoisted | None:
+    """The attribute `state` on a line, if a single read before the run can replace all reads in it;
     excluding `others`.
     """
     for node in _evaluated_once(candidate):
         if not isinstance(node, ast.Attribute) or not node.lineno <= line <= (node.end_lineno or line):
             continue
         text = ast.unparse(node)
-        if (f"`{text}`" not in message and f"`{text}[]`" not in message) or any(each.text == text for each in others):
+        if text != state or any(each.text == text for each in others):
             continue
         nodes = tuple(
             each
@@ -104,8 +104,8 @@ def attribute_behind(candidate: Candidate, line: int, message: str, others: Sequ
     return None
 
 
-def call_behind(candidate: Candidate, line: int, message: str, others: Sequence[Hoisted]) -> Hoisted | None:
-    """The call on a line that a message names, if it can be evaluated before the run; excluding `others`."""
+def call_behind(candidate: Candidate, line: int, call: str, others: Sequence[Hoisted]) -> Hoisted | None:
+    """The call on a line that is written so (`f(...)`), if it can be evaluated before the run; excluding `others`."""
     known = {id(node) for each in others for node in each.nodes}
     binds, written = usage_of(candidate.statements).binds, _written(candidate.statements)
     around = {
@@ -116,7 +116,7 @@ def call_behind(candidate: Candidate, line: int, message: str, others: Sequence[
     for node in _evaluated_once(candidate):
         if not isinstance(node, ast.Call) or not node.lineno <= line <= (node.end_lineno or line):
             continue
-        if f"`{ast.unparse(node.func)}(...)`" not in message or _root(node.func) is None:
+        if f"{ast.unparse(node.func)}(...)" != call or _root(node.func) is None:
             continue
         inner: list[ast.AST] = list(ast.walk(node.func))
         whole: ast.Call | None = node
@@ -171,12 +171,14 @@ def attributes_of(candidate: Candidate, name: str, others: Sequence[Hoisted]) ->
 def made_of_arrays(
     candidate: Candidate,
     line: int,
-    message: str,
+    source: str,
     others: Sequence[Hoisted],
     given: frozenset[str],
     numpy: str | None,
 ) -> Hoisted | None:
-    """The expression around a place in a message that consists of arrays and numbers that are arguments of the run."""
+    """The expression around an operation that is written so (`f(...)`, `x[...]`, `a + b`); it consists of arrays and numbers that
+    are arguments of the run.
+    """
     parents = _parents(candidate.statements)
     known = {id(inner) for each in others for node in each.nodes for inner in _expressions(node)}
     binds = usage_of(candidate.statements).binds.keys()
@@ -186,11 +188,11 @@ def made_of_arrays(
         if not node.lineno <= line <= (node.end_lineno or line):
             continue
         match node:
-            case ast.Call(func=func) if f"`{ast.unparse(func)}(...)`" in message or f"`{ast.unparse(func)}`" in message:
+            case ast.Call(func=func) if source == f"{ast.unparse(func)}(...)":
                 host = replace(host, called=ast.unparse(func))
-            case ast.Subscript(value=value) if f"`{ast.unparse(value)}[...]`" in message:
+            case ast.Subscript(value=value) if source == f"{ast.unparse(value)}[...]":
                 host = replace(host, called="")
-            case ast.BinOp() if message.startswith(f"`{ast.unparse(node)}` computes"):
+            case ast.BinOp() if source == ast.unparse(node):
                 host = replace(host, called="")
             case _:
                 continue

@@ -19,7 +19,7 @@ from terra_refactor.facts.records import Call, Display, Fact, Operation
 from terra_refactor.facts.view import ContextView, is_tensorflow_tensor
 from terra_refactor.ir.ids import OpId
 from terra_refactor.rules.open_arguments import OpenMeeting, open_meetings
-from terra_refactor.rules.rule import LocalHazard, Nature, Rule, RuleKind, Samples, Severity
+from terra_refactor.rules.rule import Coercion, LocalHazard, Nature, Rule, RuleKind, Samples, Severity, Subject
 from terra_refactor.tf_model.graph_traits import takes_axes_in_gradient
 from terra_refactor.tf_model.registry import has_trait
 from terra_refactor.tf_model.spec import Trait
@@ -27,8 +27,8 @@ from terra_refactor.tf_model.spec import Trait
 OF_ARRAYS: Final = frozenset(["+", "-", "*", "/", "//", "%", "**", "@", "<", "<=", ">", ">=", "==", "!="])
 """Operators on two arrays, or on an array and a number, that a graph rejects, or computes differently, if the dtypes differ."""
 
-BY_NUMPY: Final = "by NumPy's rules"
-"""Placeholder in messages for intermediate results of NumPy before they meet a tensor."""
+_BY_NUMPY: Final = "by NumPy's rules"
+"""In messages about results of NumPy that do not meet a tensor yet."""
 
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
@@ -103,6 +103,7 @@ def _of_open(view: ContextView, meeting: OpenMeeting) -> LocalHazard:
         f"`{name}` has the dtype of the other operand: a graph does not convert it",
         parameter=name,
         nature=Nature.UNKNOWABLE,
+        subject=Subject(array=name, coercion=_coercion(meeting.dtypes, meeting.network)),
     )
 
 
@@ -114,41 +115,49 @@ def _with_tensor(
         return None
     wanted = " or ".join(sorted(str(dtype) for dtype in other))
     if None in own:
-        return _not_known(view, fact, name, f"converts the array `{name}` to {wanted} eagerly")
+        subject = Subject(array=name, coercion=_coercion(other))
+        return _not_known(view, fact, name, f"converts the array `{name}` to {wanted} eagerly", subject)
     found = " or ".join(sorted(str(dtype) for dtype in own))
     message = (
         f"`{view.written(fact.op)}` converts the {found} array `{name}` to {wanted} eagerly; a traced function gets it as a "
         f"{found} tensor, which does not fit"
     )
-    return LocalHazard(fact.op, message, parameter=name)
+    return LocalHazard(fact.op, message, parameter=name, subject=Subject(array=name, coercion=_coercion(other)))
+
+
+def _coercion(wanted: frozenset[DType | None], network: str = "") -> Coercion | None:
+    """The conversion to the only dtype, or to that of an unknown network; None if there are several dtypes."""
+    if len(wanted) > 1:
+        return None
+    return Coercion(str(next(iter(wanted)))) if wanted else Coercion(network=network)
 
 
 def _of_numpy(
     view: ContextView, fact: Operation, name: str, own: frozenset[DType | None], other: OpId
 ) -> LocalHazard | None:
     """NumPy computes with an array argument: in the original code the dtypes need not agree."""
-    written = view.written(fact.op)
+    written, subject = view.written(fact.op), Subject(array=name, by_numpy=True)
     types = {python_type(member) for member in members(view.value(other))}
     if types and types <= {PythonType.INT, PythonType.FLOAT} and fact.symbol in OF_ARRAYS:
         is_float = PythonType.FLOAT in types
         refused, number = refused_beside_number(is_float=is_float), "a float" if is_float else "a number"
         if own <= refused:
-            message = f"`{written}` computes {number} and the {_listed(own)} array `{name}` {BY_NUMPY}"
-            return LocalHazard(
-                fact.op, f"{message}; a traced function gets a tensor, which does not fit", parameter=name
-            )
+            message = f"`{written}` computes {number} and the {_listed(own)} array `{name}` {_BY_NUMPY}"
+            message += "; a traced function gets a tensor, which does not fit"
+            return LocalHazard(fact.op, message, parameter=name, subject=subject)
         if None in own:
-            return _not_known(view, fact, name, f"computes {number} and the array `{name}` {BY_NUMPY}")
+            return _not_known(view, fact, name, f"computes {number} and the array `{name}` {_BY_NUMPY}", subject)
         return None
     second = view.argument_behind(other) if fact.symbol in OF_ARRAYS else None
     if second is None or second == name:
         return None
     dtypes = _own_dtypes(view, other, second)
     if None in own | dtypes:
-        return _not_known(view, fact, name, f"computes the arrays `{name}` and `{second}` {BY_NUMPY}")
+        return _not_known(view, fact, name, f"computes the arrays `{name}` and `{second}` {_BY_NUMPY}", subject)
     if own.isdisjoint(dtypes):
-        message = f"`{written}` computes the {_listed(own)} array `{name}` and the {_listed(dtypes)} array `{second}` {BY_NUMPY}"
-        return LocalHazard(fact.op, f"{message}; a traced function gets tensors, which do not fit", parameter=name)
+        message = f"`{written}` computes the {_listed(own)} array `{name}` and the {_listed(dtypes)} array `{second}` {_BY_NUMPY}"
+        message += "; a traced function gets tensors, which do not fit"
+        return LocalHazard(fact.op, message, parameter=name, subject=subject)
     return None
 
 
@@ -161,7 +170,7 @@ def _listed(dtypes: frozenset[DType | None]) -> str:
     return " or ".join(sorted(str(dtype) for dtype in dtypes))
 
 
-def _not_known(view: ContextView, fact: Fact, name: str, what: str) -> LocalHazard:
+def _not_known(view: ContextView, fact: Fact, name: str, what: str, subject: Subject) -> LocalHazard:
     """The dtype of an array argument is unknown: it may differ, as NumPy's default float64 usually does.
 
     Arrays that the program itself passes rarely have the tensor's dtype by chance; an annotation is weaker evidence.
@@ -175,6 +184,7 @@ def _not_known(view: ContextView, fact: Fact, name: str, what: str) -> LocalHaza
         f"the array `{name}` has the dtype of the other operand: a graph does not convert it",
         parameter=name,
         nature=Nature.UNKNOWABLE if is_passed else Nature.FOUND,
+        subject=subject,
     )
 
 

@@ -37,7 +37,17 @@ from terra_refactor.facts.records import (
 )
 from terra_refactor.facts.view import ContextView, is_tensorflow_tensor
 from terra_refactor.ir.ids import OpId
-from terra_refactor.rules.rule import CureHint, CureKind, LocalHazard, Nature, Rule, RuleKind, Samples, Severity
+from terra_refactor.rules.rule import (
+    CureHint,
+    CureKind,
+    LocalHazard,
+    Nature,
+    Rule,
+    RuleKind,
+    Samples,
+    Severity,
+    Subject,
+)
 from terra_refactor.tf_model.graph_traits import CONVERT, is_method_of_array
 from terra_refactor.tf_model.numpy_equivalents import Equivalent, numpy_equivalent
 from terra_refactor.tf_model.registry import has_trait
@@ -90,7 +100,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
         if parameter is not None:
             said = what.format(f"`{parameter}`", f"`{view.written(number)}`")
             why = f"{_IN_ITS_PLACE}{more}" if more is not None else _NO_TENSOR
-            yield LocalHazard(number, f"{said}: {why}", parameter=parameter)
+            yield LocalHazard(number, f"{said}: {why}", parameter=parameter, subject=Subject(array=parameter))
 
 
 def _place(view: ContextView, write: ItemWrite) -> Iterator[LocalHazard]:
@@ -103,7 +113,7 @@ def _place(view: ContextView, write: ItemWrite) -> Iterator[LocalHazard]:
             yield LocalHazard(write.op, f"the tensor `{written}` is a place in an array: in a graph it has no value")
         elif (array := view.argument_behind(part)) is not None:
             message = f"`{written}`, an item of the array `{array}`, is a place in another array: {_IN_ITS_PLACE}, which has no value"
-            yield LocalHazard(write.op, message, parameter=array)
+            yield LocalHazard(write.op, message, parameter=array, subject=Subject(array=array))
         elif view.may_be_symbolic(part) and (name := view.parameter_behind(part)) is not None:
             yield LocalHazard(
                 write.op,
@@ -123,7 +133,7 @@ def _several_places(view: ContextView) -> Iterator[LocalHazard]:
         is_tensor, parameter = view.becomes_tensor(item.index)
         if is_tensor and view.all_of(item.owner, _may_be_array):
             message = f"`{view.written(item.op)}` takes several places of the array `{given}`: {_NO_TENSOR}"
-            yield LocalHazard(item.op, message, parameter=parameter)
+            yield LocalHazard(item.op, message, parameter=parameter, subject=Subject(array=given))
 
 
 def _may_be_array(value: Value) -> bool:
@@ -138,12 +148,12 @@ def _of_array(view: ContextView, call: Call, name: str) -> Iterator[LocalHazard]
         parameter = view.argument_behind(call.owner)
         if parameter is not None:
             message = f"`{written}` is a method of the array `{parameter}`: {_IN_ITS_PLACE}"
-            yield LocalHazard(call.op, message, parameter=parameter)
+            yield LocalHazard(call.op, message, parameter=parameter, subject=Subject(array=parameter))
     if has_trait(name, Trait.ASKS_FOR_CLASS) and call.first is not None:
         parameter = view.argument_behind(call.first)
         if parameter is not None and parameter == view.parameter_behind(call.first):
             message = f"`{written}` tests the class of the array `{parameter}`: {_IN_ITS_PLACE}"
-            yield LocalHazard(call.op, message, parameter=parameter)
+            yield LocalHazard(call.op, message, parameter=parameter, subject=Subject(array=parameter))
 
 
 def _given(view: ContextView, call: Call, name: str) -> Iterator[LocalHazard]:
@@ -158,7 +168,7 @@ def _given(view: ContextView, call: Call, name: str) -> Iterator[LocalHazard]:
     arguments = [found for number in given if (found := _arrays_given(view, number)) is not None]
     if arguments:
         message = f"`{written}` gets the array `{arguments[0]}`: {_IN_ITS_PLACE}"
-        yield LocalHazard(call.op, message, parameter=arguments[0])
+        yield LocalHazard(call.op, message, parameter=arguments[0], subject=Subject(array=arguments[0]))
         return
     contents = [found for number in given if (found := _unknown_contents(view, number)) is not None]
     if contents:
@@ -168,6 +178,7 @@ def _given(view: ContextView, call: Call, name: str) -> Iterator[LocalHazard]:
             f"`{contents[0]}` contains no arrays where `{view.written(call.function)}` gets it",
             parameter=contents[0],
             nature=Nature.UNKNOWABLE,
+            subject=Subject(container=contents[0]),
         )
         return
     possible = [number for number in given if view.may_be_symbolic(number)]
@@ -340,7 +351,7 @@ def _conversion(view: ContextView, call: Call, name: str) -> Iterator[LocalHazar
     if parameter is not None and len(before) == len(after) == 1 and None not in before | after and before != after:
         message = f"`{written}` converts the array `{parameter}` to another dtype"
         message += ": the tensor that a traced function gets in its place cannot be"
-        yield LocalHazard(call.op, message, parameter=parameter)
+        yield LocalHazard(call.op, message, parameter=parameter, subject=Subject(array=parameter))
     if after and view.any_of(given, _is_of_unknown_dtype):
         # its dtype is unknown; an array of another dtype works only eagerly
         part = view.parameter_around(given)

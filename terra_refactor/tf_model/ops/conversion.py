@@ -160,7 +160,7 @@ def _converted(value: Value) -> _Converted | None:
         case TensorValue(tensor, kind, content):
             return _Converted(tensor, content, numpy=kind in NDARRAYS, packed=kind not in NDARRAYS)
         case Constant(None):
-            raise OperationError(ErrorKind.DTYPE, "None cannot be converted to a tensor", ("value",))
+            raise OperationError(ErrorKind.NONE, "None cannot be converted to a tensor", ("value",))
         case Constant(bool()):
             return _Converted(TensorType(BOOL, ()), value)
         case Constant(int() as number):
