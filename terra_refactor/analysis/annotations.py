@@ -39,26 +39,23 @@ from terra_refactor.domain.value import (
     members,
 )
 from terra_refactor.ir.function import Function
+from terra_refactor.tf_model.class_names import OPTIONAL_TYPE, UNION, builtin
+from terra_refactor.tf_model.python_classes import (
+    ARRAY_ALIASES,
+    CALLABLE_TYPE,
+    GENERIC_SEQUENCES,
+    NUMPY_ARRAY,
+    NUMPY_CLASS,
+    QUALIFIERS,
+    TUPLES,
+)
 
 ABSTRACT: Final = "abstract method"
 """The reason of an unknown result that a subclass determines."""
-_ARRAY_ALIASES: Final = frozenset({"tensorflow.types.experimental.TensorLike", "numpy.typing.ArrayLike"})
-_NUMPY_ARRAY: Final = "numpy.typing.NDArray"
 _SHAPED: Final = frozenset(["Shaped", "Num", "Inexact", "Float", "Complex", "Integer", "UInt", "Int", "Real"])
 """jaxtyping's element types that stand for several dtypes; the others have TensorFlow's names, up to case."""
 _SIZE_NAME: Final = re.compile(r"[^\W\d]\w*")
 _NAMED_NUMBER: Final = re.compile(r"(?:[^\W\d]\w*=)?(\d+)")
-_GENERIC_SEQUENCES: Final = frozenset(
-    {
-        "typing.List",
-        "typing.Sequence",
-        "typing.Iterable",
-        "typing.Collection",
-        "collections.abc.Sequence",
-        "collections.abc.Iterable",
-        "builtins.list",
-    }
-)
 
 
 def annotated_value(engine: Engine, annotation: Value | None, module: str = "") -> Value | None:
@@ -81,9 +78,9 @@ def _annotated_member(engine: Engine, annotation: Value, module: str) -> Value |
     match annotation:
         case Constant(None):
             return NONE
-        case LibraryValue(name) if name in _ARRAY_ALIASES:
+        case LibraryValue(name) if name in ARRAY_ALIASES:
             return UNKNOWN_TENSOR
-        case LibraryValue(name) if name == _NUMPY_ARRAY:
+        case LibraryValue(name) if name == NUMPY_ARRAY:
             return TensorValue(TensorType(), TensorKind.NDARRAY)
         case LibraryValue():
             return value_of_class(annotation)
@@ -93,7 +90,7 @@ def _annotated_member(engine: Engine, annotation: Value, module: str) -> Value |
             return _generic(engine, name, arguments, module)
         case Constant(str(text)) if module:
             known = dict(engine.loader.globals_of(module))
-            meant = annotation_in_text(text, lambda name: known.get(name) or library_named(f"builtins.{name}"))
+            meant = annotation_in_text(text, lambda name: known.get(name) or library_named(builtin(name)))
             return None if isinstance(meant, Constant) and meant.value is not None else annotated_value(engine, meant)
         case _:
             return None
@@ -103,28 +100,28 @@ def _generic(engine: Engine, name: str, arguments: tuple[Value, ...], module: st
     package, _, short = name.rpartition(".")
     if package == "jaxtyping":
         return _shaped_array(engine, short, arguments)
-    if name == _NUMPY_ARRAY:
+    if name == NUMPY_ARRAY:
         return TensorValue(TensorType(_dtype_of(arguments[0]) if arguments else None), TensorKind.NDARRAY)
-    if name == "numpy.ndarray":
+    if name == NUMPY_CLASS:
         # `np.ndarray[shape, dtype]`
         element = arguments[1] if len(arguments) == 2 else None
         dtype = element.arguments[0] if isinstance(element, PartialValue) and element.arguments else None
         return TensorValue(TensorType(None if dtype is None else _dtype_of(dtype)), TensorKind.NDARRAY)
     inner = [annotated_value(engine, argument, module) for argument in arguments]
-    if name in ("typing.Optional", "typing.Union"):
+    if name in (OPTIONAL_TYPE.name, UNION.name):
         if any(value is None for value in inner):
             return None
         found = join_all(value for value in inner if value is not None)
-        return join(found, NONE) if name == "typing.Optional" else found
-    if name in ("typing.Annotated", "typing.Final", "typing.ClassVar"):
+        return join(found, NONE) if name == OPTIONAL_TYPE.name else found
+    if name in QUALIFIERS:
         return inner[0] if inner else None
-    if name in ("typing.Tuple", "builtins.tuple"):
+    if name in TUPLES:
         if len(arguments) == 2 and arguments[1] == Constant(...):
             return SequenceValue(inner[0] if inner[0] is not None else UNKNOWN)
         return TupleValue(tuple(value if value is not None else UNKNOWN for value in inner))
-    if name in _GENERIC_SEQUENCES and inner:
+    if name in GENERIC_SEQUENCES and inner:
         return SequenceValue(inner[0] if inner[0] is not None else UNKNOWN)
-    if name == "typing.Callable":
+    if name == CALLABLE_TYPE:
         return UnknownValue(may_be_tensor=False)
     return None
 

@@ -28,6 +28,7 @@ from terra_refactor.domain.value import (
     Value,
 )
 from terra_refactor.ir.function import Function, ParameterKind
+from terra_refactor.tf_model.graph_traits import is_of_tensorflow
 from terra_refactor.tf_model.spec import Entity, ParameterPassing, ParameterSpec
 
 
@@ -110,7 +111,7 @@ def bind_library_arguments(
     incomplete = arguments.open_positional is not None or arguments.open_keywords is not None
     if parameters is None:
         return {}, tuple(positional), keywords, incomplete
-    if entity.name.startswith("tensorflow."):
+    if is_of_tensorflow(entity.name):
         names = {parameter.name for parameter in parameters}
         for former in keywords.keys() & FORMER_PARAMETERS.keys() - names:
             if (now := FORMER_PARAMETERS[former]) in names and now not in keywords:

@@ -37,6 +37,7 @@ from terra_refactor.domain.value import (
     members,
 )
 from terra_refactor.tf_model import registry
+from terra_refactor.tf_model.class_names import CACHED_PROPERTY, CLASS_METHOD, OBJECT, PROPERTY, STATIC_METHOD
 from terra_refactor.tf_model.library_members import library_member
 
 BASES = "__bases__"
@@ -45,10 +46,6 @@ FIELDS = "__dataclass_fields__"
 """Field of a class object that is a dataclass or typed named tuple: the names of its fields, as a tuple of constants."""
 ANNOTATIONS = "__annotations__"
 """Field of a class object: its annotated names and their annotations, as the content of a dict."""
-PROPERTY = LibraryValue("builtins.property")
-STATIC_METHOD = LibraryValue("builtins.staticmethod")
-CLASS_METHOD = LibraryValue("builtins.classmethod")
-CACHED_PROPERTY = LibraryValue("functools.cached_property")
 
 
 def annotated_names(annotations: Mapping[str, Value]) -> Value:
@@ -158,7 +155,7 @@ def find_in_class(frame: Frame, cls: Value, name: str, *, after: Value | None = 
             case LibraryValue():
                 if registry.attribute(candidate.name, name) is not None:
                     return library_member(candidate.name, name), candidate
-                if registry.lookup(candidate.name) is None and candidate.name != "builtins.object":
+                if registry.lookup(candidate.name) is None and candidate != OBJECT:
                     return UnknownValue(reason=f"{candidate.name} is not known"), candidate
             case PartialValue():
                 # a generic base such as `Generic[T]` or `Sequence[int]`

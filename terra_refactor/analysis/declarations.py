@@ -10,8 +10,6 @@ overloads but the last.
 from __future__ import annotations
 
 import ast
-import builtins
-import typing
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -19,8 +17,8 @@ from typing import Final
 from terra_refactor.analysis.written_annotations import Named, library_named, written_annotation
 from terra_refactor.config import ProjectModel
 from terra_refactor.domain.value import Value
+from terra_refactor.tf_model.class_names import unqualified
 
-_TYPING: Final = frozenset(typing.__all__)
 _SHORT_NAMES: Final = {"tf": "tensorflow", "np": "numpy"}
 
 
@@ -86,13 +84,6 @@ def _declared_by(names: Mapping[str, str]) -> Named:
     """The full names to which names are bound."""
 
     def named(name: str) -> Value:
-        return library_named(names.get(name) or _unqualified(name))
+        return library_named(names.get(name) or unqualified(name))
 
     return named
-
-
-def _unqualified(name: str) -> str:
-    """The full name of a name that needs no import in a model: a built-in, a name of `typing`, or otherwise one of jaxtyping."""
-    if hasattr(builtins, name):
-        return f"builtins.{name}"
-    return f"typing.{name}" if name in _TYPING else f"jaxtyping.{name}"

@@ -15,7 +15,7 @@ from typing import Final
 
 from terra_refactor.analysis.application import writes_of_entry
 from terra_refactor.analysis.assembly import assemble_facts
-from terra_refactor.analysis.classes import CLASS_METHOD, STATIC_METHOD, find_in_class, resolution_order
+from terra_refactor.analysis.classes import find_in_class, resolution_order
 from terra_refactor.analysis.declarations import read_declarations
 from terra_refactor.analysis.engine import Site
 from terra_refactor.analysis.entries import entry_parameters
@@ -47,7 +47,9 @@ from terra_refactor.ir.ids import FunctionId
 from terra_refactor.ir.program import Program
 from terra_refactor.syntax.deep_stack import call_with_deep_stack
 from terra_refactor.tf_model import registry
+from terra_refactor.tf_model.class_names import CLASS_METHOD, STATIC_METHOD
 from terra_refactor.tf_model.environment import for_release
+from terra_refactor.tf_model.graph_traits import LAYER, LOSS, METRIC, SCHEDULE
 
 _MAX_ROUNDS = 3
 """Maximum number of rounds in which changes of the program's state are followed."""
@@ -319,10 +321,10 @@ def keras_family(frame: Frame, cls: Value) -> str | None:
     for candidate in resolution_order(frame, cls):
         if isinstance(candidate, LibraryValue):
             for base, family in (
-                ("keras.layers.Layer", "layer"),
-                ("keras.losses.Loss", "loss"),
-                ("keras.metrics.Metric", "metric"),
-                ("keras.optimizers.schedules.LearningRateSchedule", "schedule"),
+                (LAYER, "layer"),
+                (LOSS, "loss"),
+                (METRIC, "metric"),
+                (SCHEDULE, "schedule"),
             ):
                 if registry.is_library_subclass(candidate.name, base):
                     return family

@@ -86,6 +86,7 @@ from terra_refactor.ir.ids import FunctionId, OpId
 from terra_refactor.ir.ops import Block, Op
 from terra_refactor.ir.program import Program
 from terra_refactor.syntax.deep_stack import has_deep_stack
+from terra_refactor.tf_model.class_names import SETTINGS_OF_TENSORFLOW
 
 LOGGER: Final = logging.getLogger(__name__)
 
@@ -154,7 +155,7 @@ class Interpreter(AbstractHeap, Notes):
         """Whether no code of the program gives weights another dtype than the default."""
         self.one_of_several = 0
         """The number of enclosing library calls that are evaluated for each alternative of their arguments."""
-        self._execution = self.objects.setting("tensorflow.config")
+        self._execution = self.objects.setting(SETTINGS_OF_TENSORFLOW)
         self.world.set((self._execution, EXISTS), TRUE)
         self.set_functions_run_eagerly(self.world, FALSE)
         self._recursions = Recursions(self.contexts)

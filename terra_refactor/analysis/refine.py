@@ -41,11 +41,9 @@ from terra_refactor.domain.value import (
     members,
 )
 from terra_refactor.ir import ops
-from terra_refactor.tf_model import registry
+from terra_refactor.tf_model import graph_traits, registry
 from terra_refactor.tf_model.ops.conversion import size_value
-
-_TENSOR_CLASSES = frozenset({"tensorflow.Tensor", "tensorflow.types.experimental.Tensor"})
-
+from terra_refactor.tf_model.python_classes import TENSOR_CLASSES_OF_TESTS
 
 _MAX_DEPTH: Final = 30
 """Maximum depth of nested `and` and `or` for refinement: each link of a chain repeats the work for the rest."""
@@ -88,7 +86,7 @@ def _not_of_that_length(site: Site, op: ops.ShortCircuit) -> bool:
     called = frame.value(left.function), frame.value(measured.function)
     subject, again = (site.operation(call.arguments[0].value) for call in (left, measured))
     length = frame.value(right.right)
-    if called != (LibraryValue("builtins.isinstance"), LibraryValue("builtins.len")) or not isinstance(
+    if called != (LibraryValue(graph_traits.ISINSTANCE), LibraryValue(graph_traits.LEN)) or not isinstance(
         length, Constant
     ):
         return True
@@ -184,18 +182,18 @@ def _call(site: Site, op: ops.Call, truth: bool) -> bool:
         return True
     subject = op.arguments[0].value
     match function.name:
-        case "builtins.isinstance" if len(op.arguments) == 2:
+        case graph_traits.ISINSTANCE if len(op.arguments) == 2:
             cls = frame.value(op.arguments[1].value)
             becomes = _only_instance(site, cls) if truth else None
             return _narrow(
                 site, subject, lambda member: is_instance(site, member, cls) is not (not truth), unknown_becomes=becomes
             )
-        case "builtins.callable":
+        case graph_traits.CALLABLE:
             callables = (FunctionValue, BoundMethod, PartialValue, LibraryValue)
             if truth:
                 return _narrow(site, subject, lambda member: isinstance(member, (*callables, Reference)))
             return _narrow(site, subject, lambda member: not isinstance(member, callables))
-        case "tensorflow.is_tensor":
+        case graph_traits.IS_TENSOR:
             if truth:
                 return _narrow(
                     site, subject, lambda member: not isinstance(member, Constant), unknown_becomes=UNKNOWN_TENSOR
@@ -208,7 +206,7 @@ def _call(site: Site, op: ops.Call, truth: bool) -> bool:
 def _only_instance(site: Site, cls: Value) -> Value | None:
     """An unknown value refined by `isinstance(x, cls)`; None if not refined."""
     if isinstance(cls, LibraryValue):
-        if cls.name in _TENSOR_CLASSES:
+        if cls.name in TENSOR_CLASSES_OF_TESTS:
             return UNKNOWN_TENSOR
         return value_of_class(cls)
     if isinstance(cls, TupleValue) and all(isinstance(element, LibraryValue) for element in cls.elements):

@@ -34,10 +34,11 @@ from terra_refactor.ir.function import Function, FunctionKind, ParameterKind
 from terra_refactor.ir.ids import FunctionId
 from terra_refactor.ir.program import Program
 from terra_refactor.tf_model.decorators import Decoration, decoration
+from terra_refactor.tf_model.interpreted import Interpreted, by_name
 
 _MAX_DEPTH: Final = 6
 """Maximum depth of fixtures that use fixtures."""
-_PARAMETER_SET: Final = "pytest.param"
+_PARAMETER_SET: Final = Interpreted.PARAMETER_SET.name_of_function
 
 
 def is_in_test_file(program: Program, function: Function) -> bool:
@@ -118,7 +119,7 @@ def _parametrize(site: Site, arguments: CallArguments, receiver: Value | None) -
     names, values = argument_at(arguments, 0, "argnames"), argument_at(arguments, 1, "argvalues")
     if names is None or values is None:
         return None
-    return PartialValue(LibraryValue("pytest.mark.parametrize()"), (names, values), ())
+    return PartialValue(LibraryValue(Interpreted.PARAMETRIZED.name_of_function), (names, values), ())
 
 
 def _parametrized(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
@@ -161,8 +162,10 @@ def _parameter_set(site: Site, arguments: CallArguments, receiver: Value | None)
     return TupleValue(arguments.positional, _PARAMETER_SET)
 
 
-PYTEST_MARKS: Final[dict[str, BuiltinHandler]] = {
-    "pytest.mark.parametrize": _parametrize,
-    "pytest.mark.parametrize()": _parametrized,
-    "pytest.param": _parameter_set,
-}
+PYTEST_MARKS: Final[dict[str, BuiltinHandler]] = by_name(
+    {
+        Interpreted.PARAMETRIZE: _parametrize,
+        Interpreted.PARAMETRIZED: _parametrized,
+        Interpreted.PARAMETER_SET: _parameter_set,
+    }
+)

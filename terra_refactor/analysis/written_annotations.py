@@ -15,6 +15,7 @@ from typing import TypeAlias
 from terra_refactor.domain.lattice import join
 from terra_refactor.domain.value import NONE, UNKNOWN, Constant, LibraryValue, PartialValue, Value
 from terra_refactor.tf_model import registry
+from terra_refactor.tf_model.class_names import is_shaped_array
 from terra_refactor.tf_model.library_members import library_member
 
 Named: TypeAlias = Callable[[str], Value]
@@ -50,7 +51,7 @@ def written_annotation(node: ast.expr, named: Named) -> Value:
         case ast.Subscript(base, index):
             generic = written_annotation(base, named)
             arguments = index.elts if isinstance(index, ast.Tuple) else [index]
-            if isinstance(generic, LibraryValue) and generic.name.startswith("jaxtyping."):
+            if isinstance(generic, LibraryValue) and is_shaped_array(generic.name):
                 return PartialValue(generic, tuple(_shape_or_type(argument, named) for argument in arguments), ())
             return PartialValue(generic, tuple(written_annotation(argument, named) for argument in arguments), ())
         case ast.BinOp(left, ast.BitOr(), right):

@@ -17,13 +17,12 @@ from terra_refactor.facts.codes import Codes
 from terra_refactor.facts.records import Display, Literal
 from terra_refactor.ir.function import Function, FunctionKind
 from terra_refactor.ir.ids import FunctionId
+from terra_refactor.tf_model.class_names import GENERIC, NAMED_TUPLE, PROTOCOL
 from terra_refactor.tf_model.graph_traits import built_in
 
 _SLOTS: Final = "__slots__"
 _WEAK: Final = "__weakref__"
-_HAVE_NONE: Final = frozenset(
-    {built_in("object"), built_in("tuple"), "typing.NamedTuple", "typing.Generic", "typing.Protocol"}
-)
+_HAVE_NONE: Final = frozenset({built_in("object"), built_in("tuple"), NAMED_TUPLE.name, GENERIC.name, PROTOCOL.name})
 _SLOTTED_DATACLASS: Final = re.compile(r"dataclass\(.*\bslots=True\b(?!.*\bweakref_slot=True\b)")
 
 
@@ -40,7 +39,7 @@ def _lacks(codes: Codes, facts: ProgramFacts, body: FunctionId, seen: set[Functi
         return False
     seen.add(body)
     bases = [member for base in base_values(codes, facts, body) for member in members(base)]
-    named = any(isinstance(base, LibraryValue) and base.name == "typing.NamedTuple" for base in bases)
+    named = any(base == NAMED_TUPLE for base in bases)
     slotted = any(_SLOTTED_DATACLASS.search(decorator.text) for decorator in code.decorators)
     if not (named or slotted or _has_only_slots(codes, body)):
         return False

@@ -21,11 +21,12 @@ from terra_refactor.facts.catching import Catch, caught_around
 from terra_refactor.facts.records import Call, ClassMade, Raise
 from terra_refactor.facts.view import ContextView
 from terra_refactor.ir.ids import OpId
+from terra_refactor.tf_model.class_names import ATTRS
 from terra_refactor.tf_model.expected_errors import RAISED_AS_THEMSELVES, python_bases
 from terra_refactor.tf_model.graph_traits import is_error_of_operation
 
 _SETS_UP: Final = "__init__"
-_WRITERS: Final = ("dataclass", "attr.", "attrs.")
+_WRITERS: Final = ("dataclass", *ATTRS)
 
 
 @dataclass(frozen=True, slots=True)

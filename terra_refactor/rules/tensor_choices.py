@@ -23,6 +23,7 @@ from terra_refactor.domain.value import (
 )
 from terra_refactor.facts.view import ContextView
 from terra_refactor.tf_model import registry
+from terra_refactor.tf_model.class_names import ATTRS
 from terra_refactor.tf_model.registry import is_keras_object
 
 _STRUCTURES: Final = frozenset(
@@ -66,7 +67,7 @@ def is_opaque(view: ContextView, name: str) -> bool:
     if not outlines:
         return is_keras_object(name)
     for outline in outlines:
-        if any(text.startswith(("attr.", "attrs.")) for text in outline.decorators) or _TAKEN_APART & outline.methods:
+        if any(text.startswith(ATTRS) for text in outline.decorators) or _TAKEN_APART & outline.methods:
             return False
         parent = view.program.function(outline.body).parent
         made = None if parent is None else view.codes.class_made_of(parent, outline.body)

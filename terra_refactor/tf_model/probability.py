@@ -27,6 +27,7 @@ from terra_refactor.tf_model.name_table import words
 from terra_refactor.tf_model.ops.operators import compare_rule, index_rule, operator_rule, unary_rule
 from terra_refactor.tf_model.spec import BoundCall, OperationRule
 
+BIJECTORS: Final = "tensorflow_probability.bijectors."
 DEFERRED: Final = "tensorflow_probability.util.DeferredTensor"
 TRANSFORMED: Final = "tensorflow_probability.util.TransformedVariable"
 DEFERRED_CLASSES: Final = (DEFERRED, TRANSFORMED)

@@ -37,31 +37,17 @@ from terra_refactor.ir import ops
 from terra_refactor.ir.function import FunctionKind
 from terra_refactor.ir.ids import OpId
 from terra_refactor.ir.ops import Op
-from terra_refactor.tf_model.name_table import words
+from terra_refactor.tf_model.class_names import is_of_numpy
+from terra_refactor.tf_model.numpy_api.views import (
+    CHANGE_ARRAYS,
+    GIVE_VIEWS,
+    MAKE_ARRAYS,
+    RESHAPE,
+    RESIZES_ARRAY,
+    is_of_arrays,
+)
 from terra_refactor.tf_model.python_effects import MUTATING_FUNCTIONS
 
-_METHODS: Final = frozenset(
-    f"numpy.ndarray.{name}" for name in ("fill", "sort", "put", "resize", "itemset", "partition", "setfield")
-)
-_RESIZES: Final = "numpy.ndarray.resize"
-
-_VIEWS: Final = ["ravel", "reshape", "squeeze", "swapaxes", "transpose", "view"]
-_GIVE_VIEWS: Final = frozenset(
-    (
-        *(f"numpy.ndarray.{name}" for name in _VIEWS),
-        *(f"numpy.{name}" for name in _VIEWS if name != "view"),
-        *(f"numpy.{name}" for name in ("asarray", "asanyarray", "atleast_1d", "atleast_2d", "expand_dims", "moveaxis")),
-    )
-)
-"""Calls that return a view of the same elements if possible."""
-_MAKE_ARRAYS: Final = frozenset(
-    f"numpy.{name}"
-    for name in words(
-        "arange concatenate copy empty empty_like eye full full_like hstack identity linspace logspace ndarray.copy ones ones_like stack "
-        "vstack zeros zeros_like"
-    )
-)
-"""Calls that always return a new array."""
 _VIEW_ATTRIBUTES: Final = frozenset({"T", "flat", "imag", "mT", "real"})
 _MAX_VIEWS: Final = 8
 
@@ -125,7 +111,7 @@ def _is_new(frame: Frame, made: Op | None) -> bool:
     if isinstance(made, ops.Binary):
         return not made.in_place
     names = frame.call_record(made.id).library if isinstance(made, ops.Call) else ()
-    return bool(names) and _MAKE_ARRAYS.issuperset(names)
+    return bool(names) and MAKE_ARRAYS.issuperset(names)
 
 
 def _in_words(site: Site, holder: OpId) -> str:
@@ -152,7 +138,7 @@ def array_given_form(site: Site, holder: OpId, attribute: str, value: Value) -> 
     if attribute not in ("shape", "dtype", "strides") or not alternatives or not all(map(_is_array, alternatives)):
         return
     if attribute == "shape":
-        formed = site.call(LibraryValue("numpy.reshape"), CallArguments((given, value)))
+        formed = site.call(LibraryValue(RESHAPE), CallArguments((given, value)))
     else:
         formed = UNKNOWN
     source = site.operation(holder)
@@ -183,9 +169,9 @@ def _shown_by(site: Site, holder: OpId) -> OpId:
             case ops.Call(function=function, arguments=arguments):
                 names = frame.call_record(source.id).library
                 method = site.operation(function)
-                if not any(name in _GIVE_VIEWS for name in names):
+                if not any(name in GIVE_VIEWS for name in names):
                     behind = None
-                elif isinstance(method, ops.LoadAttribute) and any(name.startswith("numpy.ndarray.") for name in names):
+                elif isinstance(method, ops.LoadAttribute) and any(is_of_arrays(name) for name in names):
                     behind = method.object
                 elif arguments:
                     behind = arguments[0].value
@@ -234,15 +220,15 @@ def changed_by_call(site: Site, name: str) -> None:
     call = site.operation(site.op)
     if not isinstance(call, ops.Call):
         return
-    if name in _METHODS:
+    if name in CHANGE_ARRAYS:
         method = site.operation(call.function)
         if isinstance(method, ops.LoadAttribute):
             array_changed(site, method.object)
-            if name == _RESIZES:
+            if name == RESIZES_ARRAY:
                 array_given_form(site, method.object, "strides", UNKNOWN)
     elif name in MUTATING_FUNCTIONS and call.arguments:
         array_changed(site, call.arguments[0].value)
-    elif name.startswith("numpy."):
+    elif is_of_numpy(name):
         for argument in call.arguments:
             if argument.keyword == "out":
                 array_changed(site, argument.value)

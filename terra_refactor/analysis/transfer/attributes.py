@@ -77,9 +77,18 @@ from terra_refactor.ir.function import FunctionKind
 from terra_refactor.ir.ids import FunctionId
 from terra_refactor.ir.ops import Op
 from terra_refactor.tf_model import registry
+from terra_refactor.tf_model.class_names import (
+    CLASS_METHOD,
+    STATIC_METHOD,
+    of_named_tuple,
+    of_object,
+    of_property,
+    of_tf_function,
+)
 from terra_refactor.tf_model.library_members import library_member
 from terra_refactor.tf_model.numpy_api.files import LOADED, array_with
 from terra_refactor.tf_model.probability import KEPT_FIELDS
+from terra_refactor.tf_model.python_classes import TUPLE
 
 _OF_TENSORS: Final = frozenset({"shape", "dtype", "ndim", "T"})
 """Attributes that are evidence for a tensor if their value is passed to tensor operations."""
@@ -201,10 +210,10 @@ def _record_attribute(site: Site, value: TupleValue, name: str) -> Value:
     if name == "_fields":
         return TupleValue(tuple(Constant(field) for field in value.fields))
     if name in ("_replace", "_asdict", "_make"):
-        return BoundMethod(LibraryValue(f"typing.NamedTuple.{name}"), value)
+        return BoundMethod(of_named_tuple(name), value)
     found = None if value.cls is None else find_in_class(site.frame, Reference(value.cls), name)
     if found is None or isinstance(found[1], LibraryValue):
-        return instance_attribute("builtins.tuple", value, name)
+        return instance_attribute(TUPLE, value, name)
     if is_property(found[0]):
         assert isinstance(found[0], PartialValue)
         return site.call(found[0].arguments[0], CallArguments((value,)))
@@ -237,14 +246,14 @@ def _function_attribute(engine: Code, value: FunctionValue, name: str) -> Value:
         "experimental_get_tracing_count",
         "pretty_printed_signature",
     ):
-        return BoundMethod(LibraryValue(f"tensorflow.types.experimental.PolymorphicFunction.{name}"), value)
+        return BoundMethod(of_tf_function(name), value)
     return UNKNOWN
 
 
 def _partial_attribute(value: PartialValue, name: str) -> Value:
     if name in ("setter", "getter", "deleter") and is_property(value):
         # `@x.setter`: applied to a function, it gives a property with that setter
-        return PartialValue(LibraryValue(f"builtins.property.{name}"), (value,), ())
+        return PartialValue(of_property(name), (value,), ())
     if name == "func":
         return value.function
     return UNKNOWN
@@ -271,7 +280,7 @@ def _super_attribute(site: Site, value: SuperValue, name: str) -> Value:
             "__str__",
             "__eq__",
         ):
-            results.append(BoundMethod(LibraryValue(f"builtins.object.{name}"), value.receiver))
+            results.append(BoundMethod(of_object(name), value.receiver))
     return join_all(results) if results else UNKNOWN
 
 
@@ -324,7 +333,7 @@ def _object_attribute(site: Site, value: Reference, name: str) -> Value:
     if rule is not None:
         return thaw(site, rule(value), "attribute")
     if name == "__setattr__":
-        return BoundMethod(LibraryValue("builtins.object.__setattr__"), value)
+        return BoundMethod(of_object("__setattr__"), value)
     if value.object in engine.open_instances:
         return UnknownValue(reason=f"attribute {name} is not set in the program")
     return UnknownValue(reason=NO_ATTRIBUTE)
@@ -434,8 +443,8 @@ def _class_attribute(site: Site, value: Reference, name: str) -> Value:
     attribute = found[0]
     if isinstance(attribute, PartialValue):
         if attribute.function.__class__ is LibraryValue and attribute.function in (
-            LibraryValue("builtins.staticmethod"),
-            LibraryValue("builtins.classmethod"),
+            STATIC_METHOD,
+            CLASS_METHOD,
         ):
             return bind(site, attribute, value, value)
         return attribute

@@ -76,6 +76,7 @@ from terra_refactor.ir.function import FunctionKind
 from terra_refactor.ir.ids import OpId
 from terra_refactor.tf_model import registry
 from terra_refactor.tf_model.data.elements import taken
+from terra_refactor.tf_model.interpreted import Interpreted, by_name
 
 # --- questions --------------------------------------------------------------------------------------------------------------------
 
@@ -121,7 +122,16 @@ def type_(site: Site, arguments: CallArguments, receiver: Value | None) -> Value
     return join_all(results)
 
 
-def any_all(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
+def any_(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
+    return _any_all(site, arguments, decisive=True)
+
+
+def all_(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
+    return _any_all(site, arguments, decisive=False)
+
+
+def _any_all(site: Site, arguments: CallArguments, *, decisive: bool) -> Value | None:
+    """`any` or `all`: the result is that of the first element whose truth is `decisive`."""
     if not arguments.positional:
         return None
     found = iterate(site, arguments.positional[0])
@@ -130,10 +140,9 @@ def any_all(site: Site, arguments: CallArguments, receiver: Value | None) -> Val
     if found.elements is None:
         return UNKNOWN_BOOL
     truths = [truth_of(site, element).value for element in found.elements]
-    is_any = "builtins.any" in site.frame.call_record(site.op).library
-    if is_any:
-        return Constant(True) if True in truths else UNKNOWN_BOOL if None in truths else FALSE
-    return FALSE if False in truths else UNKNOWN_BOOL if None in truths else Constant(True)
+    if decisive in truths:
+        return Constant(decisive)
+    return UNKNOWN_BOOL if None in truths else Constant(not decisive)
 
 
 def asked_truth(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
@@ -461,7 +470,7 @@ def next_(site: Site, arguments: CallArguments, receiver: Value | None) -> Value
 
 def _is_fresh(frame: Frame, source: ops.Op | None) -> bool:
     """Whether `next` is applied to the result of `iter`: `next(iter(dataset))`."""
-    return isinstance(source, ops.Call) and frame.call_record(source.id).library.keys() == {"builtins.iter"}
+    return isinstance(source, ops.Call) and set(Interpreted.ITER.names) == frame.call_record(source.id).library.keys()
 
 
 def sum_(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
@@ -562,49 +571,51 @@ def import_by_name(site: Site, arguments: CallArguments, receiver: Value | None)
 
 BUILTINS: Final[dict[str, BuiltinHandler]] = {
     **CONTAINER_METHODS,
-    "copy.deepcopy": copy_deeply,
     **MAKERS,
     **REGISTRATIONS,
     **ITERATOR_FUNCTIONS,
     **ORDERING,
-    "builtins.isinstance": _isinstance,
-    "builtins.issubclass": is_subclass,
-    "builtins.len": _len,
-    "builtins.callable": callable_,
-    "builtins.type": type_,
-    "builtins.any": any_all,
-    "builtins.all": any_all,
-    "builtins.getattr": get_attribute,
-    "builtins.setattr": set_attribute_named,
-    "builtins.hasattr": has_attribute,
-    "builtins.super": super_,
-    "builtins.list": make_list,
-    "builtins.tuple": make_tuple,
-    "builtins.set": make_set,
-    "builtins.frozenset": make_frozenset,
-    "builtins.dict": make_dict,
-    "collections.OrderedDict": make_ordered_dict,
-    "collections.defaultdict": make_default_dict,
-    "collections.deque": make_deque,
-    "builtins.range": make_range,
-    "builtins.zip": zip_,
-    "builtins.enumerate": enumerate_,
-    "builtins.map": map_,
-    "builtins.filter": filter_,
-    "builtins.reversed": reversed_,
-    "builtins.iter": iter_,
-    "builtins.next": next_,
-    "builtins.sum": sum_,
-    "builtins.globals": module_globals,
-    "builtins.vars": vars_,
-    "functools.reduce": reduce_,
-    "operator.truth": asked_truth,
-    "operator.not_": asked_truth,
-    "operator.contains": asked_membership,
-    "typing.cast": cast,
-    "importlib.import_module": import_by_name,
-    "builtins.object.__init__": object_init,
-    "builtins.object.__init_subclass__": object_init,
-    "builtins.object.__new__": object_new,
-    "builtins.object.__setattr__": object_setattr,
+    **by_name(
+        {
+            Interpreted.COPY_DEEPLY: copy_deeply,
+            Interpreted.ISINSTANCE: _isinstance,
+            Interpreted.ISSUBCLASS: is_subclass,
+            Interpreted.LEN: _len,
+            Interpreted.CALLABLE: callable_,
+            Interpreted.TYPE: type_,
+            Interpreted.ANY: any_,
+            Interpreted.ALL: all_,
+            Interpreted.GETATTR: get_attribute,
+            Interpreted.SETATTR: set_attribute_named,
+            Interpreted.HASATTR: has_attribute,
+            Interpreted.SUPER: super_,
+            Interpreted.LIST: make_list,
+            Interpreted.TUPLE: make_tuple,
+            Interpreted.SET: make_set,
+            Interpreted.FROZENSET: make_frozenset,
+            Interpreted.DICT: make_dict,
+            Interpreted.ORDERED_DICT: make_ordered_dict,
+            Interpreted.DEFAULT_DICT: make_default_dict,
+            Interpreted.DEQUE: make_deque,
+            Interpreted.RANGE: make_range,
+            Interpreted.ZIP: zip_,
+            Interpreted.ENUMERATE: enumerate_,
+            Interpreted.MAP: map_,
+            Interpreted.FILTER: filter_,
+            Interpreted.REVERSED: reversed_,
+            Interpreted.ITER: iter_,
+            Interpreted.NEXT: next_,
+            Interpreted.SUM: sum_,
+            Interpreted.GLOBALS: module_globals,
+            Interpreted.VARS: vars_,
+            Interpreted.REDUCE: reduce_,
+            Interpreted.TRUTH: asked_truth,
+            Interpreted.CONTAINS: asked_membership,
+            Interpreted.CAST: cast,
+            Interpreted.IMPORT: import_by_name,
+            Interpreted.OBJECT_INIT: object_init,
+            Interpreted.OBJECT_NEW: object_new,
+            Interpreted.OBJECT_SETATTR: object_setattr,
+        }
+    ),
 }

@@ -54,6 +54,7 @@ from terra_refactor.domain.value import (
 )
 from terra_refactor.ir import ops
 from terra_refactor.ir.ops import Op, Spread
+from terra_refactor.tf_model.class_names import TENSOR_TO_ARRAY, keeps_arguments
 from terra_refactor.tf_model.decorators import Decoration, decoration
 from terra_refactor.tf_model.ops.variables import shape_after_set
 from terra_refactor.tf_model.registry import canonical_name, has_trait
@@ -61,8 +62,6 @@ from terra_refactor.tf_model.spec import Trait
 
 MAX_SPREAD: Final = 64
 """Maximum number of separate arguments into which a `*` argument with equal elements is expanded."""
-_LEAVES_ARGUMENTS: Final = ("builtins.", "typing.", "itertools.tee")
-"""Name prefixes of functions that do not advance their iterator arguments, except those of `Trait.ITERATES`."""
 MAX_GRADIENTS: Final = 4
 """Maximum order of nested gradients."""
 
@@ -97,7 +96,7 @@ def _note_read_to_end(site: Site, op: ops.Call) -> None:
         if isinstance(member, Reference) and is_kept_iterator(site, member)
     ]
     names = site.frame.call_record(op.id).library if given else ()
-    if any(has_trait(name, Trait.ITERATES) or not name.startswith(_LEAVES_ARGUMENTS) for name in names):
+    if any(has_trait(name, Trait.ITERATES) or not keeps_arguments(name) for name in names):
         for iterator in given:
             advance(site, iterator)
 
@@ -325,7 +324,7 @@ def call_unknown(site: Site, callee: UnknownValue, arguments: CallArguments) -> 
         function = site.operation(called.function)
         if isinstance(function, ops.LoadAttribute) and function.name == "numpy" and not called.arguments:
             # only eager tensors have such a method
-            frame.call_record(site.op).library["tensorflow.Tensor.numpy"] = None
+            frame.call_record(site.op).library[TENSOR_TO_ARRAY] = None
             return TensorValue(TensorType(), TensorKind.NDARRAY)
         if isinstance(function, ops.LoadAttribute):
             local = local and is_local(frame, frame.value(function.object))

@@ -36,17 +36,13 @@ from terra_refactor.domain.value import (
     TupleValue,
     Value,
 )
+from terra_refactor.tf_model.class_names import FLAG_MODULES, NAMESPACE_OF_OPTIONS, PARSERS
+from terra_refactor.tf_model.python_classes import VALUES_OF_CONVERTERS
 
 _OPTIONS: Final = "@options"
 """Field of a parser that holds its declared options, by name."""
 _DEFAULTS: Final = "@defaults"
 """Field of a parser that holds the defaults of its options, by name."""
-_TYPES: Final[dict[str, Value]] = {
-    "builtins.int": UNKNOWN_INT,
-    "builtins.float": UNKNOWN_FLOAT,
-    "builtins.str": UNKNOWN_STR,
-    "builtins.bool": UNKNOWN_BOOL,
-}
 _FLAGS: Final[dict[str, Value]] = {
     "integer": UNKNOWN_INT,
     "float": UNKNOWN_FLOAT,
@@ -55,7 +51,6 @@ _FLAGS: Final[dict[str, Value]] = {
     "bool": UNKNOWN_BOOL,
     "boolean": UNKNOWN_BOOL,
 }
-_FLAG_MODULES: Final = ("absl.flags", "tensorflow.compat.v1.flags")
 
 
 def add_argument(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
@@ -96,9 +91,9 @@ def _option(keywords: dict[str, Value], *, required: bool) -> Value:
         return UNKNOWN_INT
     default = keywords.get("default", NONE)
     converter = keywords.get("type")
-    if isinstance(converter, LibraryValue) and converter.name in _TYPES:
+    if isinstance(converter, LibraryValue) and converter.name in VALUES_OF_CONVERTERS:
         # `type=bool` is true for every non-empty string
-        value = _TYPES[converter.name]
+        value = VALUES_OF_CONVERTERS[converter.name]
     elif converter is not None:
         return NOT_A_TENSOR
     else:
@@ -174,7 +169,7 @@ def parse(site: Site, arguments: CallArguments, receiver: Value | None) -> Value
         # assumes that no option is given
         options = usual
     number = site.allocate(ObjectKind.INSTANCE, "Namespace")
-    frame.state.set((number, CLASS), LibraryValue("argparse.Namespace"))
+    frame.state.set((number, CLASS), NAMESPACE_OF_OPTIONS)
     given = any(value != NONE for value in (*arguments.positional, *(value for _, value in arguments.keywords)))
     for name, value in options.items:
         assert isinstance(name, Constant) and isinstance(name.value, str)
@@ -235,17 +230,15 @@ def flag_value(engine: Recorder, owner: str, name: str) -> Value | None:
     return engine.flag(name) if owner in _FLAG_VALUES else None
 
 
-_FLAG_VALUES: Final = frozenset(f"{module}.FLAGS" for module in _FLAG_MODULES)
-_PARSERS: Final = ("argparse.ArgumentParser", "argparse._ActionsContainer", "argparse._ArgumentGroup")
+_FLAG_VALUES: Final = frozenset(f"{module}.FLAGS" for module in FLAG_MODULES)
+
 
 COMMAND_LINE: Final = {
-    **{f"{parser}.add_argument": add_argument for parser in _PARSERS},
-    **{f"{parser}.add_argument_group": add_group for parser in _PARSERS},
-    **{f"{parser}.add_mutually_exclusive_group": add_group for parser in _PARSERS},
-    **{f"{parser}.parse_args": parse for parser in _PARSERS},
-    **{f"{parser}.set_defaults": set_defaults for parser in _PARSERS},
-    **{f"{parser}.parse_known_args": parse_known for parser in _PARSERS},
-    **{
-        f"{module}.DEFINE_{kind}": define_flag for module in _FLAG_MODULES for kind in (*_FLAGS, "list", "multi_string")
-    },
+    **{f"{parser}.add_argument": add_argument for parser in PARSERS},
+    **{f"{parser}.add_argument_group": add_group for parser in PARSERS},
+    **{f"{parser}.add_mutually_exclusive_group": add_group for parser in PARSERS},
+    **{f"{parser}.parse_args": parse for parser in PARSERS},
+    **{f"{parser}.set_defaults": set_defaults for parser in PARSERS},
+    **{f"{parser}.parse_known_args": parse_known for parser in PARSERS},
+    **{f"{module}.DEFINE_{kind}": define_flag for module in FLAG_MODULES for kind in (*_FLAGS, "list", "multi_string")},
 }

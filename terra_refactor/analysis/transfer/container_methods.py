@@ -50,6 +50,7 @@ from terra_refactor.domain.value import (
     Value,
     members,
 )
+from terra_refactor.tf_model.interpreted import Interpreted, by_name
 
 BuiltinHandler: TypeAlias = "Callable[[Site, CallArguments, Value | None], Value | None]"
 
@@ -317,49 +318,25 @@ def copy_container(site: Site, arguments: CallArguments, receiver: Value | None)
     return UNKNOWN if value is None or owner_of_attributes(value) is not None else value
 
 
-_METHODS: Final[dict[str, BuiltinHandler]] = {
-    "builtins.list.append": _list_change(_append),
-    "builtins.list.extend": _list_change(_extend),
-    "builtins.list.insert": _list_change(_insert),
-    "builtins.list.pop": _list_change(_pop),
-    "builtins.list.remove": _list_change(_remove),
-    "builtins.list.clear": _list_change(_clear),
-    "builtins.list.sort": _list_change(_reorder),
-    "builtins.list.reverse": _list_change(_reorder),
-    "builtins.set.add": _list_change(_add_to_set),
-    "builtins.set.update": _list_change(_update),
-    "builtins.set.discard": _list_change(_reorder),
-    "builtins.set.remove": _list_change(_reorder),
-    "builtins.dict.update": _list_change(_update),
-    "builtins.dict.pop": _list_change(_pop),
-    "builtins.dict.popitem": _list_change(_pop),
-    "builtins.dict.clear": _list_change(_clear),
-    "builtins.dict.setdefault": _list_change(_set_default),
-    "builtins.dict.get": dict_get,
-    "builtins.dict.keys": dict_keys,
-    "builtins.dict.values": dict_values,
-    "builtins.dict.items": dict_items,
-    "builtins.list.copy": copy_container,
-    "builtins.dict.copy": copy_container,
-    "builtins.set.copy": copy_container,
-}
-_SUBCLASSES: Final = {
-    "collections.deque": "builtins.list",
-    "collections.OrderedDict": "builtins.dict",
-    "collections.defaultdict": "builtins.dict",
-}
-CONTAINER_METHODS: Final[dict[str, BuiltinHandler]] = {
-    **_METHODS,
-    **{
-        f"{name}.{method.rpartition('.')[2]}": handler
-        for name, like in _SUBCLASSES.items()
-        for method, handler in _METHODS.items()
-        if method.startswith(f"{like}.")
-    },
-    "collections.deque.appendleft": _list_change(_append),
-    "collections.deque.extendleft": _list_change(_extend),
-    "collections.deque.popleft": _list_change(_pop),
-    "collections.deque.rotate": _list_change(_reorder),
-    "collections.OrderedDict.move_to_end": _list_change(_reorder),
-    "copy.copy": copy_shallow,
-}
+reorder: Final = _list_change(_reorder)
+remove: Final = _list_change(_remove)
+CONTAINER_METHODS: Final[dict[str, BuiltinHandler]] = by_name(
+    {
+        Interpreted.APPEND: _list_change(_append),
+        Interpreted.EXTEND: _list_change(_extend),
+        Interpreted.INSERT: _list_change(_insert),
+        Interpreted.POP: _list_change(_pop),
+        Interpreted.CLEAR: _list_change(_clear),
+        Interpreted.REMOVE_UNCOMPARED: remove,
+        Interpreted.REORDER: reorder,
+        Interpreted.ADD: _list_change(_add_to_set),
+        Interpreted.UPDATE: _list_change(_update),
+        Interpreted.SET_DEFAULT: _list_change(_set_default),
+        Interpreted.GET: dict_get,
+        Interpreted.KEYS: dict_keys,
+        Interpreted.VALUES: dict_values,
+        Interpreted.ITEMS: dict_items,
+        Interpreted.COPY_CONTAINER: copy_container,
+        Interpreted.COPY: copy_shallow,
+    }
+)

@@ -30,25 +30,13 @@ from terra_refactor.domain.value import (
     Value,
 )
 from terra_refactor.tf_model import registry
+from terra_refactor.tf_model.library_objects import NOT_LOOKED_INTO, TAKE_RECORDS_APART
 from terra_refactor.tf_model.name_table import words
 from terra_refactor.tf_model.python_effects import MUTATING_METHODS
 
 _MOST_CONTAINERS: Final = 64
 """Maximum number of nested containers searched."""
 
-_ABOUT_OBJECTS: Final = words(
-    "callable delattr getattr hasattr id isinstance issubclass object.__init__ object.__new__ object.__setattr__ setattr super type"
-)
-_NOT_LOOKED_INTO: Final = frozenset(
-    (
-        *(f"builtins.{name}" for name in _ABOUT_OBJECTS),
-        "functools.partial",
-        "functools.wraps",
-        "typing.cast",
-        "weakref.ref",
-    )
-)
-"""Functions that test the kind of an object, or store it, without reading its content."""
 _READ_BY_LAYERS: Final = words("activation epsilon momentum rate stddev")
 _READ_BY_OPTIMIZERS: Final = words(
     "beta_1 beta_2 clipnorm clipvalue ema_momentum epsilon global_clipnorm momentum rho weight_decay"
@@ -61,16 +49,15 @@ _SETTINGS_READ: Final = {
 
 The other settings are stored in weights or a variable (the learning rate).
 """
-_TAKE_APART: Final = frozenset(f"dataclasses.{name}" for name in ("asdict", "astuple", "replace"))
 
 
 def note_arguments(site: Site, name: str, arguments: CallArguments, receiver: Value | None) -> None:
     """Records that a library function reads the containers passed to it, and the one whose method it is."""
     owner, _, method = name.rpartition(".")
-    if name in _TAKE_APART:
+    if name in TAKE_RECORDS_APART:
         for value in arguments.positional:
             _note_fields(site, value)
-    if name in _NOT_LOOKED_INTO or method in MUTATING_METHODS.get(owner, ()):
+    if name in NOT_LOOKED_INTO or method in MUTATING_METHODS.get(owner, ()):
         return
     if receiver is not None:
         note_contents(site, receiver)

@@ -27,6 +27,7 @@ from terra_refactor.domain.value import (
 )
 from terra_refactor.ir import ops
 from terra_refactor.ir.ops import Op
+from terra_refactor.tf_model.class_names import OBJECT
 
 # --- match -----------------------------------------------------------------------------------------------------------------------
 
@@ -60,7 +61,7 @@ def _is_no_sequence(site: Site, subject: Reference) -> bool:
     if kind is ObjectKind.INSTANCE:
         cls = class_of_instance(frame, subject)
         return cls is not None and all(
-            isinstance(base, Reference) or base == LibraryValue("builtins.object")
+            isinstance(base, Reference) or base == OBJECT
             for candidate in members(cls)
             for base in resolution_order(frame, candidate)
         )

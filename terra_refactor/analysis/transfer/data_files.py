@@ -51,6 +51,7 @@ from terra_refactor.domain.value import (
 from terra_refactor.ir import ops
 from terra_refactor.tf_model import registry
 from terra_refactor.tf_model.arguments import dtype_argument
+from terra_refactor.tf_model.interpreted import PATH, Interpreted, by_name
 from terra_refactor.tf_model.name_table import words
 
 _STARTED: Final = "?"
@@ -62,7 +63,6 @@ _BY_NAME: Final = "by name "
 _MOST: Final = 10**9
 _MOST_TEXT: Final = 8_000
 """Maximum length of a text that is known as a whole."""
-_PATH: Final = "pathlib.Path"
 
 Handler = Callable[[Site, CallArguments, Value | None], Value | None]
 
@@ -213,7 +213,7 @@ def attribute_of_path(value: Value, name: str) -> Value | None:
             found.append(object_with(FileMark(FilePart.PATH, above)))
             above = _joined(above, "..")
         return TupleValue(tuple(found))
-    canonical = registry.attribute(_PATH, name)
+    canonical = registry.attribute(PATH, name)
     if canonical is None or registry.is_library_property(canonical):
         return None
     return BoundMethod(LibraryValue(canonical), value)
@@ -551,27 +551,28 @@ def _chosen_columns(value: Value) -> int:
             return 0
 
 
-DATA_FILES: Final[dict[str, Handler]] = {
-    **dict.fromkeys((_PATH, "pathlib.PurePath", "pathlib.PosixPath", "pathlib.PurePosixPath"), _make_path),
-    "pathlib.PurePath.joinpath": _join_objects,
-    "pathlib.PurePath.with_name": _renamed,
-    **{f"{_PATH}.{name}": _same_object for name in ("resolve", "absolute", "expanduser")},
-    "os.path.join": _join_texts,
-    "os.path.dirname": _folder_text,
-    **{f"os.path.{name}": _same_text for name in ("abspath", "realpath", "normpath", "expanduser", "expandvars")},
-    "os.fspath": _same_text,
-    "builtins.str": _same_text,
-    **dict.fromkeys(("builtins.open", "codecs.open", "tensorflow.io.gfile.GFile", f"{_PATH}.open"), _open),
-    f"{_PATH}.read_text": _read_text,
-    **{f"{_PATH}.{name}": _write_path for name in ("write_text", "write_bytes", "unlink", "touch")},
-    **dict.fromkeys(("numpy.save", "numpy.savetxt", "numpy.savez", "numpy.savez_compressed"), _write_array),
-    "csv.reader": _reader,
-    "csv.DictReader": _dict_reader,
-    **{f"builtins.str.{name}": _stripped(name) for name in _STRIPPING},
-    "builtins.str.split": _split,
-    "builtins.str.splitlines": _split_lines,
-    "numpy.load": _load_array,
-    "numpy.loadtxt": _load_table,
-    "numpy.genfromtxt": _load_table,
-}
+DATA_FILES: Final[dict[str, Handler]] = by_name(
+    {
+        Interpreted.MAKE_PATH: _make_path,
+        Interpreted.JOIN_PATHS: _join_objects,
+        Interpreted.RENAME_PATH: _renamed,
+        Interpreted.SAME_PATH: _same_object,
+        Interpreted.JOIN_TEXTS: _join_texts,
+        Interpreted.FOLDER_TEXT: _folder_text,
+        Interpreted.SAME_TEXT: _same_text,
+        Interpreted.OPEN: _open,
+        Interpreted.READ_TEXT: _read_text,
+        Interpreted.WRITE_PATH: _write_path,
+        Interpreted.SAVE_ARRAY: _write_array,
+        Interpreted.CSV_READER: _reader,
+        Interpreted.CSV_DICT_READER: _dict_reader,
+        Interpreted.STRIP: _stripped("strip"),
+        Interpreted.LEFT_STRIP: _stripped("lstrip"),
+        Interpreted.RIGHT_STRIP: _stripped("rstrip"),
+        Interpreted.SPLIT: _split,
+        Interpreted.SPLIT_LINES: _split_lines,
+        Interpreted.LOAD_ARRAY: _load_array,
+        Interpreted.LOAD_TABLE: _load_table,
+    }
+)
 """Handlers of library functions, by canonical name; each returns None for everything except data files."""

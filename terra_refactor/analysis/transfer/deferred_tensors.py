@@ -43,9 +43,8 @@ from terra_refactor.domain.value import (
 from terra_refactor.tf_model import arguments as read
 from terra_refactor.tf_model import registry
 from terra_refactor.tf_model.ops.creation import tensor_dtype
-from terra_refactor.tf_model.probability import DEFERRED, ELEMENTWISE, TRANSFORMED
+from terra_refactor.tf_model.probability import BIJECTORS, DEFERRED, ELEMENTWISE, TRANSFORMED
 
-_BIJECTORS: Final = "tensorflow_probability.bijectors."
 _MAX_DEPTH: Final = 4
 
 
@@ -141,9 +140,9 @@ def _keeps_shape(frame: Frame, bijector: Value, depth: int = 0) -> bool:
 def _library_class(frame: Frame, value: Value) -> str | None:
     """The name of the bijector's class in TensorFlow Probability; None for other values."""
     cls = frame.state.get((value.object, CLASS)) if isinstance(value, Reference) else None
-    if not isinstance(cls, LibraryValue) or not cls.name.startswith(_BIJECTORS):
+    if not isinstance(cls, LibraryValue) or not cls.name.startswith(BIJECTORS):
         return None
-    return cls.name.removeprefix(_BIJECTORS)
+    return cls.name.removeprefix(BIJECTORS)
 
 
 def initialize(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:

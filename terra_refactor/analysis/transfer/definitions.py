@@ -40,9 +40,8 @@ from terra_refactor.ir import ops
 from terra_refactor.ir.ids import FunctionId
 from terra_refactor.ir.ops import Op
 from terra_refactor.ir.walk import walk
-
-OBJECT = LibraryValue("builtins.object")
-_NAMED_TUPLE = LibraryValue("typing.NamedTuple")
+from terra_refactor.tf_model.class_names import CLASS_VARIABLE, NAMED_TUPLE, TYPED_DICT, is_of_enum
+from terra_refactor.tf_model.interpreted import Interpreted
 
 
 def make_function(site: Site, op: Op) -> Value:
@@ -98,7 +97,7 @@ def make_class(site: Site, op: Op) -> Value:
     if "__class__" in inner.cells:
         frame.state.set((inner.cells["__class__"], CELL), cls)
     engine.note_class_of_body(op.body, cls)
-    if inner.class_annotations and (_NAMED_TUPLE in bases or any(_is_typed_record(base) for base in bases)):
+    if inner.class_annotations and (NAMED_TUPLE in bases or any(_is_typed_record(base) for base in bases)):
         frame.state.set((number, FIELDS), TupleValue(tuple(Constant(name) for name in inner.class_annotations)))
     frame.state.set((number, ANNOTATIONS), annotated_names(inner.class_annotations))
     define_members(site, cls, tuple(name for owner, name in inner.root.heap if owner == number))
@@ -128,7 +127,7 @@ def _one_base(alternatives: tuple[Value, ...]) -> Value:
 
 
 def _is_typed_record(base: Value) -> bool:
-    return isinstance(base, LibraryValue) and base.name in ("typing.NamedTuple", "typing.TypedDict")
+    return isinstance(base, LibraryValue) and base in (NAMED_TUPLE, TYPED_DICT)
 
 
 def instantiate(site: Site, cls: Reference, arguments: CallArguments) -> Value:
@@ -137,7 +136,7 @@ def instantiate(site: Site, cls: Reference, arguments: CallArguments) -> Value:
     facts = site.engine.objects.facts[cls.object]
     order = resolution_order(frame, cls)
     libraries = [candidate for candidate in order if isinstance(candidate, LibraryValue)]
-    if _NAMED_TUPLE in libraries:
+    if NAMED_TUPLE in libraries:
         return _record(site, cls, facts.name, arguments)
     metaclass = find_in_class(frame, cls, "__metaclass__")
     hook = None
@@ -175,7 +174,7 @@ def _construct(
     """The object created by the constructors of a class."""
     frame = site.frame
     facts = site.engine.objects.facts[cls.object]
-    if any(candidate.name.startswith("enum.") for candidate in libraries):
+    if any(is_of_enum(candidate.name) for candidate in libraries):
         if (
             len(arguments.positional) == 1
             and (member := member_of_value(frame, cls, arguments.positional[0])) is not None
@@ -216,7 +215,7 @@ def _fields_of(site: Site, order: tuple[Value, ...]) -> tuple[str, ...]:
         if isinstance(candidate, Reference) and frame.state.get((candidate.object, FIELDS)) is not None:
             for name, annotation in annotations_of(frame, candidate).items():
                 inner = annotation.function if isinstance(annotation, PartialValue) else annotation
-                if inner != LibraryValue("typing.ClassVar"):
+                if inner != CLASS_VARIABLE:
                     names[name] = None
     return tuple(names)
 
@@ -248,7 +247,7 @@ def _default_of(site: Site, default: Value) -> Value:
     """The value of a field that was not passed: `field(default=...)`, `field(default_factory=...)` or the class attribute."""
     if isinstance(default, PartialValue) and isinstance(default.function, LibraryValue):
         keywords = dict(default.keywords)
-        if default.function.name == "dataclasses.field":
+        if default.function.name == Interpreted.DATACLASS_FIELD.name_of_function:
             if "default_factory" in keywords:
                 return site.call(keywords["default_factory"], CallArguments())
             return keywords.get("default", UNKNOWN)

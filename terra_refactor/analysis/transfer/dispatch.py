@@ -28,18 +28,16 @@ from terra_refactor.domain.value import (
     members,
 )
 from terra_refactor.ir.ids import FunctionId
+from terra_refactor.tf_model.class_names import REGISTER, SINGLE_DISPATCH, SINGLE_DISPATCH_METHOD
 from terra_refactor.tf_model.graph_traits import TYPE, is_class_of_a_mode
 
-FUNCTION: Final = "functools.singledispatch"
-METHOD: Final = "functools.singledispatchmethod"
-REGISTER: Final = "functools.singledispatch.register"
-_REGISTER_CLASS: Final = LibraryValue("functools.singledispatch.register()")
+_REGISTER_CLASS: Final = LibraryValue(f"{REGISTER}()")
 _ARRAYS: Final = (TensorKind.NDARRAY, TensorKind.NUMPY_SCALAR)
 
 
 def is_dispatcher(value: FunctionValue) -> bool:
     """Whether a function has implementations registered for classes."""
-    return FUNCTION in value.wrappers or METHOD in value.wrappers
+    return SINGLE_DISPATCH in value.wrappers or SINGLE_DISPATCH_METHOD in value.wrappers
 
 
 def register_of(value: FunctionValue) -> Value:
@@ -57,7 +55,7 @@ def _register(site: Site, arguments: CallArguments, receiver: Value | None) -> V
     if not isinstance(first, FunctionValue):
         return PartialValue(_REGISTER_CLASS, (receiver, first), ())
     names = [parameter.name for parameter in site.engine.program.function(FunctionId(*first.function)).parameters]
-    position = int(METHOD in receiver.wrappers)
+    position = int(SINGLE_DISPATCH_METHOD in receiver.wrappers)
     cls = dict(first.annotations).get(names[position]) if position < len(names) else None
     return _registered(site, receiver, UNKNOWN if cls is None else cls, first)
 
@@ -83,7 +81,7 @@ def _dispatching_method(site: Site, arguments: CallArguments, receiver: Value | 
     function = arguments.positional[0] if arguments.positional else UNKNOWN
     if not isinstance(function, FunctionValue):
         return UNKNOWN
-    wrapped = replace(function, wrappers=(*function.wrappers, METHOD))
+    wrapped = replace(function, wrappers=(*function.wrappers, SINGLE_DISPATCH_METHOD))
     site.engine.note_wrapped(wrapped)
     return wrapped
 
@@ -93,15 +91,18 @@ def dispatched(site: Site, callee: FunctionValue, arguments: CallArguments, *, g
     registered = site.engine.registered_with(FunctionId(*callee.function))
     if not registered:
         return None
-    position = int(METHOD in callee.wrappers)
+    position = int(SINGLE_DISPATCH_METHOD in callee.wrappers)
     given = arguments.positional
     subject = given[position] if position < len(given) else UNKNOWN
-    base = replace(callee, wrappers=tuple(name for name in callee.wrappers if name not in (FUNCTION, METHOD)))
+    base = replace(
+        callee,
+        wrappers=tuple(name for name in callee.wrappers if name not in (SINGLE_DISPATCH, SINGLE_DISPATCH_METHOD)),
+    )
     chosen = _chosen(site, members(subject), registered, base)
     in_graph = [_as_in_graph(member) for member in members(subject)]
     if in_graph != list(members(subject)) and _chosen(site, in_graph, registered, base) != chosen:
         # rules see that the class of an array is tested
-        site.frame.call_record(site.op).library[FUNCTION] = None
+        site.frame.call_record(site.op).library[SINGLE_DISPATCH] = None
     if any(isinstance(cls, LibraryValue) and is_class_of_a_mode(cls.name) for cls, _ in registered):
         site.frame.call_record(site.op).library[TYPE] = None
     return site.call(join_all(chosen), arguments, graph=graph)
@@ -127,7 +128,7 @@ def _chosen(
 
 
 REGISTRATIONS: Final[dict[str, Callable[[Site, CallArguments, Value | None], Value | None]]] = {
-    METHOD: _dispatching_method,
+    SINGLE_DISPATCH_METHOD: _dispatching_method,
     REGISTER: _register,
     _REGISTER_CLASS.name: _register_class,
 }

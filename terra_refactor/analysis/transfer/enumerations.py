@@ -39,8 +39,8 @@ from terra_refactor.domain.value import (
     Value,
     members,
 )
+from terra_refactor.tf_model.class_names import PLAIN_BASES, PLAIN_ENUM, is_member_type
 
-_PLAIN_BASES: Final = frozenset({"enum.Enum", "builtins.object"})
 _MEMBERS: Final = "_member_map_"
 """Field of a class object: its members, as a tuple in the order of the class body; not an attribute that programs read."""
 _OWN_COMPARISON: Final = ("__eq__", "__new__", "__getattribute__")
@@ -72,7 +72,7 @@ def define_members(site: Site, cls: Reference, names: tuple[str, ...]) -> None:
 def _is_plain(frame: Frame, cls: Reference) -> bool:
     order = resolution_order(frame, cls)
     libraries = {each.name for each in order if isinstance(each, LibraryValue)}
-    if "enum.Enum" not in libraries or not libraries <= _PLAIN_BASES:
+    if PLAIN_ENUM not in libraries or not libraries <= PLAIN_BASES:
         return False
     if any(not isinstance(each, LibraryValue | Reference) for each in order):
         return False
@@ -95,7 +95,7 @@ def _is_of_member(site: Site, name: str, value: Value) -> bool:
             case Reference(number):
                 if site.engine.objects.facts[number].kind is ObjectKind.CLASS:
                     return False
-            case PartialValue(function=LibraryValue(function)) if function.startswith(("builtins.", "enum.")):
+            case PartialValue(function=LibraryValue(function)) if is_member_type(function):
                 return False
             case _:
                 continue

@@ -25,7 +25,6 @@ from terra_refactor.domain.value import (
     NONE,
     UNBOUND,
     UNKNOWN,
-    LibraryValue,
     Reference,
     SequenceValue,
     UnknownValue,
@@ -36,6 +35,7 @@ from terra_refactor.ir import ops
 from terra_refactor.ir.function import FunctionKind
 from terra_refactor.ir.ops import Block, Op
 from terra_refactor.ir.walk import walk
+from terra_refactor.tf_model.class_names import NOT_IMPLEMENTED
 from terra_refactor.tf_model.expected_errors import IGNORING, OTHER_ERRORS, suppresses
 from terra_refactor.tf_model.numpy_api.files import LOADED
 
@@ -74,8 +74,8 @@ def raise_statement(site: Site, op: Op) -> Terminated:
     frame = site.frame
     if op.exception is not None and not frame.handlers:
         for member in members(frame.value(op.exception)):
-            if member == LibraryValue("builtins.NotImplementedError") or (
-                isinstance(member, Reference) and class_name(frame, member) == "builtins.NotImplementedError"
+            if member == NOT_IMPLEMENTED or (
+                isinstance(member, Reference) and class_name(frame, member) == NOT_IMPLEMENTED.name
             ):
                 frame.abstract = True
     _raise_from(frame, frame.state)

@@ -14,6 +14,7 @@ from terra_refactor.analysis.engine import Site
 from terra_refactor.analysis.frames import CallArguments
 from terra_refactor.analysis.transfer.container_methods import BuiltinHandler
 from terra_refactor.domain.value import FALSE, NONE, TRUE, UNKNOWN, Value
+from terra_refactor.tf_model.interpreted import Interpreted, by_name
 
 
 def _in_graph(answer: Value) -> BuiltinHandler:
@@ -32,9 +33,10 @@ def _set(site: Site, arguments: CallArguments, receiver: Value | None) -> Value 
     return NONE
 
 
-EXECUTION_MODE: Final = {
-    "tensorflow.config.run_functions_eagerly": _set,
-    "tensorflow.config.experimental_run_functions_eagerly": _set,
-    "tensorflow.executing_eagerly": _in_graph(FALSE),
-    "tensorflow.inside_function": _in_graph(TRUE),
-}
+EXECUTION_MODE: Final = by_name(
+    {
+        Interpreted.RUN_EAGERLY: _set,
+        Interpreted.IS_EAGER: _in_graph(FALSE),
+        Interpreted.IS_IN_GRAPH: _in_graph(TRUE),
+    }
+)

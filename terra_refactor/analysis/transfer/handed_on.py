@@ -7,7 +7,6 @@ Computes: the object itself, so that its attributes and methods are known. Needs
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Final
 
 from terra_refactor.analysis.configuration import CONFIGURATION
@@ -31,16 +30,15 @@ from terra_refactor.domain.value import (
     members,
 )
 from terra_refactor.tf_model import registry
+from terra_refactor.tf_model.class_names import ENTERED, VECTORIZED
+from terra_refactor.tf_model.interpreted import Interpreted, by_name
 from terra_refactor.tf_model.spec import Trait
-
-_ENTERED: Final[Mapping[str, str]] = {"contextlib.nullcontext": "enter_result", "contextlib.closing": "thing"}
-"""The parameter of the constructor whose value `with` binds."""
 
 
 def run_given_functions(site: Site, name: str, arguments: CallArguments, receiver: Value | None) -> None:
     """Runs the functions of the program that a library function gets and calls, with unknown arguments, for their side effects."""
     given = [*arguments.positional, *(value for _, value in arguments.keywords)]
-    if name == "numpy.vectorize.__call__" and isinstance(receiver, Reference):
+    if name == VECTORIZED and isinstance(receiver, Reference):
         given = [site.frame.state.get((receiver.object, CONFIGURATION + "pyfunc")) or NONE]
     elif not registry.has_trait(name, Trait.CALLS_AT_ONCE):
         return
@@ -58,7 +56,7 @@ def run_given_functions(site: Site, name: str, arguments: CallArguments, receive
 def entered_object(frame: Frame, manager: Reference) -> Value | None:
     """The object that a `with` of a library's context manager binds; None for managers that bind themselves."""
     cls = frame.state.get((manager.object, CLASS))
-    parameter = _ENTERED.get(cls.name) if isinstance(cls, LibraryValue) else None
+    parameter = ENTERED.get(cls.name) if isinstance(cls, LibraryValue) else None
     return None if parameter is None else frame.state.get((manager.object, CONFIGURATION + parameter)) or NONE
 
 
@@ -70,7 +68,7 @@ def _namespace(site: Site, arguments: CallArguments, receiver: Value | None) -> 
     if arguments.positional or arguments.open_positional is not None or arguments.open_keywords is not None:
         return None
     number = site.allocate(ObjectKind.INSTANCE, "SimpleNamespace")
-    site.frame.state.set((number, CLASS), LibraryValue("types.SimpleNamespace"))
+    site.frame.state.set((number, CLASS), LibraryValue(Interpreted.NAMESPACE.name_of_function))
     for name, value in arguments.keywords:
         site.frame.state.set((number, name), value)
     return Reference(number)
@@ -93,9 +91,11 @@ def _bound(site: Site, arguments: CallArguments, receiver: Value | None) -> Valu
     return None
 
 
-HANDED_ON: Final = {
-    "weakref.proxy": _first,
-    "weakref.ReferenceType.__call__": _referent,
-    "types.MethodType": _bound,
-    "types.SimpleNamespace": _namespace,
-}
+HANDED_ON: Final = by_name(
+    {
+        Interpreted.PROXY: _first,
+        Interpreted.REFERENT: _referent,
+        Interpreted.BOUND_METHOD: _bound,
+        Interpreted.NAMESPACE: _namespace,
+    }
+)

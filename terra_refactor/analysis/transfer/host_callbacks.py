@@ -19,6 +19,7 @@ from terra_refactor.analysis.transfer.iteration import iterate
 from terra_refactor.domain.tensor import TensorType
 from terra_refactor.domain.value import Constant, FrozenList, Scalar, SpecValue, TensorKind, TensorValue, Value
 from terra_refactor.tf_model import arguments as read
+from terra_refactor.tf_model.interpreted import Interpreted, by_name
 from terra_refactor.tf_model.traced_sizes import without_rank
 
 _ARRAYS: Final = (TensorKind.TENSOR, TensorKind.VARIABLE, TensorKind.NDARRAY, TensorKind.NUMPY_SCALAR)
@@ -70,8 +71,9 @@ def _py_function(site: Site, arguments: CallArguments, receiver: Value | None) -
     return _called(site, arguments, TensorKind.TENSOR)
 
 
-HOST_CALLBACKS: Final[dict[str, BuiltinHandler]] = {
-    "tensorflow.numpy_function": _numpy_function,
-    "tensorflow.compat.v1.py_func": _numpy_function,
-    "tensorflow.py_function": _py_function,
-}
+HOST_CALLBACKS: Final[dict[str, BuiltinHandler]] = by_name(
+    {
+        Interpreted.NUMPY_FUNCTION: _numpy_function,
+        Interpreted.PY_FUNCTION: _py_function,
+    }
+)

@@ -5,8 +5,6 @@ Computes: items of sequences, dicts, tensors and shapes; changed contents. Needs
 
 from __future__ import annotations
 
-from typing import Final
-
 from terra_refactor.analysis.classes import find_in_class, find_method, is_library_function, owner_of_attributes
 from terra_refactor.analysis.effects import external_effect, unknown_target, write_effect
 from terra_refactor.analysis.engine import Site
@@ -75,12 +73,11 @@ from terra_refactor.domain.value import (
 from terra_refactor.ir import ops
 from terra_refactor.ir.ids import OpId
 from terra_refactor.ir.ops import Op
+from terra_refactor.tf_model.class_names import ENVIRONMENT, MODULES
 from terra_refactor.tf_model.numpy_api.files import LOADED, array_in
 from terra_refactor.tf_model.numpy_api.index_objects import index_object
 from terra_refactor.tf_model.ops.operators import index_rule
 from terra_refactor.tf_model.shape_rules.indexing import refuse_float_index
-
-_MODULES: Final = LibraryValue("sys.modules")
 
 
 def load_item(site: Site, op: Op) -> Value:
@@ -92,7 +89,7 @@ def load_item(site: Site, op: Op) -> Value:
         for member in members(container)
     ):
         index = as_index(site, index)
-    if container == _MODULES and (module := _imported(site, op.index)) is not None:
+    if container == MODULES and (module := _imported(site, op.index)) is not None:
         return module
     window = moving_window(site, op.index)
     if window is not None and isinstance(container, TensorValue) and window.fits(container):
@@ -158,7 +155,7 @@ def item_of(site: Site, container: Value, index: Value) -> Value:
             made = index_object(container.name, freeze(frame, index))
             if made is not None:
                 return made
-            if container.name == "os.environ":
+            if container.name == ENVIRONMENT:
                 external_effect(site, EffectKind.TIME, "os.environ[...]")
                 return environment_variable(site, index) or UNKNOWN_STR
             # a generic such as `Optional[int]`, or a class's `__class_getitem__`
@@ -293,7 +290,7 @@ def store_item(site: Site, op: Op) -> None:
                 frame.add_effect(effect)
         elif isinstance(member, LibraryValue):
             external_effect(site, EffectKind.INPUT_OUTPUT, f"{member.name}[...] = ...")
-            if member.name == "os.environ":
+            if member.name == ENVIRONMENT:
                 note_environment_changed(site, index)
 
 

@@ -27,6 +27,7 @@ from terra_refactor.domain.value import (
     TupleValue,
     Value,
 )
+from terra_refactor.tf_model.interpreted import Interpreted, by_name
 
 MAX_PRODUCT: Final = 64
 """Maximum number of distinguished combinations."""
@@ -93,17 +94,23 @@ def _slice(site: Site, arguments: CallArguments, receiver: Value | None) -> Valu
 
 
 def _same_elements(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
-    """`cycle`, and functions that skip elements: `takewhile`, `dropwhile`, `filterfalse`, `compress` (the last argument except for
-    `compress`)."""
+    """`cycle`, and functions that skip elements of the last argument: `takewhile`, `dropwhile`, `filterfalse`."""
     if not arguments.positional:
         return None
-    is_compress = "itertools.compress" in site.frame.call_record(site.op).library
-    source = arguments.positional[0 if is_compress else -1]
-    element = iterate(site, source).element
-    if len(arguments.positional) > 1 and not is_compress and arguments.positional[0] != NONE and element != BOTTOM:
+    element = iterate(site, arguments.positional[-1]).element
+    if len(arguments.positional) > 1 and arguments.positional[0] != NONE and element != BOTTOM:
         note_decision(site, site.call(arguments.positional[0], CallArguments((element,))))
     elif len(arguments.positional) > 1:
-        # `compress` tests the truth of its selectors, `filterfalse(None, ...)` of the elements
+        note_decision(site, element)  # `filterfalse(None, ...)` tests the truth of the elements
+    return SequenceValue(element, "iterator")
+
+
+def _compress(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
+    """`compress(elements, selectors)` tests the truth of its selectors."""
+    if not arguments.positional:
+        return None
+    element = iterate(site, arguments.positional[0]).element
+    if len(arguments.positional) > 1:
         note_decision(site, iterate(site, arguments.positional[1]).element)
     return SequenceValue(element, "iterator")
 
@@ -163,20 +170,23 @@ def _accumulate(site: Site, arguments: CallArguments, receiver: Value | None) ->
     return SequenceValue(total, "accumulate")
 
 
-def _pairs(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
-    """`pairwise`, `combinations`, `permutations` and `combinations_with_replacement`: tuples of elements."""
-    frame = site.frame
+def _pairwise(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
     if not arguments.positional:
         return None
     found = iterate(site, arguments.positional[0])
-    size = argument_at(arguments, 1, "r")
-    count = 2 if "itertools.pairwise" in frame.call_record(site.op).library else None
-    if isinstance(size, Constant) and isinstance(size.value, int):
-        count = size.value
-    if count == 2 and found.elements is not None and "itertools.pairwise" in frame.call_record(site.op).library:
+    if found.elements is not None:
         return TupleValue(tuple(TupleValue(pair) for pair in itertools.pairwise(found.elements)))
-    row = SequenceValue(found.element) if count is None else TupleValue((found.element,) * count)
-    return SequenceValue(row, "iterator")
+    return SequenceValue(TupleValue((found.element,) * 2), "iterator")
+
+
+def _combinations(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
+    """`combinations`, `permutations` and `combinations_with_replacement`: tuples of elements."""
+    if not arguments.positional:
+        return None
+    element, size = iterate(site, arguments.positional[0]).element, argument_at(arguments, 1, "r")
+    if isinstance(size, Constant) and isinstance(size.value, int):
+        return SequenceValue(TupleValue((element,) * size.value), "iterator")
+    return SequenceValue(SequenceValue(element), "iterator")
 
 
 def _zip_longest(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
@@ -189,24 +199,21 @@ def _zip_longest(site: Site, arguments: CallArguments, receiver: Value | None) -
     return SequenceValue(TupleValue(tuple(join(part.element, fill) for part in found)), "zip_longest")
 
 
-ITERATOR_FUNCTIONS: Final[dict[str, BuiltinHandler]] = {
-    "itertools.product": _product,
-    "itertools.chain": _chain,
-    "itertools.chain.from_iterable": _chain_from,
-    "itertools.islice": _slice,
-    "itertools.cycle": _same_elements,
-    "itertools.takewhile": _same_elements,
-    "itertools.dropwhile": _same_elements,
-    "itertools.filterfalse": _same_elements,
-    "itertools.compress": _same_elements,
-    "itertools.groupby": _groups,
-    "itertools.repeat": _repeat,
-    "itertools.count": _count,
-    "itertools.starmap": _starmap,
-    "itertools.accumulate": _accumulate,
-    "itertools.pairwise": _pairs,
-    "itertools.combinations": _pairs,
-    "itertools.combinations_with_replacement": _pairs,
-    "itertools.permutations": _pairs,
-    "itertools.zip_longest": _zip_longest,
-}
+ITERATOR_FUNCTIONS: Final[dict[str, BuiltinHandler]] = by_name(
+    {
+        Interpreted.PRODUCT: _product,
+        Interpreted.CHAIN: _chain,
+        Interpreted.CHAIN_FROM: _chain_from,
+        Interpreted.SLICE: _slice,
+        Interpreted.SAME_ELEMENTS: _same_elements,
+        Interpreted.COMPRESS: _compress,
+        Interpreted.GROUPS: _groups,
+        Interpreted.REPEAT: _repeat,
+        Interpreted.COUNT: _count,
+        Interpreted.STARMAP: _starmap,
+        Interpreted.ACCUMULATE: _accumulate,
+        Interpreted.PAIRWISE: _pairwise,
+        Interpreted.COMBINATIONS: _combinations,
+        Interpreted.ZIP_LONGEST: _zip_longest,
+    }
+)

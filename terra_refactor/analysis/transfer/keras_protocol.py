@@ -50,6 +50,7 @@ from terra_refactor.ir.function import ParameterKind
 from terra_refactor.ir.ids import FunctionId
 from terra_refactor.tf_model import arguments as read
 from terra_refactor.tf_model import registry
+from terra_refactor.tf_model.graph_traits import LAYER, LOSS, METRIC, SEQUENTIAL
 from terra_refactor.tf_model.keras.layer_call import Settings
 
 Protocol: TypeAlias = Callable[[Site, str, CallArguments, Value], "Value | None"]
@@ -69,7 +70,7 @@ def call_instance(site: Site, name: str, arguments: CallArguments, receiver: Val
     """`layer(x)`: on the first call `build` with the shape of the input, then `call`."""
     method = own_method(site, receiver, "call")
     if method is None:
-        if name == "keras.Sequential.__call__" and arguments.positional:
+        if name == f"{SEQUENTIAL}.__call__" and arguments.positional:
             return call_sequential(site, name, receiver, arguments.positional[0])
         return None
     ensure_built(site, receiver, arguments)
@@ -203,7 +204,7 @@ def shape_of(value: Value) -> Value:
 
 def call_loss(site: Site, name: str, arguments: CallArguments, receiver: Value) -> Value | None:
     """`loss(y_true, y_pred)` and `metric(y_true, y_pred)` for a class of the program."""
-    if registry.is_library_subclass(name.rpartition(".")[0], "keras.losses.Loss"):
+    if registry.is_library_subclass(name.rpartition(".")[0], LOSS):
         method = own_method(site, receiver, "call")
         if method is None:
             return None
@@ -211,7 +212,7 @@ def call_loss(site: Site, name: str, arguments: CallArguments, receiver: Value) 
             method, replace(arguments, positional=tuple(map(partial(_as_loss_gets_it, site), arguments.positional)))
         )
         return UNKNOWN_TENSOR
-    if registry.is_library_subclass(name.rpartition(".")[0], "keras.metrics.Metric"):
+    if registry.is_library_subclass(name.rpartition(".")[0], METRIC):
         method = own_method(site, receiver, "update_state")
         if method is None:
             return None
@@ -236,9 +237,7 @@ def _as_loss_gets_it(site: Site, value: Value) -> Value:
 def add_layer(site: Site, name: str, arguments: CallArguments, receiver: Value) -> Value | None:
     """`model.add(layer)` of a `keras.Sequential`: its layers are part of its configuration."""
     frame = site.frame
-    if not isinstance(receiver, Reference) or not registry.is_library_subclass(
-        name.rpartition(".")[0], "keras.Sequential"
-    ):
+    if not isinstance(receiver, Reference) or not registry.is_library_subclass(name.rpartition(".")[0], SEQUENTIAL):
         return None
     layer = arguments.positional[0] if arguments.positional else UNKNOWN
     layers = frame.state.get((receiver.object, CONFIGURATION + "layers"))
@@ -255,7 +254,7 @@ def add_layer(site: Site, name: str, arguments: CallArguments, receiver: Value) 
 
 def take_layer(site: Site, name: str, arguments: CallArguments, receiver: Value) -> Value | None:
     """`model.pop()` of a `keras.Sequential`: its remaining layers are not tracked."""
-    is_model = registry.is_library_subclass(name.rpartition(".")[0], "keras.Sequential")
+    is_model = registry.is_library_subclass(name.rpartition(".")[0], SEQUENTIAL)
     if not isinstance(receiver, Reference) or not is_model:
         return None
     configure(site.frame, receiver, "layers", UNKNOWN)
@@ -265,9 +264,7 @@ def take_layer(site: Site, name: str, arguments: CallArguments, receiver: Value)
 
 def initialize_layer(site: Site, name: str, arguments: CallArguments, receiver: Value) -> Value | None:
     """`super().__init__(dtype=...)` of a layer or model of the program: the dtype is part of its configuration."""
-    if not isinstance(receiver, Reference) or not registry.is_library_subclass(
-        name.rpartition(".")[0], "keras.layers.Layer"
-    ):
+    if not isinstance(receiver, Reference) or not registry.is_library_subclass(name.rpartition(".")[0], LAYER):
         return None
     dtype = dict(arguments.keywords).get("dtype")
     if dtype is not None:

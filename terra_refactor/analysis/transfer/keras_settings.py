@@ -16,12 +16,13 @@ from terra_refactor.analysis.transfer.container_methods import BuiltinHandler
 from terra_refactor.domain.dtype import FLOAT32
 from terra_refactor.domain.state import EXISTS
 from terra_refactor.domain.value import TRUE, UNKNOWN, Constant, ObjectId, Value
+from terra_refactor.tf_model.class_names import SETTINGS_OF_KERAS
 
 _NAMES: Final = ("dtype_policy", "epsilon", "floatx", "image_data_format")
 
 
 def _settings(site: Site) -> ObjectId:
-    number = site.engine.objects.setting("keras.config")
+    number = site.engine.objects.setting(SETTINGS_OF_KERAS)
     if site.frame.state.get((number, EXISTS)) is None:
         site.frame.state.set((number, EXISTS), TRUE)
     return number
@@ -48,6 +49,6 @@ def _sets(name: str) -> BuiltinHandler:
 
 
 KERAS_SETTINGS: Final[dict[str, BuiltinHandler]] = {
-    **{f"keras.config.{name}": _reads(name) for name in _NAMES},
-    **{f"keras.config.set_{name}": _sets(name) for name in _NAMES},
+    **{f"{SETTINGS_OF_KERAS}.{name}": _reads(name) for name in _NAMES},
+    **{f"{SETTINGS_OF_KERAS}.set_{name}": _sets(name) for name in _NAMES},
 }

@@ -33,7 +33,9 @@ from terra_refactor.domain.value import (
 )
 from terra_refactor.tf_model import registry
 from terra_refactor.tf_model.arguments import elements, leaves
+from terra_refactor.tf_model.class_names import is_loss_name, loss_named
 from terra_refactor.tf_model.keras.model_inputs import adjusted_input
+from terra_refactor.tf_model.library_objects import EMBEDDING, FIXED_WIDTH, KERAS_INPUT
 from terra_refactor.tf_model.spec import BoundCall, ErrorKind, OperationError
 
 _INPUTS: Final = "@inputs"
@@ -42,29 +44,7 @@ _OUTPUT: Final = "@output"
 """Field of a sequential model: the output of its layers for its declared input."""
 _NOTHING_YET: Final = Constant(None)
 """Initial value of the field."""
-_FIXED_WIDTH: Final = frozenset(
-    f"keras.layers.{name}"
-    for name in (
-        "Dense",
-        "Conv1D",
-        "Conv2D",
-        "Conv3D",
-        "SeparableConv1D",
-        "SeparableConv2D",
-        "DepthwiseConv2D",
-        "Conv1DTranspose",
-        "Conv2DTranspose",
-        "Conv3DTranspose",
-        "LSTM",
-        "GRU",
-        "SimpleRNN",
-        "LSTMCell",
-        "GRUCell",
-        "SimpleRNNCell",
-        "BatchNormalization",
-    )
-)
-"""Layers whose weights require one size of the last axis (unless configured otherwise)."""
+
 
 _SHORT_LOSSES: Final = {
     "mse": "mean_squared_error",
@@ -106,12 +86,12 @@ def _declared_by(frame: Frame, layer: Value) -> TensorValue | None:
     """The input that a first layer declares with `input_shape=`, or `input_dim=`, its only axis."""
     settings = configuration_of(frame, layer)
     given, size = settings.get("input_shape"), settings.get("input_dim")
-    if given is None and size is not None and class_name(frame, layer) != "keras.layers.Embedding":
+    if given is None and size is not None and class_name(frame, layer) != EMBEDDING:
         given = TupleValue((size,))
-    entity = registry.lookup("keras.Input")
+    entity = registry.lookup(KERAS_INPUT)
     if given is None or given == Constant(None) or entity is None or entity.rule is None:
         return None
-    made = entity.rule(BoundCall("keras.Input", {"shape": given}))
+    made = entity.rule(BoundCall(KERAS_INPUT, {"shape": given}))
     return made if isinstance(made, TensorValue) else None
 
 
@@ -161,7 +141,7 @@ def call_sequential(site: Site, name: str, receiver: Value, first: Value) -> Val
 def _check_width(frame: Frame, layer: Value, class_name: str, expected: TensorValue, given: TensorValue) -> None:
     """Raises OperationError if the weights of a layer certainly do not fit the last axis of its input."""
     wanted, shape = expected.type.shape, given.type.shape
-    if class_name not in _FIXED_WIDTH or not wanted or not shape:
+    if class_name not in FIXED_WIDTH or not wanted or not shape:
         return
     configuration = configuration_of(frame, layer)
     if configuration.get("data_format", Constant(None)) not in (Constant(None), Constant("channels_last")):
@@ -212,16 +192,16 @@ def _loss_rule(site: Site, loss: Value) -> Callable[[Value, Value], Value] | Non
     frame = site.frame
     configuration: dict[str, Value] = {}
     if isinstance(loss, Constant) and isinstance(loss.value, str):
-        entity = registry.lookup(f"keras.losses.{_SHORT_LOSSES.get(loss.value, loss.value)}")
+        entity = registry.lookup(loss_named(_SHORT_LOSSES.get(loss.value, loss.value)))
     elif isinstance(loss, LibraryValue):
         entity = registry.lookup(loss.name)
     else:
         own_class = class_name(frame, loss)
-        if own_class is None or not own_class.startswith("keras.losses."):
+        if own_class is None or not is_loss_name(own_class):
             return None
         configuration = configuration_of(frame, loss)
         entity = registry.lookup(f"{own_class}.__call__")
-    if entity is None or entity.rule is None or not entity.name.startswith("keras.losses."):
+    if entity is None or entity.rule is None or not is_loss_name(entity.name):
         return None
     rule, called = entity.rule, entity.name
     return lambda labels, predictions: rule(

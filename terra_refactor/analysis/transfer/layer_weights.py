@@ -33,6 +33,9 @@ from terra_refactor.domain.value import (
     Value,
 )
 from terra_refactor.tf_model.arguments import elements, shape_argument
+from terra_refactor.tf_model.class_names import is_of_layers
+from terra_refactor.tf_model.graph_traits import is_of_keras
+from terra_refactor.tf_model.interpreted import Interpreted, by_name
 from terra_refactor.tf_model.keras import WEIGHTS
 from terra_refactor.tf_model.keras.layer_call import Settings
 from terra_refactor.tf_model.name_table import words
@@ -108,7 +111,7 @@ def _checked_weights(site: Site, layer: Reference, given: Value) -> Value:
 
 WEIGHT_SETTERS: Final = {
     **{f"{name}.build": _build for name in WEIGHTS},
-    "keras.layers.Layer.set_weights": _set_weights,
+    **by_name({Interpreted.SET_WEIGHTS: _set_weights}),
 }
 """Handlers of methods of layers, by canonical name."""
 
@@ -139,7 +142,7 @@ def trainable_weights(engine: ProgramSettings, attribute: str) -> FrozenList | N
     Keras creates the weights of all layers in its default float type, whatever their compute dtype, unless code
     requests another.
     """
-    if not attribute.startswith("keras.") or attribute.rpartition(".")[2] not in _TRAINABLE:
+    if not is_of_keras(attribute) or attribute.rpartition(".")[2] not in _TRAINABLE:
         return None
     dtype = engine.floats if engine.default_weights else None
     return FrozenList(None, TensorValue(TensorType(dtype), TensorKind.VARIABLE))
@@ -155,7 +158,7 @@ def layer_setting(frame: Frame, instance: Reference, name: str) -> Value | None:
         return None
     if cls.name.startswith(CELLS):
         return frame.state.get((instance.object, CONFIGURATION + name.removeprefix("_")))
-    if name not in _KEPT or not cls.name.startswith("keras.layers."):
+    if name not in _KEPT or not is_of_layers(cls.name):
         return None
     return frame.state.get((instance.object, CONFIGURATION + name))
 

@@ -85,8 +85,16 @@ from terra_refactor.domain.value import (
 )
 from terra_refactor.ir.function import FunctionKind
 from terra_refactor.tf_model import registry
+from terra_refactor.tf_model.class_names import is_of_layers, name_as_written
 from terra_refactor.tf_model.factories import FACTORIES
-from terra_refactor.tf_model.graph_traits import FORMAT_METHOD
+from terra_refactor.tf_model.graph_traits import FORMAT_METHOD, SEQUENTIAL, is_of_keras
+from terra_refactor.tf_model.library_objects import (
+    CONSTRUCTED_FROM,
+    FLOAT_SETTINGS,
+    MADE_OF_CLASS,
+    PLACEHOLDERS,
+    reads_default_writer,
+)
 from terra_refactor.tf_model.packages import TENSOR_PACKAGES
 from terra_refactor.tf_model.probability import DEFERRED
 from terra_refactor.tf_model.python_effects import MUTATING_FUNCTIONS, MUTATING_METHODS
@@ -95,19 +103,7 @@ from terra_refactor.tf_model.spec import BoundCall, Entity, EntityKind, Trait
 from terra_refactor.tf_model.traced_sizes import result_of
 from terra_refactor.tf_model.traits import WEIGHTLESS_WITH
 
-_FLOAT_SETTINGS: Final = frozenset(
-    registry.canonical_name(f"keras.{name}")
-    for name in (
-        "config.set_floatx",
-        "backend.set_floatx",
-        "config.set_dtype_policy",
-        "mixed_precision.set_global_policy",
-        "mixed_precision.set_dtype_policy",
-    )
-)
-
-
-_SPECIAL: Final = {
+_INTERPRETED: Final = {
     **EXECUTION_MODE,
     **KERAS_SETTINGS,
     **PYTEST_MARKS,
@@ -120,6 +116,7 @@ _SPECIAL: Final = {
     **DEFERRED_TENSORS,
     **REPLICA_FUNCTIONS,
     **WEIGHT_SETTERS,
+    **BUILTINS,
 }
 MAX_COMBINATIONS: Final = 8
 """Maximum number of combinations of alternative arguments for which a rule is evaluated."""
@@ -130,9 +127,9 @@ def call_library(
 ) -> Value:
     """Calls a library entity by its canonical name."""
     engine, frame = site.engine, site.frame
-    if name in _FACTORIES:
+    if name in MADE_OF_CLASS:
         _note_effects(site, name, registry.lookup(name), receiver, arguments)
-        name = _FACTORIES[name]
+        name = MADE_OF_CLASS[name]
     frame.call_record(site.op).library[name] = None
     owner, _, leaf = name.rpartition(".")
     if owner in MUTATING_METHODS:
@@ -145,7 +142,7 @@ def call_library(
                     # also an object of a subclass
                     frame.note_read(site.op, (member.object, ITEMS))
     note_arguments(site, name, arguments, receiver)
-    if name in _FLOAT_SETTINGS:
+    if name in FLOAT_SETTINGS:
         _set_floats(site, arguments)
     asked = asked_of_object(site, name, arguments)
     if asked is not None:
@@ -156,7 +153,7 @@ def call_library(
     if name == FORMAT_METHOD:
         for value in (*arguments.positional, *(value for _, value in arguments.keywords)):
             format_object(site, value)
-    builtin = BUILTINS.get(name) or _SPECIAL.get(name)
+    builtin = _INTERPRETED.get(name)
     if builtin is not None:
         result = builtin(site, arguments, receiver)
         if result is not None:
@@ -200,7 +197,6 @@ def call_library(
     return result
 
 
-_SUMMARY_OBJECTS: Final = frozenset({"tensorflow.summary.create_file_writer", "tensorflow.summary.create_noop_writer"})
 _LAYER_LISTS: Final = frozenset({"add_loss", "add_update"})
 """Without `add_metric`: in a traced function, it updates the variables of the metric on each call."""
 
@@ -250,11 +246,11 @@ def _note_effects(
         if kind is EffectKind.RANDOM and receiver is not None and _is_seeded_here(frame, receiver):
             continue
         external_effect(site, kind, f"{name_as_written(name)}(...)")
-    if name.startswith("tensorflow.summary.") and name not in _SUMMARY_OBJECTS:
+    if reads_default_writer(name):
         # the default writer, and whether it records, is read while a graph is traced
         target = Target(RootKind.GLOBAL, "the default summary writer")
         frame.add_effect(Effect(EffectKind.STATE_READ, target, f"{name_as_written(name)}(...)", site.place()))
-    if receiver is not None and name.rpartition(".")[2] in _LAYER_LISTS and name.startswith("keras."):
+    if receiver is not None and name.rpartition(".")[2] in _LAYER_LISTS and is_of_keras(name):
         # a list of the layer that outlives the call: with our decorator it would keep a symbolic tensor
         given = arguments.positional[0] if arguments.positional else UNKNOWN
         for number in engine.objects.ordered(references(receiver)):
@@ -316,21 +312,6 @@ def _change_argument(site: Site, name: str, arguments: CallArguments) -> None:
         frame.add_effect(effect)
 
 
-def name_as_written(name: str) -> str:
-    """The usual spelling of a canonical name: `tf.math.add`, `np.sum`, `print`."""
-    for prefix, written in (("tensorflow.", "tf."), ("numpy.", "np."), ("builtins.", "")):
-        if name.startswith(prefix):
-            return written + name[len(prefix) :]
-    return name
-
-
-_FACTORIES: Final = {"numpy.random.default_rng": "numpy.random.Generator"}
-"""Functions that return an object of a class, whatever their arguments."""
-
-_CONSTRUCTED_FROM: Final = {"keras.Model": ("inputs", "outputs", "name")}
-"""Positional parameters of constructors whose signature is `*args, **kwargs`."""
-
-
 def _call_declared(
     site: Site, name: str, declared: Declaration, arguments: CallArguments, receiver: Value | None
 ) -> Value:
@@ -383,33 +364,27 @@ def _instance_of(site: Site, entity: Entity, arguments: CallArguments) -> Value:
     frame = site.frame
     # a call of one of several classes creates objects that have nothing in common
     number = site.allocate(ObjectKind.INSTANCE, entity.name.rpartition(".")[2], entity.name)
-    if entity.name.startswith("keras.layers."):
+    if is_of_layers(entity.name):
         site.engine.note_layer_made()
     frame.state.set((number, CLASS), LibraryValue(entity.name))
     bound, extra, keywords, incomplete = bind_library_arguments(entity, arguments)
     if incomplete:
         # `**settings` may set parameters that are not passed by name, so a default is not certain
         bound |= {each.name: UNKNOWN for each in entity.parameters or () if may_be_given(each, bound)}
-    for parameter, value in zip(_CONSTRUCTED_FROM.get(entity.name, ()), extra, strict=False):
+    for parameter, value in zip(CONSTRUCTED_FROM.get(entity.name, ()), extra, strict=False):
         keywords.setdefault(parameter, value)
     for parameter, value in [*bound.items(), *keywords.items()]:
         frame.state.set((number, CONFIGURATION + parameter), value)
     if extra:
         frame.state.set((number, CONFIGURATION + "*"), extra[0])
     given = TupleValue(tuple(Constant(name) for name in (*bound, *keywords)))
-    is_former = entity.name.startswith("keras.layers.") and not KERAS_1.isdisjoint(keywords)
+    is_former = is_of_layers(entity.name) and not KERAS_1.isdisjoint(keywords)
     frame.state.set((number, CONFIGURED), UNKNOWN if is_former else given)
     if registry.is_library_subclass(entity.name, DEFERRED):
         defer(site, Reference(number), {**bound, **keywords})
-    if entity.name == "keras.Sequential":
+    if entity.name == SEQUENTIAL:
         build_sequential(site, Reference(number))
     return Reference(number)
-
-
-PLACEHOLDERS: Final = frozenset(
-    {"tensorflow.compat.v1.placeholder", "tensorflow.compat.v1.placeholder_with_default", "keras.backend.placeholder"}
-)
-"""Functions whose results are distinguished by where they are created, like variables, since feeds use them as keys."""
 
 
 def _with_rule(site: Site, entity: Entity, arguments: CallArguments, receiver: Value | None) -> Value:

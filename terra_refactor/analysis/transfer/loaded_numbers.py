@@ -50,6 +50,8 @@ from terra_refactor.domain.value import (
 from terra_refactor.ir import ops
 from terra_refactor.ir.function import Function, FunctionKind
 from terra_refactor.ir.ids import OpId
+from terra_refactor.tf_model.class_names import ENVIRONMENT
+from terra_refactor.tf_model.interpreted import Interpreted, by_name
 from terra_refactor.tf_model.name_table import words
 
 _STEP: Final = "\t"
@@ -59,7 +61,6 @@ _DEFAULT: Final = "\r"
 """Separates a key from the default for a missing item."""
 _MOST_KEYS: Final = 6
 """Maximum nesting of named items: an item of a tree that is searched in a loop has no name."""
-_ENVIRONMENT: Final = "os.environ"
 _CHANGED: Final = "@changed "
 """Prefix of the fields, in the module that loads a file, that record later writes into the loaded mapping."""
 _ANY: Final = "*"
@@ -322,7 +323,7 @@ def note_changed(site: Site, container: Value, index: Value | None, *, deep: boo
 def note_environment_changed(site: Site, index: Value) -> None:
     """`os.environ[index] = ...`."""
     key = _key_of(index)
-    _change(site, _ENVIRONMENT, _ANY if key is None else repr(key))
+    _change(site, ENVIRONMENT, _ANY if key is None else repr(key))
 
 
 def _change(site: Site, source: str, key: str) -> None:
@@ -445,7 +446,7 @@ def _frozen(value: object, left: list[int]) -> Value | None:
 def environment_variable(site: Site, index: Value, default: Value | None = None) -> Value | None:
     """`os.environ[index]`: a string that may represent a number; None if unknown."""
     key = _key_of(index)
-    if key is None or _is_changed(site, _ENVIRONMENT, repr(key)):
+    if key is None or _is_changed(site, ENVIRONMENT, repr(key)):
         return None
     if site.engine.program.usual and default is not None and default != NONE:
         return default
@@ -457,7 +458,7 @@ def environment_variable(site: Site, index: Value, default: Value | None = None)
     usual = (
         spelled.value if isinstance(spelled, Constant) and type(spelled.value) is int and spelled.value > 0 else None
     )
-    number = loaded(f"{_ENVIRONMENT}{_STEP}{key!r}{text}", str(key), least, usual)
+    number = loaded(f"{ENVIRONMENT}{_STEP}{key!r}{text}", str(key), least, usual)
     if default is None or (isinstance(default, Constant) and isinstance(default.value, str)):
         return Scalar(PythonType.STR, number)
     return join(Scalar(PythonType.STR, number), NONE) if default == NONE else UnknownValue(False, number=number)
@@ -563,35 +564,21 @@ def _get_ini(otherwise: Value, *, number: bool) -> Callable[[Site, CallArguments
     return get
 
 
-_FILES: Final = (
-    "json.load yaml.load yaml.safe_load yaml.full_load yaml.unsafe_load toml.load tomllib.load tomli.load ujson.load simplejson.load "
-    "commentjson.load hjson.load omegaconf.OmegaConf.load omegaconf.OmegaConf.from_cli omegaconf.OmegaConf.from_dotlist"
+LOADED_NUMBERS: Final = by_name(
+    {
+        Interpreted.LOAD_FILE: _load,
+        Interpreted.YAML_TEXT: _load_text(_tree_of_text(".yaml")),
+        Interpreted.TOML_TEXT: _load_text(_tree_of_text(".toml")),
+        Interpreted.SAME_ITEMS: same_items,
+        Interpreted.JSON_TEXT: _load_text(json.loads),
+        Interpreted.GET_ENVIRONMENT: _get_environment,
+        Interpreted.SET_ENVIRONMENT: _set_environment,
+        Interpreted.READ_INI: _read_ini,
+        Interpreted.READ_INI_TEXT: _read_ini_text,
+        Interpreted.SET_INI: _set_ini,
+        Interpreted.GET_INI: _get_ini(UNKNOWN_STR, number=False),
+        Interpreted.GET_INI_INT: _get_ini(UNKNOWN_INT, number=True),
+        Interpreted.GET_INI_FLOAT: _get_ini(UNKNOWN_FLOAT, number=False),
+        Interpreted.GET_INI_BOOL: _get_ini(UNKNOWN_BOOL, number=False),
+    }
 )
-_TEXTS: Final = {".yaml": "yaml.load yaml.safe_load", ".toml": "toml.loads tomllib.loads tomli.loads"}
-_NAMESPACES: Final = (
-    "types.SimpleNamespace argparse.Namespace easydict.EasyDict munch.Munch munch.munchify munch.DefaultMunch.fromDict box.Box addict.Dict "
-    "ml_collections.ConfigDict ml_collections.config_dict.ConfigDict ml_collections.FrozenConfigDict omegaconf.OmegaConf.create "
-    "omegaconf.OmegaConf.to_container"
-)
-_SET_ENVIRONMENT: Final = words(
-    "os.environ.setdefault os.environ.update os.environ.pop os.environ.clear os.putenv os.unsetenv"
-)
-_PARSER: Final = "configparser.RawConfigParser"
-LOADED_NUMBERS: Final = {
-    **dict.fromkeys(_FILES.split(), _load),
-    **{name: _load_text(_tree_of_text(ending)) for ending, names in _TEXTS.items() for name in names.split()},
-    **dict.fromkeys(_NAMESPACES.split(), same_items),
-    "json.loads": _load_text(json.loads),
-    "os.environ.get": _get_environment,
-    "os.getenv": _get_environment,
-    **dict.fromkeys(_SET_ENVIRONMENT, _set_environment),
-    f"{_PARSER}.read": _read_ini,
-    f"{_PARSER}.read_file": _read_ini,
-    f"{_PARSER}.read_string": _read_ini_text,
-    f"{_PARSER}.read_dict": _set_ini,
-    f"{_PARSER}.set": _set_ini,
-    f"{_PARSER}.get": _get_ini(UNKNOWN_STR, number=False),
-    f"{_PARSER}.getint": _get_ini(UNKNOWN_INT, number=True),
-    f"{_PARSER}.getfloat": _get_ini(UNKNOWN_FLOAT, number=False),
-    f"{_PARSER}.getboolean": _get_ini(UNKNOWN_BOOL, number=False),
-}

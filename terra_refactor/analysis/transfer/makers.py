@@ -13,11 +13,7 @@ from typing import Final
 from terra_refactor.analysis.classes import (
     ANNOTATIONS,
     BASES,
-    CACHED_PROPERTY,
-    CLASS_METHOD,
     FIELDS,
-    PROPERTY,
-    STATIC_METHOD,
     annotated_names,
     annotations_of,
 )
@@ -47,6 +43,8 @@ from terra_refactor.domain.value import (
     Value,
     members,
 )
+from terra_refactor.tf_model.class_names import CACHED_PROPERTY, CLASS_METHOD, NAMED_TUPLE, PROPERTY, STATIC_METHOD
+from terra_refactor.tf_model.interpreted import Interpreted, by_name
 
 MAX_DEPTH_OF_STRUCTURES: Final = 6
 
@@ -60,8 +58,8 @@ def partial(site: Site, arguments: CallArguments, receiver: Value | None) -> Val
     return PartialValue(function, tuple(rest), arguments.keywords)
 
 
-METHOD_CALLER: Final = LibraryValue("operator.methodcaller()")
-ATTRIBUTE_GETTER: Final = LibraryValue("operator.attrgetter()")
+METHOD_CALLER: Final = LibraryValue(Interpreted.CALL_METHOD.name_of_function)
+ATTRIBUTE_GETTER: Final = LibraryValue(Interpreted.GET_ATTRIBUTES.name_of_function)
 
 
 def _operator(kind: LibraryValue) -> BuiltinHandler:
@@ -111,7 +109,7 @@ def get_attributes(site: Site, arguments: CallArguments, receiver: Value | None)
 
 
 def wraps(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
-    return LibraryValue("functools.wraps()")
+    return LibraryValue(Interpreted.WRAPPED.name_of_function)
 
 
 def unchanged(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
@@ -150,7 +148,7 @@ def tf_function(site: Site, arguments: CallArguments, receiver: Value | None) ->
     function = argument_at(arguments, 0, "func")
     options = tuple((name, value) for name, value in arguments.keywords if name != "func")
     if function is None or function == NONE:
-        return PartialValue(LibraryValue("tensorflow.function"), (), options)
+        return PartialValue(LibraryValue(Interpreted.TF_FUNCTION.name_of_function), (), options)
     positional = dict(zip(("func", "input_signature", "autograph", "jit_compile"), arguments.positional, strict=False))
     options = (*((name, value) for name, value in positional.items() if name != "func"), *options)
     results: list[Value] = []
@@ -255,7 +253,7 @@ def _rows(
 def dataclass(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
     frame = site.frame
     if not arguments.positional:
-        return LibraryValue("dataclasses.dataclass")
+        return LibraryValue(Interpreted.DATACLASS.name_of_function)
     for member in members(arguments.positional[0]):
         if isinstance(member, Reference):
             names = annotations_of(frame, member)
@@ -264,7 +262,7 @@ def dataclass(site: Site, arguments: CallArguments, receiver: Value | None) -> V
 
 
 def dataclass_field(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
-    return PartialValue(LibraryValue("dataclasses.field"), (), arguments.keywords)
+    return PartialValue(LibraryValue(Interpreted.DATACLASS_FIELD.name_of_function), (), arguments.keywords)
 
 
 def replaced_record(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
@@ -293,7 +291,7 @@ def typed_named_tuple(site: Site, arguments: CallArguments, receiver: Value | No
 def _record_class(site: Site, name: str, fields: list[str]) -> Reference:
     frame = site.frame
     number = site.allocate(ObjectKind.CLASS, name)
-    frame.state.set((number, BASES), TupleValue((LibraryValue("typing.NamedTuple"),)))
+    frame.state.set((number, BASES), TupleValue((NAMED_TUPLE,)))
     frame.state.set((number, ANNOTATIONS), annotated_names(dict.fromkeys(fields, UNKNOWN)))
     return Reference(number)
 
@@ -321,36 +319,28 @@ def named_tuple(site: Site, arguments: CallArguments, receiver: Value | None) ->
     return made
 
 
-MAKERS: Final[dict[str, BuiltinHandler]] = {
-    "builtins.property": make_property,
-    "builtins.property.setter": property_setter,
-    "builtins.property.deleter": property_deleter,
-    "builtins.property.getter": property_deleter,
-    "builtins.staticmethod": _descriptor(STATIC_METHOD),
-    "builtins.classmethod": _descriptor(CLASS_METHOD),
-    "functools.cached_property": _descriptor(CACHED_PROPERTY),
-    "abc.abstractproperty": make_property,
-    "functools.partial": partial,
-    "functools.partialmethod": partial,
-    "functools.wraps": wraps,
-    "functools.wraps()": unchanged,
-    "operator.methodcaller": _operator(METHOD_CALLER),
-    METHOD_CALLER.name: call_method,
-    "operator.attrgetter": _operator(ATTRIBUTE_GETTER),
-    ATTRIBUTE_GETTER.name: get_attributes,
-    "abc.abstractmethod": unchanged,
-    "typing.overload": unchanged,
-    "tensorflow.function": tf_function,
-    "tensorflow.nest.map_structure": _map_structure,
-    "keras.tree.map_structure": _map_structure,
-    "dataclasses.dataclass": dataclass,
-    "attr.s": dataclass,
-    "attr.attrs": dataclass,
-    "attrs.define": dataclass,
-    "attrs.frozen": dataclass,
-    "attr.define": dataclass,
-    "dataclasses.field": dataclass_field,
-    "collections.namedtuple": named_tuple,
-    "typing.NamedTuple": typed_named_tuple,
-    "typing.NamedTuple._replace": replaced_record,
-}
+MAKERS: Final[dict[str, BuiltinHandler]] = by_name(
+    {
+        Interpreted.PROPERTY: make_property,
+        Interpreted.PROPERTY_SETTER: property_setter,
+        Interpreted.PROPERTY_OTHER: property_deleter,
+        Interpreted.STATIC_METHOD: _descriptor(STATIC_METHOD),
+        Interpreted.CLASS_METHOD: _descriptor(CLASS_METHOD),
+        Interpreted.CACHED_PROPERTY: _descriptor(CACHED_PROPERTY),
+        Interpreted.PARTIAL: partial,
+        Interpreted.WRAPS: wraps,
+        Interpreted.WRAPPED: unchanged,
+        Interpreted.UNCHANGED: unchanged,
+        Interpreted.METHOD_CALLER: _operator(METHOD_CALLER),
+        Interpreted.CALL_METHOD: call_method,
+        Interpreted.ATTRIBUTE_GETTER: _operator(ATTRIBUTE_GETTER),
+        Interpreted.GET_ATTRIBUTES: get_attributes,
+        Interpreted.TF_FUNCTION: tf_function,
+        Interpreted.MAP_STRUCTURE: _map_structure,
+        Interpreted.DATACLASS: dataclass,
+        Interpreted.DATACLASS_FIELD: dataclass_field,
+        Interpreted.NAMED_TUPLE: named_tuple,
+        Interpreted.TYPED_NAMED_TUPLE: typed_named_tuple,
+        Interpreted.REPLACE_RECORD: replaced_record,
+    }
+)

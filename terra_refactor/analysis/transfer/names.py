@@ -5,8 +5,6 @@ Computes: reads and writes of variables in every scope. Needs: the module loader
 
 from __future__ import annotations
 
-import builtins
-
 from typing_extensions import assert_never
 
 from terra_refactor.analysis.effects import write_effect
@@ -32,9 +30,9 @@ from terra_refactor.ir import ops
 from terra_refactor.ir.function import FunctionKind
 from terra_refactor.ir.ops import Op
 from terra_refactor.tf_model import registry
+from terra_refactor.tf_model.class_names import builtin_named
 from terra_refactor.tf_model.library_members import library_member
 
-_BUILTINS = frozenset(dir(builtins))
 _MODULE_TEXTS = frozenset({"__name__", "__file__", "__doc__", "__package__"})
 
 
@@ -94,8 +92,8 @@ def load_global(site: Site, name: str) -> Value:
     for library in site.engine.loader.stars_of(module):
         if registry.attribute(library, name) is not None:
             return library_member(library, name)
-    if name in _BUILTINS:
-        return LibraryValue(f"builtins.{name}")
+    if (builtin := builtin_named(name)) is not None:
+        return LibraryValue(builtin)
     return UnknownValue(origin=Origin("global", name))
 
 

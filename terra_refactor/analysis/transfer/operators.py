@@ -70,6 +70,7 @@ from terra_refactor.domain.value import (
 from terra_refactor.ir import ops
 from terra_refactor.ir.ops import Op
 from terra_refactor.tf_model import registry
+from terra_refactor.tf_model.class_names import UNION, is_generic, is_type_form
 from terra_refactor.tf_model.ops.operators import compare_rule, operator_rule, unary_rule, with_unknown
 from terra_refactor.tf_model.spec import EntityKind
 
@@ -232,7 +233,7 @@ def binary_value(
             return replace(result, double=True)
         return result
     if symbol == "|" and _is_type(engine, left) and _is_type(engine, right):
-        return PartialValue(_UNION, (left, right), ())
+        return PartialValue(UNION, (left, right), ())
     if isinstance(left, Reference) or isinstance(right, Reference):
         found = _objects(site, symbol, left, right, in_place=in_place)
         if found is not None:
@@ -268,9 +269,6 @@ def _named(*operands: Value) -> str:
     return next(reasons, "")
 
 
-_UNION: Final = LibraryValue("typing.Union")
-
-
 def _is_type(engine: Heap, value: Value) -> bool:
     """Whether the value may be an annotation, so that `A | None` is a union type."""
     match value:
@@ -278,9 +276,9 @@ def _is_type(engine: Heap, value: Value) -> bool:
             return engine.objects.facts[number].kind is ObjectKind.CLASS
         case LibraryValue(name):
             entity = registry.lookup(name)
-            return name.startswith("typing.") or (entity is not None and entity.kind is EntityKind.CLASS)
+            return is_type_form(name) or (entity is not None and entity.kind is EntityKind.CLASS)
         case PartialValue(LibraryValue(name)):
-            return name.startswith(("typing.", "builtins.", "collections.abc.", "numpy.typing.", "jaxtyping."))
+            return is_generic(name)
         case _:
             return value == NONE
 

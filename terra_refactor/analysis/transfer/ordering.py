@@ -15,13 +15,14 @@ from terra_refactor.analysis.engine import Site
 from terra_refactor.analysis.facts import BranchFact, BranchKind
 from terra_refactor.analysis.frames import CallArguments
 from terra_refactor.analysis.transfer.allocation import new_list
-from terra_refactor.analysis.transfer.container_methods import CONTAINER_METHODS, BuiltinHandler
+from terra_refactor.analysis.transfer.container_methods import BuiltinHandler, remove, reorder
 from terra_refactor.analysis.transfer.iteration import Iteration, iterate
 from terra_refactor.analysis.transfer.kept_tensors import has_new_tensor
 from terra_refactor.analysis.transfer.special_methods import ordering_of, run_equality
 from terra_refactor.analysis.transfer.staged import note_branch
 from terra_refactor.domain.lattice import join, join_all
 from terra_refactor.domain.value import BOTTOM, NONE, Constant, FrozenList, TensorValue, TupleValue, Value, members
+from terra_refactor.tf_model.interpreted import Interpreted, by_name
 
 
 def _call_key(site: Site, element: Value, arguments: CallArguments) -> Value | None:
@@ -139,7 +140,7 @@ def _sort(site: Site, arguments: CallArguments, receiver: Value | None) -> Value
         found = iterate(site, receiver)
         if _call_key(site, found.element, arguments) is None:
             note_comparison(site, found)
-    return CONTAINER_METHODS["builtins.list.sort"](site, arguments, receiver)
+    return reorder(site, arguments, receiver)
 
 
 def _pushed(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
@@ -165,36 +166,28 @@ def _heap(site: Site, arguments: CallArguments, receiver: Value | None) -> Value
     return None
 
 
-def _searched(name: str) -> BuiltinHandler:
+def _find(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
     """`list.index` and similar methods, which compare the argument with the elements."""
-
-    def handler(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
-        if receiver is not None and arguments.positional:
-            run_equality(site, arguments.positional[0], iterate(site, receiver).element)
-        known = CONTAINER_METHODS.get(name)
-        return None if known is None else known(site, arguments, receiver)
-
-    return handler
+    if receiver is not None and arguments.positional:
+        run_equality(site, arguments.positional[0], iterate(site, receiver).element)
+    return None
 
 
-ORDERING: Final[dict[str, BuiltinHandler]] = {
-    "builtins.sorted": sorted_,
-    "builtins.min": _extreme,
-    "builtins.max": _extreme,
-    "builtins.list.sort": _sort,
-    **{
-        name: _searched(name)
-        for name in (
-            *("builtins.list.count", "builtins.list.index", "builtins.list.remove"),
-            *("builtins.tuple.count", "builtins.tuple.index"),
-        )
-    },
-    "heapq.nlargest": _of_second,
-    "heapq.nsmallest": _of_second,
-    "heapq.heappush": _pushed,
-    "heapq.heappushpop": _pushed,
-    "heapq.heapreplace": _pushed,
-    "heapq.heapify": _heap,
-    "heapq.heappop": _heap,
-    "heapq.merge": _merged,
-}
+def _remove(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
+    _find(site, arguments, receiver)
+    return remove(site, arguments, receiver)
+
+
+ORDERING: Final[dict[str, BuiltinHandler]] = by_name(
+    {
+        Interpreted.SORTED: sorted_,
+        Interpreted.EXTREME: _extreme,
+        Interpreted.SORT: _sort,
+        Interpreted.FIND: _find,
+        Interpreted.REMOVE: _remove,
+        Interpreted.HEAP_OF_SECOND: _of_second,
+        Interpreted.HEAP_PUSH: _pushed,
+        Interpreted.HEAP_ORDER: _heap,
+        Interpreted.HEAP_MERGE: _merged,
+    }
+)

@@ -37,20 +37,9 @@ from terra_refactor.domain.value import (
 from terra_refactor.tf_model.arguments import known_integer, map_structure, python_scalar_dtype
 from terra_refactor.tf_model.attributes import REPLICAS as NUMBER
 from terra_refactor.tf_model.attributes import STRATEGY
+from terra_refactor.tf_model.class_names import STRATEGIES
 from terra_refactor.tf_model.data.elements import map_components
-
-_STRATEGIES: Final = (
-    *(
-        "Strategy",
-        "MirroredStrategy",
-        "OneDeviceStrategy",
-        "MultiWorkerMirroredStrategy",
-        "ParameterServerStrategy",
-        "TPUStrategy",
-    ),
-    *("experimental.CentralStorageStrategy", "experimental.MultiWorkerMirroredStrategy"),
-    *("experimental.ParameterServerStrategy", "experimental.TPUStrategy"),
-)
+from terra_refactor.tf_model.interpreted import Interpreted, by_name
 
 
 def _run(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
@@ -171,10 +160,6 @@ _METHODS: Final[dict[str, BuiltinHandler]] = {
     "experimental_distribute_values_from_function": _distribute_values,
 }
 REPLICA_FUNCTIONS: Final[dict[str, BuiltinHandler]] = {
-    "tensorflow.distribute.ReplicaContext.all_reduce": _all_reduce,
-    **{
-        f"tensorflow.distribute.{name}.{method}": handler
-        for name in _STRATEGIES
-        for method, handler in _METHODS.items()
-    },
+    **by_name({Interpreted.ALL_REDUCE: _all_reduce}),
+    **{f"{name}.{method}": handler for name in STRATEGIES for method, handler in _METHODS.items()},
 }

@@ -8,7 +8,6 @@ Computes: the method's result and side effects. Needs: class lookup, calls. Give
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Final
 
 from terra_refactor.analysis.classes import find_method, is_library_function
 from terra_refactor.analysis.engine import Site
@@ -18,45 +17,15 @@ from terra_refactor.analysis.transfer.kept_tensors import has_new_tensor
 from terra_refactor.analysis.transfer.staged import note_branch
 from terra_refactor.domain.lattice import join_all
 from terra_refactor.domain.value import Constant, EnumMember, Reference, TupleValue, Value, members
-
-_ASKED: Final = {
-    "builtins.int": ("__int__", "__index__", "__trunc__"),
-    "builtins.float": ("__float__", "__index__"),
-    "builtins.complex": ("__complex__", "__float__", "__index__"),
-    "builtins.bool": ("__bool__", "__len__"),
-    "builtins.str": ("__str__", "__repr__"),
-    "builtins.repr": ("__repr__",),
-    "builtins.ascii": ("__repr__",),
-    "builtins.print": ("__str__", "__repr__"),
-    "builtins.format": ("__format__", "__str__", "__repr__"),
-    "builtins.bytes": ("__bytes__",),
-    "builtins.abs": ("__abs__",),
-    "builtins.round": ("__round__",),
-    "builtins.hash": ("__hash__",),
-    "builtins.dir": ("__dir__",),
-    "builtins.divmod": ("__divmod__",),
-    "builtins.pow": ("__pow__",),
-    "builtins.reversed": ("__reversed__",),
-    "builtins.hex": ("__index__",),
-    "builtins.bin": ("__index__",),
-    "builtins.chr": ("__index__",),
-    "math.trunc": ("__trunc__",),
-    "math.floor": ("__floor__",),
-    "math.ceil": ("__ceil__",),
-    "operator.index": ("__index__",),
-    "operator.abs": ("__abs__",),
-    "operator.neg": ("__neg__",),
-    "operator.length_hint": ("__length_hint__",),
-    "os.fspath": ("__fspath__",),
-}
-"""The special methods that a function looks up on its first argument, in this order."""
+from terra_refactor.tf_model.class_names import converts_to_array
+from terra_refactor.tf_model.python_classes import FORMATTING, SPECIAL_METHODS
 
 
 def asked_of_object(site: Site, name: str, arguments: CallArguments) -> Value | None:
     """The result of a function for objects of the program that define a special method for it; None if an alternative
     of the argument does not.
     """
-    looked_for = _ASKED.get(name)
+    looked_for = SPECIAL_METHODS.get(name)
     if looked_for is None or not arguments.positional:
         return None
     further = arguments.positional[1:] if looked_for[0] in ("__divmod__", "__pow__", "__format__", "__round__") else ()
@@ -67,7 +36,7 @@ def asked_of_object(site: Site, name: str, arguments: CallArguments) -> Value | 
 
 def note_array_of(site: Site, name: str, arguments: CallArguments) -> None:
     """Runs the `__array__` of objects that are passed to NumPy or TensorFlow, for its side effects."""
-    if name.startswith(("numpy.", "tensorflow.", "keras.")):
+    if converts_to_array(name):
         for value in (*arguments.positional, *(value for _, value in arguments.keywords)):
             for member in members(value):
                 _ask(site, member, ("__array__",), CallArguments())
@@ -80,7 +49,7 @@ def format_object(site: Site, value: Value) -> None:
             for element in member.elements:
                 format_object(site, element)
         else:
-            _ask(site, member, _ASKED["builtins.format"], CallArguments((Constant(""),)))
+            _ask(site, member, FORMATTING, CallArguments((Constant(""),)))
 
 
 def ordering_of(site: Site, value: Value, other: Value) -> Value | None:

@@ -27,6 +27,7 @@ from terra_refactor.domain.value import (
     members,
 )
 from terra_refactor.tf_model import arguments as read
+from terra_refactor.tf_model.interpreted import Interpreted, by_name
 
 
 def write(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
@@ -107,9 +108,11 @@ def _note(
     frame.state.set((receiver.object, WRITTEN), written if known is None else join(known, written))
 
 
-TENSOR_ARRAYS: Final = {
-    "tensorflow.TensorArray.write": write,
-    "tensorflow.TensorArray.unstack": unstack,
-    "tensorflow.TensorArray.scatter": scatter,
-    "tensorflow.TensorArray.split": split,
-}
+TENSOR_ARRAYS: Final = by_name(
+    {
+        Interpreted.ARRAY_WRITE: write,
+        Interpreted.ARRAY_UNSTACK: unstack,
+        Interpreted.ARRAY_SCATTER: scatter,
+        Interpreted.ARRAY_SPLIT: split,
+    }
+)

@@ -14,11 +14,11 @@ from terra_refactor.ir.function import FunctionKind
 from terra_refactor.ir.ids import OpId
 from terra_refactor.rules.dict_keys import kinds_of_keys
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
+from terra_refactor.tf_model.class_names import ATTRS_DECORATORS
 
 _FRAMES: Final = frozenset({"DataFrame", "Series", "DataArray"})
 """Classes of pandas and xarray with `__array__`. Source: their manuals."""
 _TENSORS_HAVE: Final = frozenset({"shape", "dtype", "ndim"})
-_ATTRS: Final = frozenset({"s", "attrs", "define", "mutable", "frozen", "attr.s"})
 _NOT_BY_POSITION: Final = frozenset({"kw_only", "init"})
 _LOOKS_AT_FIELDS: Final = frozenset({"converter", "convert", "validator"})
 
@@ -103,9 +103,9 @@ def is_attrs_class(view: ContextView, outline: ClassOutline) -> bool:
     """Whether a decorator of the attrs library creates the class, whose objects TensorFlow flattens."""
     for decorator in outline.decorators:
         root, _, name = decorator.partition("(")[0].strip().rpartition(".")
-        if root in ("attr", "attrs") and name in _ATTRS:
+        if root in ("attr", "attrs") and name in ATTRS_DECORATORS:
             return True
-        if not root and name in _ATTRS:
+        if not root and name in ATTRS_DECORATORS:
             body = view.codes.of(view.program.modules[outline.body.module].body.id)
             return any(each.name is not None and each.module in ("attr", "attrs") for each in body.of_kind(Imported))
     return False
