@@ -1,7 +1,7 @@
 """Assessment of one function, before all functions are decided together.
 
 Computes: hazards, assumptions and classification of a function, its operation count, whether a decorator is possible and with which
-arguments, and the contents of its report entry. Needs: hazards and facts. Gives: `Assessment`, `assess`, `structural_reason`,
+arguments, and the contents of its report entry. Needs: hazards and facts. Gives: `Assessment`, `assess`, `obstacle_of`,
 `proposal_of`, `Portrait`, `portray`. All of it is kept between the states of a program if it is valid.
 """
 
@@ -17,7 +17,7 @@ from terra_refactor.analysis.facts import ContextFacts, EntryKind, FunctionFacts
 from terra_refactor.classify.answers import Question
 from terra_refactor.classify.assumptions import Assumption, Assumptions, gather_assumptions
 from terra_refactor.classify.benefit import NOTHING, UNKNOWN_ITERATIONS, Count, largest, operations
-from terra_refactor.classify.candidates import is_taken_from_temporary, is_test_code, why_not_a_candidate
+from terra_refactor.classify.candidates import Obstacle, is_taken_from_temporary, is_test_code, why_not_a_candidate
 from terra_refactor.classify.decision import Classification, ParameterDecision, ParameterValueKind
 from terra_refactor.classify.fresh_arguments import Fresh, Freshness, FreshParameter, brought_by_callers
 from terra_refactor.classify.hazards import HazardMap, ReachedHazard
@@ -92,7 +92,7 @@ def assess(hazards: HazardMap, identity: FunctionId) -> Assessment:
     return assessment
 
 
-def structural_reason(hazards: HazardMap, identity: FunctionId) -> str | None:
+def obstacle_of(hazards: HazardMap, identity: FunctionId) -> Obstacle | None:
     """The reason why a `tf.function` on the definition makes no sense, whatever the body does; None if there is none."""
     return hazards.ask(_STRUCTURAL, identity)
 
@@ -213,7 +213,7 @@ def _imported(hazards: HazardMap, identity: FunctionId) -> tuple[str, ...]:
     return tuple(imported.module for imported in hazards.codes.of(identity).of_kind(Imported))
 
 
-def _structural(hazards: HazardMap, identity: FunctionId) -> str | None:
+def _structural(hazards: HazardMap, identity: FunctionId) -> Obstacle | None:
     code, found = hazards.program.function(identity), hazards.facts.functions[identity]
     parameters = assess(hazards, identity).parameters
     return why_not_a_candidate(
@@ -303,7 +303,7 @@ _ASSESSMENT: Final = Question[HazardMap, FunctionId, Assessment | None](_assess,
 _TAKEN_FROM_TEMPORARY: Final = Question[HazardMap, str, bool](
     lambda hazards, name: is_taken_from_temporary(hazards.codes, hazards.facts, name), meanwhile=False
 )
-_STRUCTURAL: Final = Question[HazardMap, FunctionId, str | None](_structural, None)
+_STRUCTURAL: Final = Question[HazardMap, FunctionId, Obstacle | None](_structural, None)
 _TEST: Final = Question[HazardMap, FunctionId, bool](
     lambda hazards, identity: is_test_code(hazards.codes, hazards.facts, hazards.program.function(identity)),
     meanwhile=False,

@@ -1,11 +1,12 @@
 """Functions that cannot have a decorator for structural reasons.
 
-Computes: these reasons. Needs: the code and the facts about its class. Gives: `why_not_a_candidate`.
+Computes: these reasons. Needs: the code and the facts about its class. Gives: `why_not_a_candidate`, `Obstacle`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from dataclasses import dataclass
 from typing import Final
 
 from terra_refactor.analysis.facts import FunctionFacts, ProgramFacts
@@ -79,6 +80,15 @@ _BLOCKING: Final = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class Obstacle:
+    """Why a `tf.function` on a definition makes no sense, whatever the body does."""
+
+    reason: str
+    varies: bool = False
+    """Calls pass Python values that vary."""
+
+
 def why_not_a_candidate(
     codes: Codes,
     facts: ProgramFacts,
@@ -87,11 +97,27 @@ def why_not_a_candidate(
     parameters: tuple[ParameterDecision, ...],
     ask: AskFresh,
     is_taken: Callable[[str], bool],
-) -> str | None:
+) -> Obstacle | None:
     """The reason why a `tf.function` on this definition makes no sense; None if there is none.
 
     `is_taken` is `is_taken_from_temporary`, by name.
     """
+    reason = _definition_reason(codes, facts, code, found, ask, is_taken)
+    if reason is not None:
+        return Obstacle(reason)
+    varying = varying_python_value(codes, facts, code, found, parameters)
+    return None if varying is None else Obstacle(varying, varies=True)
+
+
+def _definition_reason(
+    codes: Codes,
+    facts: ProgramFacts,
+    code: Function,
+    found: FunctionFacts,
+    ask: AskFresh,
+    is_taken: Callable[[str], bool],
+) -> str | None:
+    """The reason in the definition, its decorators, its class, or the objects that calls create."""
     if code.kind is FunctionKind.LAMBDA:
         return "a lambda takes no decorator"
     if code.is_async or code.is_generator:
@@ -125,7 +151,7 @@ def why_not_a_candidate(
     fresh = freshness(code, ask)
     if fresh.how is Freshness.ALWAYS:
         return f"each call passes a new `{fresh.written}`: each would be traced ({IDENTITY_KEYED.id})"
-    return varying_python_value(codes, facts, code, found, parameters)
+    return None
 
 
 def _has_odd_default(codes: Codes, code: Function) -> bool:

@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from terra_refactor.analysis.facts import ProgramFacts
-from terra_refactor.classify.assessment import structural_reason
+from terra_refactor.classify.assessment import obstacle_of
 from terra_refactor.classify.benefit import tapes_open_loops
-from terra_refactor.classify.candidates import varying_python_value
 from terra_refactor.classify.hazards import HazardMap
 from terra_refactor.classify.judgement import Judgement
 from terra_refactor.ir.function import FunctionKind
@@ -28,13 +27,12 @@ def does_equal_steps(hazards: HazardMap, judgement: Judgement) -> bool:
 
 def is_kept_eager(hazards: HazardMap, judgement: Judgement) -> bool:
     """Whether only varying Python values, or insufficiently known arguments, keep it from being a graph."""
-    reason = structural_reason(hazards, judgement.code.id)
+    obstacle = obstacle_of(hazards, judgement.code.id)
     if judgement.found.problem is not None:
         return False
-    if reason is None:
+    if obstacle is None:
         return any(hazard.nature is Nature.UNKNOWABLE for hazard in judgement.hazards)
-    values = (hazards.codes, hazards.facts, judgement.code, judgement.found, judgement.parameters)
-    return reason == varying_python_value(*values)
+    return obstacle.varies
 
 
 def may_run_eagerly(judgement: Judgement) -> bool:

@@ -19,9 +19,9 @@ from terra_refactor.classify.assessment import (
     Portrait,
     assess,
     is_part_of_test,
+    obstacle_of,
     portray,
     proposal_of,
-    structural_reason,
     takes_tensors,
 )
 from terra_refactor.classify.assumptions import are_too_many
@@ -232,7 +232,7 @@ class _Decider:
             and judgement.count.executed >= max(self.min_ops, 1)
             and judgement.code.id.module not in self.old
             and not any(all_rules()[hazard.rule].of_set_up for hazard in judgement.hazards)
-            and structural_reason(self.hazards, judgement.code.id) is None
+            and obstacle_of(self.hazards, judgement.code.id) is None
         )
 
     def is_held_back(self, judgement: Judgement) -> bool:
@@ -321,9 +321,9 @@ class _Decider:
         """The reason why the function should not be decorated; None if there is none."""
         if judgement.classification is Classification.UNSAFE:
             return self.why_unsafe(judgement)
-        structural = structural_reason(self.hazards, judgement.code.id)
-        if structural is not None:
-            return structural
+        obstacle = obstacle_of(self.hazards, judgement.code.id)
+        if obstacle is not None:
+            return obstacle.reason
         if judgement.code.id.module in self.old:
             return _OF_TENSORFLOW_1
         if not self.calls.is_counted(judgement.code.id):
