@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from terra_refactor.runtime import shadow
 from terra_refactor.runtime.executor import call_now
 from terra_refactor.runtime.interrupts import held
 from terra_refactor.runtime.lazy_tensor import LazyTensor
@@ -140,7 +141,24 @@ def _run_function(run: Any, plan: Plan, nodes: list[Node]) -> dict[int, Any] | N
     slots = run.slots
     values = {s.index: slots[s.index]._value for s in function.sources if type(s) is SlotRef}
     results = call_now(function.name, function.arguments(values, run.inputs), function.attrs, function.outputs)
-    return dict(zip(function.live, results, strict=True))
+    made = dict(zip(function.live, results, strict=True))
+    return _compared(run, plan, nodes, made) if run.program.shadow and plan.sights == COMPILED_AFTER + 1 else made
+
+
+def _compared(run: Any, plan: Plan, nodes: list[Node], made: dict[int, Any]) -> dict[int, Any] | None:
+    """`made`, or the results of eager execution where they differ: then the function is not used again."""
+    program = run.program
+    program.shadow_checks += 1
+    eager = _run(run, nodes)
+    if eager is None:
+        return None
+    state = shadow.Snapshot(())
+    difference = shadow.compare(list(made.values()), [eager[slot] for slot in made], state, state)
+    if difference is None:
+        return made
+    program.shadow_differences.append(f"values of the data alone, needed at {nodes[-1].where}: {difference}")
+    plan.function = None
+    return eager
 
 
 def _compile(run: Any, nodes: list[Node]) -> Segment | None:

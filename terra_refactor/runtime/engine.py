@@ -6,6 +6,7 @@ Computes: whether the shim can handle this call; runs it; converts its results t
 
 from __future__ import annotations
 
+import gc
 import inspect
 import threading
 import time
@@ -163,6 +164,8 @@ def leave(run: Run, started: float, failure: BaseException | None, way: Way = Wa
                 # an interruption may have left the run in an inconsistent state; the caller must see the interruption
         if _interrupts(failure):
             _clean_up(run.outer_tapes)
+            if run.collects:
+                gc.enable()
     finally:
         try:
             run.hand_over_kept()

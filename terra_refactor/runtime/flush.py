@@ -36,13 +36,13 @@ def guards_hold(run: Any, node: Node) -> bool:
 
 
 def _drop_what_hangs_on_the_dead(slots: list[Any]) -> None:
-    """Drops the attributes of tensors that are no longer referenced."""
+    """Drops the attributes of tensors that are no longer referenced, unless the program holds their dictionary."""
     count = sys.getrefcount
     dropped = True
     while dropped:
         dropped = False
         for lazy in slots:
-            if count(lazy) <= _BASE_COUNT and lazy.__dict__:
+            if count(lazy) <= _BASE_COUNT and lazy.__dict__ and count(lazy.__dict__) <= _DICTIONARY_COUNT:
                 lazy.__dict__.clear()
                 dropped = True
 
@@ -66,7 +66,12 @@ def _base_count() -> int:
     return 0
 
 
+class _Thing:
+    pass
+
+
 _BASE_COUNT = _base_count()
+_DICTIONARY_COUNT = sys.getrefcount(_Thing().__dict__) + 1  # and the object itself
 
 
 _NO_TAPES: frozenset[int] = frozenset()
@@ -277,7 +282,10 @@ def _run_piece(run: Any, nodes: list[Node], values: list[Any], live: tuple[int, 
     program.segments_run += 1
     if under_tape:
         try:
-            found.run(values, run.inputs, recording[0])
+            if program.shadow:
+                _run_and_compare(run, nodes, values, found, last, place)
+            else:
+                found.run(values, run.inputs, recording[0])
         except BuildError as error:
             program.build_failures[str(error).splitlines()[0]] += 1
             last.segments[place] = "failed"
@@ -303,6 +311,46 @@ def _build(run: Any, nodes: list[Node], values: list[Any], live: tuple[int, ...]
         program.build_seconds += time.perf_counter() - started
     program.segments_built += 1
     return segment
+
+
+def _run_and_compare(run: Any, nodes: list[Node], values: list[Any], segment: Any, last: Node, place: Any) -> None:
+    """Runs a segment under a tape. The first run with these watched tensors is compared with eager execution, gradients
+    included.
+
+    Raises:
+        BuildError: the gradient cannot be built; nothing has run.
+    """
+    program = run.program
+    tape = thread.recording()[0]
+    arguments = segment.arguments(values, run.inputs)
+    watched = segment.watched(arguments)
+    if watched in segment.variants:
+        segment.run(values, run.inputs, tape)
+        return
+    wait_for_segments()
+    snapshot = shadow.Snapshot(segment.captures)
+    before = list(values)
+    sources = [arguments[position] for position in watched]
+
+    def results() -> list[Any]:
+        return [values[slot] for slot in segment.live]
+
+    compiled = shadow.differentiated(lambda: segment.run(values, run.inputs, tape), results, sources)
+    after = shadow.Snapshot(segment.captures)
+    computed = list(values)
+    snapshot.restore()
+    values[:] = before
+    eager = shadow.differentiated(lambda: _replay_nodes(run, nodes, values), results, sources)
+    eager_after = shadow.Snapshot(segment.captures)
+    program.shadow_checks += 1
+    difference = shadow.compare_gradients(compiled, eager) or shadow.compare(
+        compiled.tensors, eager.tensors, after, eager_after
+    )
+    if difference is None:
+        values[:] = computed
+    else:  # the tape has recorded both
+        program.shadow_differences.append(f"segment ending at {last.where}: {difference}")
+        last.segments[place] = "failed"
 
 
 def _first_run(run: Any, nodes: list[Node], values: list[Any], segment: Segment, last: Node, place: Any) -> None:

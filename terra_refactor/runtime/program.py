@@ -72,6 +72,7 @@ class Program:
         self.ran_at_once = 0
         self.immediates: Counter[str] = Counter()
         self.refusals: dict[str, str] = {}
+        self.departures: Counter[tuple[str, str]] = Counter()
         self.fallbacks: Counter[str] = Counter()
         self.build_failures: Counter[str] = Counter()
         self.paths = 0
@@ -137,6 +138,10 @@ class Program:
     def refused(self, call: Call, reason: str) -> None:
         """Counts a call that cannot be deferred, with the reason."""
         self.refusals.setdefault(call.name, reason)
+
+    def departed(self, line: str, name: str) -> None:
+        """Counts a call that left all known paths at a line of the program, with a call of TensorFlow or Keras."""
+        self.departures[line, name] += 1
 
     def fell_back(self, reason: str) -> None:
         """Counts a call that is eager from here on, with the reason."""

@@ -13,6 +13,8 @@ from terra_refactor.runtime import picture
 from terra_refactor.runtime.program import Program
 
 _KEPT_OF_THE_GONE = 100
+_USUAL = 2  # calls that take a new path at one line in any program: two at most, if the first builds layers
+_LISTED = 5
 
 _programs: weakref.WeakSet[Program] = weakref.WeakSet()
 _gone: list[str] = []
@@ -85,6 +87,11 @@ def describe(program: Program) -> str:
     lines.append(f"  time: {program.total_seconds:.3f} s, of which {program.graph_seconds:.3f} s submitting segments")
     for title, counts in (("fell back", program.fallbacks), ("could not be built", program.build_failures)):
         lines.extend(f"  {title}: {reason} ({count} times)" for reason, count in sorted(counts.items()))
+    lines.extend(
+        f"  left the known paths at {line}{f', {name}' if name else ''} ({count} times)"
+        for (line, name), count in program.departures.most_common(_LISTED)
+        if count > _USUAL
+    )
     lines.extend(f"  run at once: {name} ({count} times)" for name, count in sorted(program.immediates.items()))
     lines.extend(f"  not deferred whole: {name}: {reason}" for name, reason in sorted(program.refusals.items()))
     if program.shadow:

@@ -11,6 +11,7 @@ execution. A segment starts at the root of the trie and ends at such a cut.
 
 from __future__ import annotations
 
+import gc
 import sys
 import threading
 import time
@@ -55,7 +56,7 @@ from terra_refactor.runtime.trie import (
     fill,
     node_references,
 )
-from terra_refactor.runtime.values import collect, real_value, real_values
+from terra_refactor.runtime.values import as_given, collect, hangs, real_value, real_values
 from terra_refactor.runtime.varying_index import SHAPE_SIZE
 
 MOST_KEPT = 64  # references to tensors that outlived their segment, before dead ones are dropped
@@ -81,6 +82,7 @@ class Run(Encoder):
         self.missed = False
         self.tld = context.context()._thread_local_data
         self.ident = threading.get_ident()
+        self.collects = gc.isenabled()
         self.outer_tapes = list(thread.recording())
         self.real_tapes = thread.tapes  # those that are really entered on this thread, now and later
         self.tapes: list[run_tapes.TapeState] = []
@@ -174,7 +176,10 @@ class Run(Encoder):
 
     def cut(self, wanted: Sequence[LazyTensor] = ()) -> None:
         """Runs the pending operations and begins a new segment. Python waits only for the `wanted` tensors."""
+        collects = gc.isenabled()
         try:
+            if collects:
+                gc.disable()
             if self.pending:
                 notice_patched_classes()
             if self.pending or self.flushing not in (0, self.ident):  # or they ran because a class was patched
@@ -188,6 +193,9 @@ class Run(Encoder):
         except BaseException as error:
             self.left_by(error)
             raise
+        finally:
+            if collects:
+                gc.enable()
 
     def left_by(self, error: BaseException) -> None:
         """Handles an error that leaves the shim. After an interruption, which may have left an inconsistent state, the rest of the call
@@ -284,7 +292,10 @@ class Run(Encoder):
         if self.shared:
             self.share()
             return call.eager(*real_values(args), **{name: real_value(value) for name, value in kwargs.items()})
+        collects = gc.isenabled()
         try:
+            if collects:
+                gc.disable()  # finalizers may run operations, and must find the tables complete
             mark = len(self.inputs)
             key: list[Any] = [call]
             if call.arrays is Arrays.INPUT:
@@ -309,11 +320,16 @@ class Run(Encoder):
                 return self.call(call.with_arrays(), args, kwargs)
             child = self.node.children.get(tuple(key))
             if child is None:
-                return self._unknown(call, args, kwargs, tuple(key), mark)
-            return self._known(child, call, args, kwargs, mark)
+                result = self._unknown(call, args, kwargs, tuple(key), mark)
+            else:
+                result = self._known(child, call, args, kwargs, mark)
         except BaseException as error:
             self.left_by(error)
             raise
+        finally:
+            if collects:
+                gc.enable()
+        return as_given(result, (*args, *kwargs.values())) if type(result) is EagerTensor else result
 
     def _known(self, child: Node, call: Call, args: Any, kwargs: Any, mark: int) -> Any:
         if self.anonymous:
@@ -419,10 +435,10 @@ class Run(Encoder):
                     return self._known(child, call, args, kwargs, mark)
                 try:
                     self.widen = True
-                    return self._record(call, args, kwargs, key)
+                    return self._record(call, args, kwargs, key, mark)
                 finally:
                     self.widen = False
-        return self._record(call, args, kwargs, key)
+        return self._record(call, args, kwargs, key, mark)
 
     def _widen(self, call: Call, args: Any, kwargs: Any, special: Any, mark: int) -> tuple[Node | None, Any] | None:
         """Numbers as inputs: a child that takes them as inputs, or the decision to record one because a second number occurred."""
@@ -462,9 +478,11 @@ class Run(Encoder):
         self.anonymous = anonymous
         return None
 
-    def begin_recording(self) -> bool:
+    def begin_recording(self, child: Node) -> bool:
         """Makes the segment real, unless nothing new may be recorded: then the rest of the call is eager."""
-        self.missed = True
+        if not self.missed:
+            self.missed = True
+            self.program.departed(child.where or source_line(), "" if child.call is None else child.call.name)
         if self.program.frozen:
             self.bail_out("more paths than max_paths")
             return False
@@ -472,7 +490,7 @@ class Run(Encoder):
             self.go_real()
         return True
 
-    def _record(self, call: Call, args: Any, kwargs: Any, key: Any) -> Any:
+    def _record(self, call: Call, args: Any, kwargs: Any, key: Any, mark: int) -> Any:
         anonymous = list(self.anonymous)
         self.anonymous = []
         child = Node(parent=self.node, call=call, first_slot=len(self.slots), where=source_line())
@@ -482,7 +500,7 @@ class Run(Encoder):
         widen, self.widen = self.widen, False
         child.kwargs = {name: self.template(value, anonymous, call.arrays) for name, value in kwargs.items()}
         self.widen, self.hanging = widen, False
-        if not self.begin_recording():
+        if not self.begin_recording(child):
             return call.eager(*real_values(args), **{name: real_value(value) for name, value in kwargs.items()})
         log = Observation(call.trusted, call.creation)
         try:
@@ -490,7 +508,7 @@ class Run(Encoder):
         except Exception as error:
             self._raises(child, key, error)
             raise
-        result = self.add_node(child, key, log, result)
+        result = self.add_node(child, key, log, result, mark)
         if call.rehang is not None and type(result) is EagerTensor:
             call.rehang(result, *args, **kwargs)
         return result
@@ -532,8 +550,10 @@ class Run(Encoder):
             self.depth -= 1
             self.log = outer
 
-    def add_node(self, child: Node, key: Any, log: Observation, result: Any) -> Any:
-        """Adds a call that just ran to the trie, with the kind that its observation allows."""
+    def add_node(self, child: Node, key: Any, log: Observation, result: Any, mark: int) -> Any:
+        """Adds a call that just ran to the trie, with the kind that its observation allows. `mark`: the number of inputs
+        before it.
+        """
         call = child.call
         assert call is not None
         specs: list[SlotSpec] = []
@@ -548,6 +568,7 @@ class Run(Encoder):
             log.refuse(f"returns {reason}")
         if log.problem is not None and log.ops == 0:
             call.descend = True  # no TensorFlow operation at all: plain Python, which is not handled here
+            self.rollback(mark)  # the path continues without it: inputs are numbered in the order of its nodes
             return result
         self.program.reads |= log.reads
         self.program.writes |= log.writes
@@ -566,7 +587,7 @@ class Run(Encoder):
             self.start_segment()
             return result
         child.specs = tuple(specs)
-        child.hangs = _hangs(child.result)
+        child.hangs = hangs(child.result)
         child.has_facts = any(spec.bound is not None or spec.static is not None for spec in specs)
         child.single = type(child.result) is SlotRef and len(specs) == 1
         child.pure = call.role is Role.OPERATION and not (call.attributes or child.hangs or log.touches_variables)
@@ -666,12 +687,6 @@ def _fact(spec: SlotSpec) -> tuple[bytes | None, int | None] | None:
     if spec.static is not None and spec.dtype in (int32, int64) and spec.shape.num_elements() <= SMALL_ARRAY:
         return spec.static._numpy_internal().tobytes(), None
     return None if spec.bound is None else (None, spec.bound)
-
-
-def _hangs(template: Any) -> bool:
-    """Whether a tensor of a result has attributes."""
-    kind = type(template)
-    return kind is Hung or (kind is Rebuild and any(_hangs(item) for item in template.items))
 
 
 def source_line() -> str:

@@ -10,6 +10,7 @@ graph contains its gradient. A tape that is open at a cut becomes real at that c
 
 from __future__ import annotations
 
+import gc
 import itertools
 import weakref
 from dataclasses import dataclass
@@ -226,11 +227,17 @@ def gradient(run: Any, tape: Any, args: Any, kwargs: Any) -> Any:
 
 
 def _event(run: Any, call: Call, tape: Any, index: int, facts: tuple[Any, ...], args: Any, kwargs: Any) -> Any:
+    collects = gc.isenabled()
     try:
+        if collects:
+            gc.disable()
         return _deferrable_event(run, call, tape, index, facts, args, kwargs)
     except BaseException as error:
         run.left_by(error)
         raise
+    finally:
+        if collects:
+            gc.enable()
 
 
 def _deferrable_event(
@@ -252,7 +259,7 @@ def _deferrable_event(
         run.rollback(mark)
         return _immediate(run, call, tape, args, kwargs)
     if child is None:
-        return _record(run, call, tape, index, whole, args, kwargs)
+        return _record(run, call, tape, index, whole, args, kwargs, mark)
     if run.real:
         log = Observation(True)
         result = _really(run, child, tape, log)
@@ -286,11 +293,11 @@ def _deferred(run: Any, call: Call, tape: Any, index: int, child: Node) -> Any:
     return run.defer_result(child)
 
 
-def _record(run: Any, call: Call, tape: Any, index: int, key: Any, args: Any, kwargs: Any) -> Any:
+def _record(run: Any, call: Call, tape: Any, index: int, key: Any, args: Any, kwargs: Any, mark: int) -> Any:
     child = Node(parent=run.node, call=call, first_slot=len(run.slots), tape=index)
     child.args = (TapeRef(index), *(run.template(value, [], False) for value in args))
     child.kwargs = {name: run.template(value, [], False) for name, value in kwargs.items()}
-    if not run.begin_recording():
+    if not run.begin_recording(child):
         return _immediate(run, call, tape, args, kwargs)
     log = Observation(True)
     result = _really(run, child, tape, log)
@@ -299,7 +306,7 @@ def _record(run: Any, call: Call, tape: Any, index: int, key: Any, args: Any, kw
     if call is GRADIENT:
         child.extra = tape._watched_variables
         run.tapes[index].consumed = not tape._persistent
-    return run.add_node(child, key, log, result)
+    return run.add_node(child, key, log, result, mark)
 
 
 def _really(run: Any, node: Node, tape: Any, log: Observation) -> Any:

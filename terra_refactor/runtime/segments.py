@@ -117,7 +117,7 @@ def trace_nodes(
         return list(kept)
 
     kept: list[Any] = []
-    with _without_real_tapes():
+    with without_real_tapes():
         graph = func_graph.func_graph_from_py_func(name, body, tuple(specs), {})
     graph.coexec_results = kept  # the outputs are copies of these
     return graph
@@ -182,7 +182,7 @@ def _fill_as_eager(template: Any, slots: Any, inputs: Any, tapes: Any) -> Any:
     return value
 
 
-class _without_real_tapes:  # noqa: N801  (a context manager, read as words)
+class without_real_tapes:  # noqa: N801  (a context manager, read as words)
     """Removes the thread's real tapes while a graph is built: they must not record its operations."""
 
     def __enter__(self) -> None:

@@ -1,18 +1,21 @@
 """Compares a compiled segment with eager execution of the same operations from the same state.
 
-Computes: the first difference between two lists of tensors and two states of variables.
-Needs: the resource handles that the segment touches. Gives: `Snapshot`, `compare`, `tolerance`.
+Computes: the first difference between two lists of tensors, their gradients, and two states of variables.
+Needs: the resource handles that the segment touches. Gives: `Snapshot`, `compare`, `differentiated`,
+`compare_gradients`, `tolerance`.
 Ignores: state outside variables: operations with such state are never in a segment.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from terra_refactor.runtime.tf_internals import tf
+from terra_refactor.runtime.segments import without_real_tapes
+from terra_refactor.runtime.tf_internals import GradientTape, IndexedSlices, tf
 
 _RELATIVE = {np.dtype("float64"): 1e-9, np.dtype("complex128"): 1e-9, np.dtype("float32"): 2e-3}
 
@@ -33,6 +36,50 @@ class Snapshot:
         """Restores the values."""
         for handle, value in self.values:
             tf.raw_ops.AssignVariableOp(resource=handle, value=value)
+
+
+@dataclass(frozen=True, slots=True)
+class Derivatives:
+    """The results of a computation, and the gradient of their sum with certain weights for each source: a tensor, an
+    `IndexedSlices`, or None.
+    """
+
+    results: list[Any]
+    gradients: list[Any]
+
+    @property
+    def tensors(self) -> list[Any]:
+        """The results, then the gradients that exist, dense."""
+        return [*self.results, *(tf.convert_to_tensor(gradient) for gradient in self.gradients if gradient is not None)]
+
+
+def differentiated(compute: Callable[[], None], results: Callable[[], list[Any]], sources: list[Any]) -> Derivatives:
+    """Runs `compute` under a tape of its own that watches `sources`, and differentiates its results."""
+    with GradientTape(watch_accessed_variables=False) as tape:
+        tape.watch(sources)
+        compute()
+    found = results()
+    targets = [tensor for tensor in found if tensor.dtype.is_floating or tensor.dtype.is_complex]
+    with without_real_tapes():
+        gradients = tape.gradient(targets, sources, output_gradients=[_weights(target) for target in targets])
+    return Derivatives(found, gradients)
+
+
+def _weights(target: Any) -> Any:
+    """Weights that differ, so that no error of a gradient cancels."""
+    size = int(np.prod(target.shape.as_list()))
+    return tf.cast(tf.reshape(tf.constant(np.linspace(0.5, 1.5, size)), target.shape), target.dtype)
+
+
+def compare_gradients(ones: Derivatives, others: Derivatives) -> str | None:
+    """The first gradient that only one of two computations has, or has in rows."""
+    for index, (one, other) in enumerate(zip(ones.gradients, others.gradients, strict=True)):
+        kinds = [
+            "none" if each is None else "rows" if type(each) is IndexedSlices else "dense" for each in (one, other)
+        ]
+        if kinds[0] != kinds[1]:
+            return f"gradient {index}: {kinds[0]} and {kinds[1]}"
+    return None
 
 
 def tolerance(dtype: np.dtype[Any]) -> float:

@@ -22,12 +22,12 @@ from terra_refactor.runtime.lazy_tensor import real_of
 from terra_refactor.runtime.rounding import keep_rounding, restore
 from terra_refactor.runtime.segments import (
     BuildError,
-    _without_real_tapes,
     call_attributes,
     define_function,
     find_sources,
     fresh_name,
     trace_nodes,
+    without_real_tapes,
 )
 from terra_refactor.runtime.tf_internals import (
     IndexedSlices,
@@ -72,7 +72,7 @@ class Entry:
         dtypes = (gradient.indices.dtype, gradient.dense_shape.dtype)
         if dtypes not in self.sliced:
             try:
-                with held(), _without_real_tapes():
+                with held(), without_real_tapes():
                     entry = self.build(*dtypes)
             except (TypeError, ValueError, LookupError, NotImplementedError):  # a gradient function that needs a tensor
                 entry = None
@@ -121,22 +121,31 @@ class TapeSegment:
     runs: int = 0
     variants: dict[tuple[int, ...], Differentiated] = field(default_factory=dict)
 
+    def arguments(self, values: list[Any], inputs: Sequence[Any]) -> list[Any]:
+        """The actual inputs, captures last."""
+        found = [inputs[s.index] if type(s) is InputRef else values[s.index] for s in self.sources]
+        found.extend(self.captures)
+        return found
+
+    def watched(self, arguments: list[Any]) -> tuple[int, ...]:
+        """The positions of the arguments that the tape watches, now that the variables are accessed."""
+        for variable in self.variables:
+            resource_variable_ops.variable_accessed(variable)
+        watches = pywrap_tfe.TFE_Py_TapeSetShouldRecordBackprop
+        return tuple(position for position, tensor in enumerate(arguments) if watches([tensor]))
+
     def run(self, values: list[Any], inputs: Sequence[Any], tape: Any) -> None:
         """Runs forward, and records the entries on the tape.
 
         Raises:
             BuildError: the gradient cannot be built; nothing has run.
         """
-        arguments = [inputs[s.index] if type(s) is InputRef else values[s.index] for s in self.sources]
-        arguments.extend(self.captures)
-        for variable in self.variables:
-            resource_variable_ops.variable_accessed(variable)
-        watches = pywrap_tfe.TFE_Py_TapeSetShouldRecordBackprop
-        watched = tuple(position for position, tensor in enumerate(arguments) if watches([tensor]))
+        arguments = self.arguments(values, inputs)
+        watched = self.watched(arguments)
         variant = self.variants.get(watched)
         if variant is None:
             try:
-                with held(), _without_real_tapes():
+                with held(), without_real_tapes():
                     variant = self.variants[watched] = self._differentiate(watched)
             except Exception as error:  # nothing has run yet: the caller runs the nodes one by one
                 raise BuildError(f"gradient: {type(error).__name__}: {error}") from error

@@ -1,7 +1,7 @@
 """Values and templates: decomposes results, and replaces deferred tensors by real ones.
 
-Computes: nothing of its own. Needs: templates (trie.py). Gives: `collect`, `real_value`, `real_values`. Ignores: the
-contents of containers that are not plain.
+Computes: nothing of its own. Needs: templates (trie.py). Gives: `collect`, `real_value`, `real_values`, `as_given`,
+`hangs`. Ignores: the contents of containers that are not plain.
 """
 
 from __future__ import annotations
@@ -78,3 +78,17 @@ def real_value(value: Any) -> Any:
 def real_values(values: Any) -> list[Any]:
     """`real_value` of each."""
     return [real_value(value) for value in values]
+
+
+def as_given(result: Any, args: Any) -> Any:
+    """The program's own object, if a call returned an argument: `tf.convert_to_tensor(x) is x`."""
+    for arg in args:
+        if type(arg) is LazyTensor and arg._value is result:
+            return arg
+    return result
+
+
+def hangs(template: Any) -> bool:
+    """Whether a tensor of a result has attributes."""
+    kind = type(template)
+    return kind is Hung or (kind is Rebuild and any(hangs(item) for item in template.items))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import gc
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -144,6 +145,56 @@ def attributes_of_the_program(co: Decorator) -> Any:
         one, other, tag, names = decorated(tf.ones(2))
         found.append((one.tag is tag, one.parent, hasattr(other, "tag"), one, type(one.parent).__name__, names))
     return found
+
+
+def the_dictionary_of_a_tensor_that_is_gone(co: Decorator) -> Any:
+    def step(x: Any) -> Any:
+        y = keras.activations.softmax(x * 50)
+        y.note = [1]
+        return vars(y).keys(), tf.reduce_sum(y)
+
+    return [(sorted(names), total) for names, total in again(co, step, tf.ones(2))]
+
+
+def a_call_that_returns_its_argument(co: Decorator) -> Any:
+    def step(x: Any) -> Any:
+        y = x + 1
+        found = []
+        for _ in range(2):
+            found += [tf.convert_to_tensor(y) is y, tf.convert_to_tensor(value=y) is y, tf.cast(y, y.dtype) is y]
+            found += [tf.identity(y) is y, keras.ops.convert_to_tensor(y) is y, tf.nn.dropout(y, 0.0) is y]
+            float(y[0])
+        return found
+
+    return again(co, step, tf.ones(2))
+
+
+def finalizers_that_run_operations(co: Decorator) -> Any:
+    found, log, v = [], [], tf.Variable(1.0)
+
+    class Box:
+        def __init__(self, tensor: Any) -> None:
+            self.tensor, self.me = tensor, self
+
+        def __del__(self) -> None:
+            log.append(float(tf.reduce_sum(self.tensor)))
+
+    def step(x: Any) -> Any:
+        for number in range(3):
+            Box(x * v + number)  # a cycle: freed by the garbage collector, anywhere
+            v.assign_add(1.0)
+            x = tf.tanh(x) + 0.5
+        return x, v + 0
+
+    decorated = co(step)
+    thresholds = gc.get_threshold()
+    gc.set_threshold(20)
+    try:
+        found = [decorated(rows()) for _ in range(6)]
+    finally:
+        gc.set_threshold(*thresholds)
+    gc.collect()
+    return found, sorted(log), gc.isenabled()
 
 
 # --- variables

@@ -1,7 +1,7 @@
 """A second generator of programs: typical code of libraries and programs around operations, mixed at random.
 
 `generated.py` mixes operations, tapes and values; this one mixes losses of Keras, slices of variables, other threads, forward
-accumulators, attributes on tensors, containers, exceptions, device scopes, generators with open blocks, rows that are
+accumulators, attributes and masks on tensors, containers, exceptions, device scopes, generators with open blocks, rows that are
 looked up, layers with state and training.
 `source(seed)` is the text of a program.
 
@@ -66,6 +66,7 @@ def program(co):
     codes.build((None, 3))
     array, functions = np.zeros((2, 3), keras_dtype), {{}}
     kept, lock = [], threading.Lock()
+    mask = tf.constant([True, False])
     labels, ones = tf.constant([0, 2]), tf.one_hot([0, 2], 3, dtype=dtype)
 
     def step(x, i):
@@ -264,6 +265,17 @@ STATEMENTS = [
         "out.append((l{n}, g{n}[0], type(g{n}[1]).__name__, tf.convert_to_tensor(g{n}[1]), codes.uses + 0))",
         "codes.codes.assign_sub(tf.convert_to_tensor(g{n}[1]) * 0.1)",
     ],
+    [
+        "with tf.GradientTape() as t{n}:",
+        "    t{n}.watch(y)",
+        "    z{n} = tf.sigmoid(y)",
+        "    if i % 3 == {r}:",
+        "        z{n}._keras_mask = {mask}",
+        "    {maybe_look}",
+        "    l{n} = dense_loss(ones, z{n}) + tf.reduce_mean(keras.ops.convert_to_tensor(z{n}) * v)",
+        "out.append((l{n}, t{n}.gradient(l{n}, y), hasattr(z{n}, '_keras_mask')))",
+    ],
+    ["out.append((tf.convert_to_tensor(y) is y, keras.ops.convert_to_tensor(y) is y, tf.cast(y, dtype) is y))"],
     ["for q{n} in (lambda y=y: (yield from (y, y * {c})))():", "    y = y * 0.3 + tf.tanh(q{n})"],
 ]
 
@@ -291,6 +303,7 @@ def source(seed: int) -> str:
             "act": choose.choice(["softmax", "sigmoid", "relu", "elu"]),
             "look": "float(tf.reduce_mean(y))",
             "watched": choose.choice(["x", "y", "w", f"d{number}"]),
+            "mask": choose.choice(["mask", "tf.constant([False, True])", "x[:, 0] > 0.0"]),
             "same": choose.choice(["tf.convert_to_tensor(w)", "tf.identity(w)", "w", "-w", "w + 0"]),
             "maybe_look": choose.choice(["pass", "kept.append(float(tf.reduce_sum(y)))"]),
         }

@@ -79,6 +79,32 @@ def test_a_process_forked_with_work_in_flight_goes_on() -> None:
     assert done.returncode == 0, done.stderr[-2000:]
 
 
+WITHOUT_OPERATIONS = """
+import keras, tensorflow as tf
+from terra_refactor.runtime import co_execute
+
+def step(x, y, z, number):
+    p = tf.tanh(x)
+    if number == 1:
+        p._keras_mask = mask
+    q = keras.ops.convert_to_tensor(p)  # returns a tensor with a mask, without an operation
+    return y - q, q * z, z - 1.0
+
+x, y, z, mask = tf.constant([0.5, -1.0]), tf.constant([1.0, 2.0]), tf.constant([7.0, 9.0]), tf.constant([True, False])
+decorated = co_execute(measure=False)(step)
+for number in range(5):
+    found, expected = (f(x, y, z, number) for f in (decorated, step))
+    assert [each.numpy().tolist() for each in found] == [each.numpy().tolist() for each in expected], (number, found)
+"""
+
+
+def test_inputs_of_a_call_without_operations_are_not_counted() -> None:
+    """In a process of its own: such a call is noticed once."""
+    program = warm_programs.with_tensorflow(WITHOUT_OPERATIONS)
+    done = subprocess.run(program, capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 0, done.stderr[-2000:]
+
+
 def test_a_kept_scalar_keeps_a_scalar() -> None:
     import gc
     import weakref

@@ -73,6 +73,71 @@ def test_shadow_mode_catches_what_a_graph_decides_otherwise(monkeypatch: pytest.
     assert [float(each) for each in found] == [expected] * 4
 
 
+def test_shadow_mode_catches_wrong_gradients_under_an_open_tape(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The shim is broken on purpose: compiled segments pass on twice the gradient, or none at all."""
+    import tensorflow as tf
+
+    from terra_refactor.runtime import tape_segments
+
+    weights = tf.Variable([[0.5, -1.0], [2.0, 0.25]])
+
+    def step() -> Any:
+        with tf.GradientTape() as tape:
+            y = tf.tanh(tf.ones((3, 2)) @ weights)
+            if float(tf.reduce_sum(y)) > 100.0:
+                return tf.zeros((2, 2))
+            loss = tf.reduce_sum(y * y)
+        return tape.gradient(loss, weights)
+
+    expected = step().numpy().tolist()
+    found, said = shadowed(step)
+    assert "2 segments compared, 0 differ" in said, said
+    assert [each.tolist() for each in found] == [expected] * 4
+    backward = tape_segments._backward
+    for wrong, message in ((lambda each: each * 2.0, "differ by"), (lambda each: None, "none and dense")):
+        monkeypatch.setattr(
+            tape_segments,
+            "_backward",
+            lambda *args, wrong=wrong: lambda *given: [wrong(each) for each in backward(*args)(*given)],
+        )
+        found, said = shadowed(step)
+        assert "2 segments compared, 2 differ" in said, said
+        assert message in said, said
+        assert [each.tolist() for each in found] == [expected] * 4
+
+
+def test_shadow_mode_catches_wrong_values_of_the_data_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    import numpy as np
+    import tensorflow as tf
+
+    from terra_refactor.runtime import aside, co_execute, report
+
+    weights = tf.Variable(tf.ones(3))
+
+    def step(x: Any) -> Any:
+        for _ in range(3):
+            weights.assign_add(tf.sin(weights) * 0.1)
+        mask = tf.logical_and(tf.abs(x * 2.0 - 1.0) > 0.5, tf.cos(x) * 3.0 > 0.1)
+        return tf.reduce_sum(tf.boolean_mask(x, mask))
+
+    real = aside.call_now
+
+    def wrong(*args: Any) -> Any:
+        return [tf.logical_not(each) if each.dtype == tf.bool else each + 1.0 for each in real(*args)]
+
+    x = tf.constant([0.1, 2.0, 0.9])
+    expected = step(x).numpy()
+    for broken in (False, True):
+        if broken:
+            monkeypatch.setattr(aside, "call_now", wrong)
+        name = f"data alone {broken}"
+        shadowed = co_execute(shadow=True, measure=False, name=name)(step)
+        assert [float(shadowed(x)) for _ in range(12)] == [float(expected)] * 12
+        said = report().rpartition(f"{name}: ")[2]
+        assert ("values of the data alone" in said) is broken, said
+    assert np.isfinite(weights.numpy()).all()
+
+
 def test_shadow_mode_catches_an_assignment_that_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
     import tensorflow as tf
 
@@ -190,6 +255,30 @@ def test_the_report_has_speed_reasons_and_functions_that_are_gone() -> None:
     assert "ms a call" in mine.splitlines()[1]
     assert "run at once: Where" in mine
     assert "deferred (" in mine
+
+
+def test_the_report_says_where_calls_leave_the_known_paths() -> None:
+    import tensorflow as tf
+
+    from terra_refactor.runtime import co_execute, report
+
+    def a_variable_in_each_call(x: Any) -> Any:
+        variable = tf.Variable(x)
+        variable.assign_add(x)
+        return tf.reduce_sum(variable * 2.0)
+
+    def the_same(x: Any) -> Any:
+        return tf.reduce_sum(tf.tanh(x) * 2.0)
+
+    for name, function in (("new variables", a_variable_in_each_call), ("the same path", the_same)):
+        step = co_execute(measure=False, name=name)(function)
+        for _ in range(6):
+            step(tf.ones((3,)))
+    said = report()
+    line = a_variable_in_each_call.__code__.co_firstlineno + 2
+    expected = f"left the known paths at {__file__}:{line}, Variable.assign_add (6 times)"
+    assert expected in said.rpartition("new variables: ")[2], said
+    assert "left the known paths" not in said.rpartition("the same path: ")[2], said
 
 
 def test_a_problem_of_the_self_test_is_one_warning_and_everything_is_eager(monkeypatch: pytest.MonkeyPatch) -> None:
