@@ -362,8 +362,9 @@ def _finding(
 
 
 def _way(program: Program, hazard: ReachedHazard) -> tuple[RelatedPlace, ...]:
+    """The calls that lead to a hazard, the nearest first."""
     places: list[RelatedPlace] = []
-    for site in hazard.via:
+    for site in reversed(hazard.via):
         module = program.modules[site.module]
         code = module.by_index[site.function]
         places.append(RelatedPlace(module.path, code.span_of(site.op), f"called from {code.qualname}"))

@@ -55,7 +55,12 @@ def clean_command(config: IgnoredConfig = None, cache_dir: CacheDir = None) -> i
 def _described(info: CacheInfo) -> str:
     stale = f", {info.stale_entries} of other versions" if info.stale_entries else ""
     unused = f"; not used: {info.unused}" if info.unused is not None else ""
-    return f"{info.folder}: {info.entries} modules, {info.results} results{stale}, {_size(info.size)}{unused}"
+    held = f"{_counted(info.entries, 'module')}, {_counted(info.results, 'result')}"
+    return f"{info.folder}: {held}{stale}, {_size(info.size)}{unused}"
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def _size(size: int) -> str:

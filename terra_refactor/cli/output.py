@@ -106,9 +106,12 @@ def _emit_to_device(text: str, output: str) -> None:
 
 @contextlib.contextmanager
 def progress_callback(*, quiet: bool) -> Iterator[Callable[[str, int, int], None] | None]:
-    """A callback that shows progress after `_PATIENCE` seconds; None if it would not be shown."""
+    """A callback that shows progress after `_PATIENCE` seconds; None if it would not be shown.
+
+    FORCE_COLOR colours piped output, but does not draw a progress bar into a log.
+    """
     console = err()
-    if quiet or not console.is_terminal:
+    if quiet or not console.file.isatty() or console.is_dumb_terminal:
         yield None
         return
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn  # noqa: PLC0415

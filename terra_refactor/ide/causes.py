@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from terra_refactor.classify.decision import Decision, Hazard
+from terra_refactor.classify.way_to_hazard import way_to_hazard
 from terra_refactor.domain.effect import Effect, EffectKind, EffectSite, RootKind
 from terra_refactor.ide.snapshot import Snapshot
 from terra_refactor.rules.host_effects.stale_host_state import RULE as STALE_STATE
@@ -46,25 +47,11 @@ def places_to(snapshot: Snapshot, decision: Decision, hazard: Hazard) -> tuple[R
 
     The list is shorter if there is no decision about a function on the path (a module's body, a lambda).
     """
-    places: list[RelatedPlace] = []
     decisions = {other.function: other for each in snapshot.decisions.values() for other in each}
-    while True:
-        said = f"{decision.qualname} calls {hazard.via[0]}" if hazard.via else hazard.message
-        places.append(RelatedPlace(decision.path, hazard.span, said))
-        if not hazard.via:
-            return tuple(places)
-        following = [
-            (callee, reason)
-            for callee in (decisions.get(function) for function in decision.callees)
-            if callee is not None and callee.qualname == hazard.via[0]
-            for reason in callee.hazards
-            if (reason.rule, reason.via) == (hazard.rule, hazard.via[1:])
-        ]
-        if not following:
-            return tuple(places)
-        # of several, the one with the same message
-        message = hazard.message
-        decision, hazard = min(following, key=lambda found: found[1].message != message)
+    return tuple(
+        RelatedPlace(each.path, reason.span, f"{each.qualname} calls {reason.via[0]}" if reason.via else reason.message)
+        for each, reason in way_to_hazard(decisions, decision, hazard)
+    )
 
 
 def _effects(snapshot: Snapshot, kind: EffectKind) -> Iterator[Effect]:

@@ -5,11 +5,14 @@ Needs: the results of a run. Gives: `Agenda`, `agenda_of`, for the text, HTML an
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from terra_refactor.classify.decision import Action, Classification, Decision, ExpectedGain, Hazard, Level
 from terra_refactor.classify.region import RegionDecision
+from terra_refactor.classify.way_to_hazard import way_to_hazard
+from terra_refactor.ir.ids import FunctionId
+from terra_refactor.rules.rule import RelatedPlace
 from terra_refactor.workspace.found_region import FoundRegion
 from terra_refactor.workspace.results import WorkspaceReport
 
@@ -34,6 +37,8 @@ class AgendaItem:
     gain: ExpectedGain | None
     operations: int
     """Estimated tensor operations of one call; 0 for statements."""
+    cause: tuple[RelatedPlace, ...] = ()
+    """The code that the reason is about, then the calls that lead to it, the nearest first; empty if it is about none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +61,11 @@ class Agenda:
 
 def agenda_of(report: WorkspaceReport) -> Agenda:
     """The leading entries of a report."""
-    changes = [_of_function(each) for each in report.decisions if each.action is not Action.NONE]
+    by_function = {each.function: each for each in report.decisions}
+    changes = [_of_function(each, by_function) for each in report.decisions if each.action is not Action.NONE]
     changes += [_of_region(each.decision) for each in report.regions if each.decision.changes]
     rest = [each for each in report.decisions if each.action is Action.NONE]
-    held_back = [_of_function(each) for each in rest if each.held_back]
+    held_back = [_of_function(each, by_function) for each in rest if each.held_back]
     held_back += _blocked(report.regions)
     levels = {level: number for number, level in enumerate(Level)}
     changes.sort(key=lambda item: (-saved(item.gain), levels[item.level], -item.operations, item.path, item.line))
@@ -90,7 +96,7 @@ def _is_in_graph(decision: Decision) -> bool:
     return decision.hybrid or decision.covered_by_graph_callers
 
 
-def _of_function(decision: Decision) -> AgendaItem:
+def _of_function(decision: Decision, by_function: Mapping[FunctionId, Decision]) -> AgendaItem:
     return AgendaItem(
         decision.path,
         decision.line,
@@ -102,6 +108,21 @@ def _of_function(decision: Decision) -> AgendaItem:
         decision.rule,
         decision.expected_gain,
         decision.operations,
+        _cause(decision, by_function),
+    )
+
+
+def _cause(decision: Decision, by_function: Mapping[FunctionId, Decision]) -> tuple[RelatedPlace, ...]:
+    """The positions of the hazard that the reason quotes; empty if a call on the path is in code without a decision."""
+    quoted = [each for each in decision.hazards if not each.assumed and each.message in decision.reason]
+    if not quoted:
+        return ()
+    way = way_to_hazard(by_function, decision, min(quoted, key=lambda hazard: len(hazard.via)))
+    if way[-1][1].via:
+        return ()
+    return tuple(
+        RelatedPlace(each.path, hazard.span, f"{'called from' if hazard.via else 'in'} {each.qualname}")
+        for each, hazard in reversed(way)
     )
 
 
@@ -117,11 +138,20 @@ def _of_region(decision: RegionDecision) -> AgendaItem:
         _first_rule(decision.hazards),
         None,
         0,
+        tuple(
+            RelatedPlace(decision.path, hazard.span, f"in {decision.inside}")
+            for hazard in _certain(decision.hazards)[:1]
+            if not hazard.via and hazard.message in decision.reason
+        ),
     )
 
 
 def _first_rule(hazards: Iterable[Hazard]) -> str:
-    return next((hazard.rule for hazard in hazards if not hazard.assumed), "")
+    return next((hazard.rule for hazard in _certain(hazards)), "")
+
+
+def _certain(hazards: Iterable[Hazard]) -> list[Hazard]:
+    return [hazard for hazard in hazards if not hazard.assumed]
 
 
 def _blocked(regions: Iterable[FoundRegion]) -> list[AgendaItem]:

@@ -35,7 +35,8 @@ def to_markdown(results: WorkspaceReport, max_bytes: int = MAX_MARKDOWN_BYTES) -
     lines = [
         "## terra-refactor",
         "",
-        f"{len(report.diagnostics)} findings in {summary.files} files ({summary.lines} lines); {summary.functions} functions: "
+        f"{_counted(len(report.diagnostics), 'finding')} in {_counted(summary.files, 'file')} "
+        f"({_counted(summary.lines, 'line')}); {_counted(summary.functions, 'function')}: "
         f"{summary.safe} safe, {summary.speculative} speculative, {summary.unsafe} unsafe.",
     ]
     if report.errors:
@@ -74,6 +75,10 @@ def to_markdown(results: WorkspaceReport, max_bytes: int = MAX_MARKDOWN_BYTES) -
             ],
         )
     return _limited(lines, max_bytes)
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def _table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:

@@ -155,7 +155,7 @@ class _Run:
             result["relatedLocations"] = [
                 self._location(at, message=message) | {"id": number} for number, (at, message) in enumerate(related)
             ]
-            steps = [*related, (place, finding.message)]
+            steps = [*reversed(related), (place, finding.message)]  # as the program runs: the outermost call first
             result["codeFlows"] = [
                 {
                     "threadFlows": [

@@ -13,6 +13,7 @@ from itertools import groupby
 
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
+from rich.segment import Segment, Segments
 from rich.table import Table
 from rich.text import Text
 from typing_extensions import assert_never
@@ -47,25 +48,26 @@ def print_analysis(
     listed = verbose or every_function
     if listed:
         _print_files(console, report.decisions, places, verbose=verbose)
-    _print_items(console, "To do", agenda.changes, places)
+    _print_items(console, "To do", agenda.changes, places, verbose=verbose)
     if not listed:
-        _print_items(console, "Hot, but kept eager by a hazard", agenda.held_back[:HELD_BACK_SHOWN], places)
+        shown = agenda.held_back[:HELD_BACK_SHOWN]
+        _print_items(console, "Hot, but kept eager by a hazard", shown, places, verbose=verbose)
         if more := len(agenda.held_back[HELD_BACK_SHOWN:]):
             console.print(Text(f"  and {more} more: --all lists every function.", style="dim"))
             console.print()
     print_errors(console, report.errors)
-    console.print(_summary(report, None if listed else agenda))
+    _print_lines(console, _summary(report, None if listed else agenda))
 
 
 def _print_files(console: Console, decisions: Sequence[Decision], places: Places, *, verbose: bool) -> None:
     widths = _widths(console, decisions)
     for path, group in groupby(decisions, key=lambda decision: decision.path):
         console.print(Text(_shown(path), style="bold underline"))
-        console.print(_table(console, tuple(group), widths, places, verbose=verbose))
+        _print_lines(console, _table(console, tuple(group), widths, places, verbose=verbose))
         console.print()
 
 
-def _print_items(console: Console, title: str, items: Sequence[AgendaItem], places: Places) -> None:
+def _print_items(console: Console, title: str, items: Sequence[AgendaItem], places: Places, *, verbose: bool) -> None:
     """Changes or hazards with their positions; prints nothing if there are none."""
     if not items:
         return
@@ -74,27 +76,41 @@ def _print_items(console: Console, title: str, items: Sequence[AgendaItem], plac
     if console.width < _NARROW or longest > console.width // 3:
         blocks = (
             Group(
-                Text(f"{_item_place(item, places)}: {item.name}", style="bold"), Padding(_item_text(item), (0, 0, 0, 4))
+                Text(f"{_item_place(item, places)}: {item.name}", style="bold"),
+                Padding(_item_text(item, places, verbose=verbose), (0, 0, 0, 4)),
             )
             for item in items
         )
-        console.print(Padding(Group(*blocks), (0, 0, 0, 2)))
+        _print_lines(console, Padding(Group(*blocks), (0, 0, 0, 2)))
     else:
         table = Table(box=None, padding=(0, 2, 0, 0), show_edge=False, show_header=False, pad_edge=False)
         table.add_column(no_wrap=True)
         table.add_column(overflow="fold", max_width=console.width // 4, style="bold")
         table.add_column(overflow="fold")
         for item in items:
-            table.add_row(Text(_item_place(item, places)), Text(_shown(item.name)), _item_text(item))
-        console.print(Padding(table, (0, 0, 0, 2)))
+            text = _item_text(item, places, verbose=verbose)
+            table.add_row(Text(_item_place(item, places)), Text(_shown(item.name)), text)
+        _print_lines(console, Padding(table, (0, 0, 0, 2)))
     console.print()
+
+
+def _print_lines(console: Console, layout: RenderableType) -> None:
+    """Prints a layout without the spaces that fill its lines."""
+    for line in console.render_lines(layout, pad=False):
+        while line:
+            end = line.pop()
+            if text := end.text.rstrip():
+                line.append(Segment(text, end.style))
+                break
+        console.print(Segments([*line, Segment.line()]), end="")
 
 
 def _item_place(item: AgendaItem, places: Places) -> str:
     return _shown(f"{item.path}:{_line(places.at_line(item.path, item.line))}")
 
 
-def _item_text(item: AgendaItem) -> Text:
+def _item_text(item: AgendaItem, places: Places, *, verbose: bool) -> Text:
+    """The change or the hazard; under a hazard of another function the calls that lead to it."""
     text = Text()
     if item.action is not Action.NONE:
         text.append(_action_words(item.action), style=_action_style(item.action))
@@ -104,8 +120,17 @@ def _item_text(item: AgendaItem) -> Text:
             text.append(f", {gain}")
         text.append(": ")
     text.append(_shown(item.reason))
-    if item.rule and item.action is Action.NONE:
-        text.append(f" ({item.rule})", style="dim")
+    notes = [item.rule] if item.rule and item.action is Action.NONE else []
+    if len(item.cause) == 1:
+        notes.append(f"line {_line(places.place(item.cause[0].path, item.cause[0].span))}")
+    if notes:
+        text.append(f" ({', '.join(notes)})", style="dim")
+    if len(item.cause) > 1:
+        shown = item.cause if verbose else item.cause[: _RELATED_SHOWN + 1]
+        for each in shown:
+            text.append(f"\n{_shown(f'{places.place(each.path, each.span)}: {each.message}')}", style="dim")
+        if more := len(item.cause) - len(shown):
+            text.append(f"\nand {_plural(more, 'call')} more: --verbose lists all", style="dim")
     return text
 
 

@@ -140,6 +140,7 @@ class Finding:
     fixable: bool = False
     """Whether there is a fix: the action of a decision, or a cure of the place."""
     related: tuple[RelatedPlace, ...] = ()
+    """The calls that lead there, the nearest first, or other positions in the message."""
     cure: CureHint | None = None
     function: str = ""
     """Qualified name of the function that contains it, or that it is about; empty for a module's own code."""

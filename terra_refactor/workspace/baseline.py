@@ -54,6 +54,8 @@ def read_baseline(file: Path) -> Baseline:
         if len(text) > _LARGEST:
             raise UsageError(f"{file}: is too large for a baseline")
         data = json.loads(text)
+    except FileNotFoundError as error:
+        raise UsageError(f"{file}: there is no such baseline; `lint --write-baseline` writes one") from error
     except OSError as error:
         raise UsageError(f"{file}: the baseline cannot be read: {error.strerror or error}") from error
     except (ValueError, RecursionError) as error:

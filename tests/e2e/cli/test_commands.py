@@ -190,7 +190,7 @@ def test_standard_input(folder: Path) -> None:
         (("analyze", ".", "--config", "none.toml"), "none.toml: cannot be read"),
         (("analyze", ".", "--output", "no/such/folder"), "cannot be written"),
         (("analyze", ".", "--stdin-filename", "x.py"), "--stdin-filename"),
-        (("lint", ".", "--baseline", "none.json"), "cannot be read"),
+        (("lint", ".", "--baseline", "none.json"), "none.json: there is no such baseline"),
         (("explain", "TR9999"), "unknown rule `TR9999`"),
         (("explain", "shape-mismach"), "unknown rule"),
     ],
@@ -313,7 +313,7 @@ def test_cache_info_and_clean(folder: Path) -> None:
     run("analyze", ".", "--no-cache")
     assert ": 0 modules" in run("cache", "info").stdout
     run("analyze", ".")
-    assert ": 1 modules, 1 results" in run("cache", "info").stdout
+    assert ": 1 module, 1 result" in run("cache", "info").stdout
     assert "removed 2 entries" in run("cache", "clean").stdout
     assert ": 0 modules" in run("cache", "info").stdout
 

@@ -22,10 +22,16 @@ ROOT = Path(__file__).resolve().parents[3]
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
+class Screen(StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
 @pytest.fixture(name="screen")
 def _screen(monkeypatch: pytest.MonkeyPatch) -> StringIO:
     """What standard error, a terminal, has received; a run is long after a tenth of a second."""
-    stream = StringIO()
+    monkeypatch.setenv("TERM", "xterm")
+    stream = Screen()
     monkeypatch.setattr(output, "_PATIENCE", 0.1)
     monkeypatch.setattr(output, "err", lambda: Console(file=stream, force_terminal=True, width=80))
     return stream
@@ -57,6 +63,17 @@ def test_quiet_shows_no_progress(screen: StringIO) -> None:
     with output.progress_callback(quiet=True) as tell:
         assert tell is None
     assert screen.getvalue() == ""
+
+
+@pytest.mark.parametrize(("is_terminal", "term"), [(False, "xterm"), (True, "dumb")])
+def test_a_log_and_a_dumb_terminal_get_no_bar(monkeypatch: pytest.MonkeyPatch, *, is_terminal: bool, term: str) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", term)
+    stream = Screen() if is_terminal else StringIO()
+    monkeypatch.setattr(output.sys, "stderr", stream)
+    with output.progress_callback(quiet=False) as tell:
+        assert tell is None
+    assert stream.getvalue() == ""
 
 
 def on_terminal(folder: Path, *, copied: bool = True, **variables: str) -> str:

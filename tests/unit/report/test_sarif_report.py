@@ -106,6 +106,20 @@ def test_the_calls_that_lead_to_a_place_are_a_code_flow(project: Path) -> None:
     assert len(result["relatedLocations"]) == 1
 
 
+def test_a_code_flow_runs_from_the_outermost_call_to_the_place(project: Path) -> None:
+    Path("flow.py").write_text(
+        "import tensorflow as tf\ndef c(x):\n    print(x)\ndef b(x):\n    c(x)\n@tf.function\ndef a(x):\n    b(x)\na(tf.zeros(2))\n"
+    )
+    (result,) = [
+        result
+        for result in of_rule(log_of(analyzed()), "TR101")
+        if result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"].endswith("flow.py")
+    ]
+    steps = result["codeFlows"][0]["threadFlows"][0]["locations"]
+    assert [step["location"]["physicalLocation"]["region"]["startLine"] for step in steps] == [8, 5, 3]
+    assert [place["physicalLocation"]["region"]["startLine"] for place in result["relatedLocations"]] == [5, 8]
+
+
 def test_a_fix_can_be_applied(project: Path) -> None:
     (result,) = of_rule(log_of(analyzed()), "TR506")
     (change,) = result["fixes"][0]["artifactChanges"]

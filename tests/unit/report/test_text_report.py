@@ -21,6 +21,7 @@ from terra_refactor.classify.decision import (
     ParameterValueKind,
     SideEffect,
 )
+from terra_refactor.config import Config
 from terra_refactor.domain.dim import symbol
 from terra_refactor.domain.dtype import FLOAT32
 from terra_refactor.domain.evidence import Evidence
@@ -34,6 +35,7 @@ from terra_refactor.report.to_text import print_analysis, print_errors, print_fi
 from terra_refactor.rules.rule import Finding, RelatedPlace, Severity
 from terra_refactor.syntax.location import Span
 from terra_refactor.workspace.results import FileError, Stats, WorkspaceReport
+from terra_refactor.workspace.workspace import Options, analyze
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "report"
 IMAGES = TensorType(FLOAT32, (symbol("N"), 28, 28, 1))
@@ -215,3 +217,96 @@ def test_github_annotations_escape_what_would_end_them(tmp_path: Path, monkeypat
         "::(2, 3) and (4, 5): 100%25",
         "::warning file=tools.py,line=3,col=1,endLine=3,endColumn=9,title=TR502 no-tensor-work::nothing",
     ]
+
+
+CALLS = """\
+import tensorflow as tf
+
+history = []
+
+
+def log(loss):
+    history.append(loss)
+
+
+def middle(x):
+    log(tf.reduce_sum(x))
+    return x
+
+
+@tf.function
+def step(x):
+    return middle(x) * 2
+
+
+for _ in range(10):
+    step(tf.ones((4, 4)))
+
+
+def reshape(t):
+    return tf.reshape(t, (3, 5))
+
+
+def use(a):
+    return reshape(a)
+
+
+use(tf.ones((4, 4)))
+"""
+
+
+def test_the_calls_to_a_cause_follow_the_nearest_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a.py").write_text(CALLS, encoding="utf-8")
+    report = analyze(["a.py"], Options(config=Config(jobs=1), use_cache=False))
+    lines = [line.strip() for line in analysis(report, 200).splitlines()]
+    (at,) = [number for number, line in enumerate(lines) if line.startswith("a.py:16  step  remove tf.function")]
+    assert lines[at + 1 : at + 4] == [
+        "a.py:7:5: in log",
+        "a.py:11:5: called from middle",
+        "a.py:17:12: called from step",
+    ]
+    buffer = io.StringIO()
+    print_findings(Console(file=buffer, width=200, highlight=False, emoji=False, markup=False), report.findings, {})
+    lines = buffer.getvalue().splitlines()
+    (of_hazard,) = [number for number, line in enumerate(lines) if "TR104" in line]
+    assert lines[of_hazard + 1 : of_hazard + 3] == [
+        "    a.py:11:5: called from middle",
+        "    a.py:17:12: called from step",
+    ]
+    (of_shape,) = [number for number, line in enumerate(lines) if "TR401" in line]
+    assert lines[of_shape + 1 : of_shape + 3] == [
+        "    a.py:29:12: called from use",
+        "    a.py:32:1: called from <module>",
+    ]
+
+
+def test_a_long_way_is_cut_and_a_hazard_in_the_own_code_has_its_line() -> None:
+    names = [f"f{number}" for number in range(6)]
+
+    def named(number: int, **more: object) -> Decision:
+        hazard = Hazard("TR104", Span(10 * number + 2, 5, 10 * number + 2, 9), "it leaks", tuple(names[number + 1 :]))
+        action = Action.NONE if number else Action.REMOVE_TF_FUNCTION
+        fields: dict[str, object] = {"hazards": (hazard,), "rule": "TR104", "function": FunctionId("a", number), **more}
+        callees = (FunctionId("a", number + 1),) if number < 5 else ()
+        name = names[number]
+        return decision(
+            "a.py", 10 * number + 1, name, Classification.UNSAFE, action, "it leaks", callees=callees, **fields
+        )
+
+    decisions = (*(named(number) for number in range(5)), named(5, held_back=True))
+    report = replace(REPORT, decisions=decisions, findings=())
+    text = [line.strip() for line in analysis(report, 120).splitlines()]
+    at = text.index("a.py:1  f0  remove tf.function: it leaks")
+    assert text[at + 1 : at + 6] == [
+        "a.py:52:5: in f5",
+        "a.py:42:5: called from f4",
+        "a.py:32:5: called from f3",
+        "a.py:22:5: called from f2",
+        "and 2 calls more: --verbose lists all",
+    ]
+    assert "a.py:51  f5  it leaks (TR104, line 52)" in text
+    assert "a.py:2:5: called from f0" in analysis(report, 120, verbose=True)
+    # code without a decision on the path: no calls that lead nowhere
+    report = replace(report, decisions=(decisions[0], *decisions[2:]))
+    assert "called from" not in analysis(report, 120)
