@@ -11,7 +11,6 @@ values rather than types, such as missing keys of dicts, which other code may ad
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache, partial
 from typing import Any, Final
@@ -47,21 +46,11 @@ from terra_refactor.facts.records import (
     RegionKind,
 )
 from terra_refactor.ir.ids import OpId
+from terra_refactor.ir.python_operators import BINARY, COMPARISON
 from terra_refactor.tf_model import registry
 from terra_refactor.tf_model.catalogue import catalogued_members
 
-_OPERATORS: Final[Mapping[str, Callable[[Any, Any], object]]] = {
-    "+": operator.add,
-    "-": operator.sub,
-    "*": operator.mul,
-    "/": operator.truediv,
-    "//": operator.floordiv,
-    "%": operator.mod,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-}
+_OPERATORS: Final = {**BINARY, **COMPARISON}
 _SAMPLES: Final[Mapping[PythonType, object]] = {
     PythonType.INT: 1,
     PythonType.FLOAT: 1.0,
@@ -72,7 +61,7 @@ _SAMPLES: Final[Mapping[PythonType, object]] = {
 }
 _CONTAINERS: Final[Mapping[ObjectKind, object]] = {ObjectKind.LIST: [], ObjectKind.DICT: {}, ObjectKind.SET: set()}
 _HOOKS: Final = frozenset({"__getattr__", "__getattribute__", "__class_getitem__", "__new__"})
-_INDIRECT: Final = frozenset({"setattr", "vars", "exec", "globals", "locals", "update"})
+_INDIRECT: Final = frozenset({"setattr", "vars", "exec", "globals", "locals"})
 """Calls that may set attributes or names which are not written in the source."""
 _OWN: Final = frozenset({"object", "Exception", "ABC"})
 """Base classes of the standard library that add no attributes which programs read."""

@@ -6,10 +6,9 @@ rules of `tf_model`. Gives: `HANDLERS`.
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 from terra_refactor.analysis.classes import find_method
 from terra_refactor.analysis.effects import unknown_target, write_effect
@@ -69,33 +68,12 @@ from terra_refactor.domain.value import (
 )
 from terra_refactor.ir import ops
 from terra_refactor.ir.ops import Op
+from terra_refactor.ir.python_operators import BINARY, COMPARISON
 from terra_refactor.tf_model import registry
 from terra_refactor.tf_model.class_names import UNION, is_generic, is_type_form
 from terra_refactor.tf_model.ops.operators import compare_rule, operator_rule, unary_rule, with_unknown
 from terra_refactor.tf_model.spec import EntityKind
 
-_BINARY: Final[dict[str, Callable[[Any, Any], Any]]] = {
-    "+": operator.add,
-    "-": operator.sub,
-    "*": operator.mul,
-    "/": operator.truediv,
-    "//": operator.floordiv,
-    "%": operator.mod,
-    "**": operator.pow,
-    "<<": operator.lshift,
-    ">>": operator.rshift,
-    "&": operator.and_,
-    "|": operator.or_,
-    "^": operator.xor,
-}
-_COMPARE: Final[dict[str, Callable[[Any, Any], Any]]] = {
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-    "==": operator.eq,
-    "!=": operator.ne,
-}
 _METHODS: Final = {
     "+": "add",
     "-": "sub",
@@ -298,7 +276,7 @@ def _with_unknown(site: Site, symbol: str, left: Value, right: Value, *, in_plac
 
 
 def _constants(symbol: str, left: Constant, right: Constant) -> Value:
-    function = _BINARY.get(symbol)
+    function = BINARY.get(symbol)
     if function is None or NONE in (left, right):
         return UNKNOWN
     a, b = left.value, right.value
@@ -455,7 +433,7 @@ def compare(site: Site, op: Op) -> Value:
         note_contents(site, right)
     lefts, rights = members(left), members(right)
     if len(lefts) * len(rights) > _MAX_COMBINATIONS:
-        return UNKNOWN if op.operator in _COMPARE else UNKNOWN_BOOL
+        return UNKNOWN if op.operator in COMPARISON else UNKNOWN_BOOL
     return over_combinations(
         site, op.operator, [(a, b) for a in lefts for b in rights], lambda pair: _compare(site, op, pair[0], pair[1])
     )
@@ -465,10 +443,10 @@ def _compare(site: Site, op: ops.Compare, left: Value, right: Value) -> Value:
     result = _compared(site, op, left, right)
     if isinstance(result, Scalar) and any(speaks_of_release(freeze(site.frame, side)) for side in (left, right)):
         return of_release(result)
-    if op.operator in _COMPARE and (is_symbolic_number(left) or is_symbolic_number(right)):
+    if op.operator in COMPARISON and (is_symbolic_number(left) or is_symbolic_number(right)):
         return join_all(as_symbolic(member) for member in members(result))
     if (
-        op.operator in _COMPARE
+        op.operator in COMPARISON
         and isinstance(result, Scalar)
         and (is_length_in_graph(left) or is_length_in_graph(right))
     ):
@@ -486,7 +464,7 @@ def _compared(site: Site, op: ops.Compare, left: Value, right: Value) -> Value:
         return _contains(site, symbol, left, right)
     if isinstance(left, Constant) and isinstance(right, Constant):
         try:
-            return Constant(_COMPARE[symbol](left.value, right.value))
+            return Constant(COMPARISON[symbol](left.value, right.value))
         except TypeError:
             return UNKNOWN_BOOL
     if isinstance(left, TupleValue) and isinstance(right, TupleValue):
@@ -545,10 +523,10 @@ def _compared_tuples(symbol: str, left: Sequence[Value], right: Sequence[Value])
             return None
         if one.value != other.value:
             try:
-                return bool(_COMPARE[symbol](one.value, other.value))
+                return bool(COMPARISON[symbol](one.value, other.value))
             except TypeError:
                 return None
-    return bool(_COMPARE[symbol](len(left), len(right)))
+    return bool(COMPARISON[symbol](len(left), len(right)))
 
 
 def _equal(left: Value, right: Value) -> bool | None:

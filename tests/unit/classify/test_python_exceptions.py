@@ -63,6 +63,16 @@ shown().numpy()  # raises
     "a sum of a text and a number": "print('size: ' + len(box.__dict__))  # raises\n",
     "a comparison of a text and a number": "print('3' < 4)  # raises\n",
     "a difference of a number and None": "print(1 - None)  # raises\n",
+    "a power of a text": "print('3' ** 2)  # raises\n",
+    "a shift of a float": "print(1.5 << 2)  # raises\n",
+    "an attribute that no code sets, beside a function `update`": """
+def update():
+    pass
+
+
+update()
+print(box.height)  # raises
+""",
     "an item of a function of the program": "def shown():\n    pass\n\n\nprint(shown[0])  # raises\n",
     "an item of a number": "print((3)[0])  # raises\n",
     "an item that a tuple does not have": "pair = 1, 2\nprint(pair[2])  # raises\n",
