@@ -158,8 +158,8 @@ def reads_before_writes(engine: Engine, frame: Frame) -> frozenset[StaleRead]:
 
 
 def reads_after_writes(engine: Engine, frame: Frame) -> frozenset[StaleRead]:
-    """The reads of callees before which this function, or another callee, has set the same state to a new value: if the
-    function runs repeatedly, each of its calls sees another value.
+    """The reads in callees of state that this function, or another callee, has set to a new value before: in each call of
+    the function they see another value.
     """
     if frame.function.kind in (FunctionKind.MODULE, FunctionKind.CLASS_BODY) or frame.function.name in _CONSTRUCTORS:
         return frozenset()

@@ -356,7 +356,7 @@ class HazardMap:
                     EffectSite(here.module, here.index, op),
                     (),
                     f"it may call `{callee.cls}.{method}`: {hazard.message}",
-                    f"`{callee.owner}` is no `{callee.cls}`",
+                    f"`{callee.owner}` is not a `{callee.cls}`",
                     nature=Nature.POSSIBLE,
                 )
                 break

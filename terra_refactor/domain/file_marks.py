@@ -58,12 +58,12 @@ def marked(part: FilePart, path: str, detail: str = "") -> SymbolicDim:
 
 
 def text_with(mark: FileMark) -> Scalar:
-    """A string that is that part of a file."""
+    """The string that stands for this part of a file."""
     return Scalar(PythonType.STR, marked(mark.part, mark.path, mark.detail))
 
 
 def object_with(mark: FileMark) -> UnknownValue:
-    """A Python object that is that part of a file."""
+    """The Python object that stands for this part of a file."""
     return UnknownValue(False, number=marked(mark.part, mark.path, mark.detail))
 
 

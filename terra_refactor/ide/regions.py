@@ -221,7 +221,7 @@ def _carried(path: str, text: str) -> tuple[RegionDecision, ...]:
 
 
 def beside_regions(decisions: Iterable[Decision], regions: Regions) -> tuple[Decision, ...]:
-    """The decisions without co-execution of functions whose step becomes a graph (as in `fix`), or may become one."""
+    """The decisions; functions whose training step is, or may be, extracted as a graph are not co-executed, as in `fix`."""
     found = [FoundRegion(each, None) for each in regions.decisions]
     return tuple(
         replace(each, action=Action.NONE)

@@ -160,7 +160,7 @@ def _check_parameters(function: Function) -> Iterator[str]:
         yield "two parameters have one name"
     unknown = set(names) - set(function.locals) - set(function.cells)
     if unknown:
-        yield f"parameters that are no variables: {', '.join(sorted(unknown))}"
+        yield f"parameters that are not variables: {', '.join(sorted(unknown))}"
     places = [_PARAMETER_ORDER.index(parameter.kind) for parameter in function.parameters]
     if places != sorted(places):
         yield "the parameters are out of order"
@@ -269,7 +269,7 @@ class _BlockScan:
                     self._complain(op, "is not at the end of a comprehension")
             case Call():
                 if op.decorates is not None and op.decorates not in self.definitions:
-                    self._complain(op, f"decorates %{op.decorates}, which is no definition")
+                    self._complain(op, f"decorates %{op.decorates}, which is not a definition")
             case _:
                 pass
 
@@ -284,4 +284,4 @@ class _BlockScan:
             return
         self.collectors.add(last.id)
         if (last.key is not None) != (comprehension.kind is ComprehensionKind.DICT):
-            self._complain(comprehension, "collects keys though it is no dict, or none though it is one")
+            self._complain(comprehension, "collects keys though it is not a dict, or none though it is one")

@@ -111,7 +111,7 @@ def program_of(command: Sequence[str]) -> RecordedCommand:
     interpreter = _interpreter_of(script)
     if interpreter is None:
         raise UsageError(
-            f"record: `{name}` is no Python program; record takes `python SCRIPT …`, `python -m MODULE …`, or a script such as `pytest`"
+            f"record: `{name}` is not a Python program; record takes `python SCRIPT …`, `python -m MODULE …`, or a script such as `pytest`"
         )
     return RecordedCommand(interpreter[0], tuple(interpreter[1:]), "script", script, tuple(words))
 

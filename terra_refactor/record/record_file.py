@@ -387,7 +387,7 @@ def _small(value: Any) -> Any:
 def _text(value: Any) -> str:
     if isinstance(value, str):
         return value
-    raise TypeError(f"{value!r} is no text")
+    raise TypeError(f"{value!r} is not a string")
 
 
 def _integer(value: Any) -> int:

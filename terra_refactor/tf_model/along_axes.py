@@ -101,7 +101,7 @@ class Normalising:
 
 
 _WEIGHTS: Final = Normalising("softmax", weights=True, outcome="the weights of a sum do not sum to 1")
-_LENGTH: Final = Normalising("l2_normalize", weights=False, outcome="the products are no cosines")
+_LENGTH: Final = Normalising("l2_normalize", weights=False, outcome="the products are not cosines")
 ROWS_OF_LENGTH_ONE: Final = Normalising("divided by the norm", weights=False, outcome=_LENGTH.outcome)
 """The operations of a division by the norm."""
 _NORMALISING: Final[Mapping[str, Normalising]] = {

@@ -153,7 +153,7 @@ class Trait(Enum):
     READS_VARIABLE = "reads variable"
     """Leaves the graph to read a variable; rejects a tensor of the graph."""
     NORMALISES_BY_BATCH = "normalises by batch"
-    """Normalises by the batch during training, unless it is frozen; for a model, as far as known."""
+    """Uses statistics of the batch during training, unless it is frozen; for a model, if a known layer of it does."""
     ASKS_FOR_CLASS = "asks for class"
     """Tests the class of its first argument."""
     READS_FILE = "reads file"

@@ -53,7 +53,7 @@ def _is_data(cls: type) -> bool:
 
 def _name_of_class(cls: type) -> str:
     if not _is_data(cls):
-        raise CodecError(f"a {cls.__module__}.{cls.__qualname__} is no data")
+        raise CodecError(f"a {cls.__module__}.{cls.__qualname__} is not stored data")
     return f"{cls.__module__.removeprefix(_PACKAGE)}:{cls.__qualname__}"
 
 

@@ -44,7 +44,7 @@ class UsualRuns:
     """By function: its body, and the attributes that it reads among those that contain sources of numbers."""
 
     def begin(self, program: Program) -> frozenset[str]:
-        """The attributes that a program reads among these."""
+        """The attributes with sources of numbers that a program reads."""
         known, self.named = self.named, {}
         for module in program.modules.values():
             for function in module.functions:

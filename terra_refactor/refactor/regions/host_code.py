@@ -101,7 +101,7 @@ class HostCode:
                 return False
 
     def _is_made_of(self, node: ast.expr, names: frozenset[str]) -> bool:
-        """Whether an expression consists of some names and constants, combined by operators and such operations."""
+        """Whether an expression consists of constants and the given names, combined by operators and pure calls."""
         match node:
             case ast.Constant():
                 return True

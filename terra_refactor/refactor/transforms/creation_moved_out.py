@@ -30,7 +30,7 @@ def creation_moved_out(context: FileContext, place: NodePlace, hint: CureHint) -
     """The edits that move a creation to `__init__` (of a method's class) or before the function."""
     function = place.function
     if not isinstance(place.node, cst.Call) or function is None:
-        return NotMade("it is no plain call in a function")
+        return NotMade("it is not a plain call in a function")
     if any(isinstance(node, cst.Lambda | cst.CompFor | cst.For | cst.While | cst.If) for node in place.outwards()):
         return NotMade("it is in a loop, under a condition, or in a lambda")
     name, removed = _target(place)
@@ -135,9 +135,9 @@ def _made(
         use for use in occurrences(function.body, name) if not _is_within(module.offsets(use), module.offsets(removed))
     ]
     if any(name in bound_names(statement) for statement in function.body.body if statement is not removed):
-        return NotMade(f"`{name}` is set in another place, too")
+        return NotMade(f"`{name}` is also set elsewhere")
     if removed not in function.body.body or len(function.body.body) == 1:
-        return NotMade("it stands in a block of its own")
+        return NotMade("it is inside another statement, or the only one of the function")
     start, end = module.offsets(removed)
     edits = [added, Edit(module.line_start(start), module.line_end(end), "")]
     if written != name:

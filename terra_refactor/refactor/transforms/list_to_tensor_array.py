@@ -55,12 +55,12 @@ def list_to_tensor_array(context: FileContext, place: NodePlace, hint: CureHint)
             assignment = parents[parent]
             assert isinstance(assignment, cst.Assign)
             if len(assignment.targets) != 1 or not _is_empty_list(assignment.value):
-                return NotMade(f"`{name}` is set to something else than an empty list")
+                return NotMade(f"`{name}` is also set to something other than an empty list")
             made += 1
             opening = assignment.value
             continue
         if not isinstance(parent, cst.Arg) or not isinstance(call := parents[parent], cst.Call):
-            return NotMade(f"`{name}` is used in another way than to be stacked")
+            return NotMade(f"`{name}` is not only stacked")
         called = context.names.resolve(call.func, place.enclosing)
         start, end = module.offsets(call)
         others = call.args[1:]
@@ -70,7 +70,7 @@ def list_to_tensor_array(context: FileContext, place: NodePlace, hint: CureHint)
             edits.append(Edit(start, end, f"{name}.concat()"))
             varies = True
         else:
-            return NotMade(f"`{name}` is used in another way than to be stacked along the first axis")
+            return NotMade(f"`{name}` is not only stacked or concatenated along the first axis")
     if made != 1:
         return NotMade(f"`{name}` is not set to an empty list once in this function")
     start, end = module.offsets(opening)

@@ -19,7 +19,7 @@ from terra_refactor.syntax.edit import Edit
 def scalar_to_tensor(context: FileContext, place: NodePlace, hint: CureHint) -> Transformed:
     """The edit that puts `tf.constant(...)` around an argument."""
     if not isinstance(place.node, cst.Call):
-        return NotMade("it is no plain call")
+        return NotMade("it is not a plain call")
     argument = place.node.args[int(hint.detail("argument"))]
     if argument.star:
         return NotMade("its arguments are not written out")

@@ -100,7 +100,7 @@ def _of_open(view: ContextView, meeting: OpenMeeting) -> LocalHazard:
         meeting.fact.op,
         f"`{written}` converts the array `{name}` to {target} eagerly, if it is one: the types in calls are unknown, and a traced "
         "function gets an array as a tensor of its own dtype",
-        f"`{name}` has the dtype of the other operand: a graph does not convert it",
+        f"`{name}` has the dtype of the other operand: tensors are not converted",
         parameter=name,
         nature=Nature.UNKNOWABLE,
         subject=Subject(array=name, coercion=_coercion(meeting.dtypes, meeting.network)),
@@ -120,7 +120,7 @@ def _with_tensor(
     found = " or ".join(sorted(str(dtype) for dtype in own))
     message = (
         f"`{view.written(fact.op)}` converts the {found} array `{name}` to {wanted} eagerly; a traced function gets it as a "
-        f"{found} tensor, which does not fit"
+        f"{found} tensor, which is not converted"
     )
     return LocalHazard(fact.op, message, parameter=name, subject=Subject(array=name, coercion=_coercion(other)))
 
@@ -143,7 +143,7 @@ def _of_numpy(
         refused, number = refused_beside_number(is_float=is_float), "a float" if is_float else "a number"
         if own <= refused:
             message = f"`{written}` computes {number} and the {_listed(own)} array `{name}` {_BY_NUMPY}"
-            message += "; a traced function gets a tensor, which does not fit"
+            message += "; a traced function gets a tensor, which is not converted"
             return LocalHazard(fact.op, message, parameter=name, subject=subject)
         if None in own:
             return _not_known(view, fact, name, f"computes {number} and the array `{name}` {_BY_NUMPY}", subject)
@@ -156,7 +156,7 @@ def _of_numpy(
         return _not_known(view, fact, name, f"computes the arrays `{name}` and `{second}` {_BY_NUMPY}", subject)
     if own.isdisjoint(dtypes):
         message = f"`{written}` computes the {_listed(own)} array `{name}` and the {_listed(dtypes)} array `{second}` {_BY_NUMPY}"
-        message += "; a traced function gets tensors, which do not fit"
+        message += "; a traced function gets tensors, whose dtypes must agree"
         return LocalHazard(fact.op, message, parameter=name, subject=subject)
     return None
 
@@ -180,8 +180,8 @@ def _not_known(view: ContextView, fact: Fact, name: str, what: str, subject: Sub
     is_passed = given is not None and given.evidence is Evidence.DATAFLOW
     return LocalHazard(
         fact.op,
-        f"`{view.written(fact.op)}` {what}, whose dtype is unknown; a traced function gets a tensor, which has to fit",
-        f"the array `{name}` has the dtype of the other operand: a graph does not convert it",
+        f"`{view.written(fact.op)}` {what}, whose dtype is unknown; a traced function gets a tensor, whose dtype must agree",
+        f"the array `{name}` has the dtype of the other operand: tensors are not converted",
         parameter=name,
         nature=Nature.UNKNOWABLE if is_passed else Nature.FOUND,
         subject=subject,

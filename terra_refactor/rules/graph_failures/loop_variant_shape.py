@@ -115,20 +115,20 @@ def _loop(view: ContextView, staging: Staging, site: ControlSite, invariants: bo
         if lost:
             yield LocalHazard(
                 site.op,
-                f"{shown} has no value at the end of an iteration: the variables of a loop in a graph are tensors",
+                f"{shown} has no value at the end of an iteration: loop variables of a graph are tensors",
                 None if len(lost) == len(ends) else f"{shown} has a value at the end of each iteration",
             )
             continue
         if empty and any(_is_text(end) for end in ends):
             yield LocalHazard(
                 site.op,
-                f"{shown} has no value before the loop, and gets a text in it: the variables of a loop in a graph are tensors",
+                f"{shown} has no value before the loop and is set to a string in it: loop variables of a graph are tensors",
             )
             continue
         if empty and any(is_open(end) for end in ends):
             yield LocalHazard(
                 site.op,
-                f"{shown} has no value before the loop, and gets a list or dict in it: in a graph it must have elements",
+                f"{shown} has no value before the loop and is set to a list or dict in it: in a graph it must have elements",
                 f"{shown} has elements at the end of each iteration",
             )
         skipped = NONE in empty or name == RESULT or not staging.is_surely_read(name, site.after)

@@ -310,7 +310,7 @@ def _is_unknown(value: Value) -> bool:
 
 
 def _is_open(value: Value) -> bool:
-    """Whether a value, or its elements, may be anything: `zip` gives tuples."""
+    """Whether nothing is known about a value, or about the elements of a sequence (`zip` yields tuples)."""
     if isinstance(value, SequenceValue):
         return value.element is not None and all(map(_is_unknown, members(value.element)))
     return _is_unknown(value)

@@ -264,7 +264,7 @@ def _crossed(view: ContextView, call: Call, name: str) -> Iterator[LocalHazard]:
                 yield LocalHazard(
                     call.op,
                     f"{how.name} along axis {axis} of shape {format_shape(shape)}, and it weighs logarithms of probabilities along axis "
-                    f"{against - len(shape)}: their sum is no cross entropy",
+                    f"{against - len(shape)}: their sum is not a cross entropy",
                 )
                 return
 

@@ -147,7 +147,7 @@ def _square(name: str, shape: Shape) -> None:
     if shape is None:
         return
     if len(shape) < 2:
-        raise OperationError(ErrorKind.RANK, f"{name}: {format_shape(shape)} is no matrix")
+        raise OperationError(ErrorKind.RANK, f"{name}: {format_shape(shape)} is not a matrix")
     if definitely_different(shape[-1], shape[-2]):
         raise OperationError(ErrorKind.SHAPE, f"{name}: the last two axes of {format_shape(shape)} differ")
 

@@ -334,7 +334,7 @@ def _unique(call: BoundCall) -> Value:
     shape = data.type.shape
     if shape is not None and len(shape) != 1:
         raise OperationError(
-            ErrorKind.RANK, f"{call_name(call)}: x of shape {format_shape(shape)} is no vector", ("x",)
+            ErrorKind.RANK, f"{call_name(call)}: x of shape {format_shape(shape)} is not a vector", ("x",)
         )
     wanted = call.argument("out_idx")
     index = INT32 if is_none(wanted) else dtype_argument(wanted)
@@ -385,7 +385,7 @@ def _dynamic_partition(call: BoundCall) -> Value:
         if len(cut) > len(shape) or any(definitely_different(a, b) for a, b in zip(shape, cut, strict=False)):
             raise OperationError(
                 ErrorKind.SHAPE,
-                f"dynamic_partition: partitions of shape {format_shape(cut)} is no prefix of data of shape {format_shape(shape)}",
+                f"dynamic_partition: partitions of shape {format_shape(cut)} is not a prefix of data of shape {format_shape(shape)}",
                 ("data", "partitions"),
             )
         row = (None, *shape[len(cut) :])
@@ -438,7 +438,7 @@ def _block(call: BoundCall, *, to_depth: bool) -> Value:
         if _is_no_multiple(shape[axis], divisor):
             raise OperationError(
                 ErrorKind.SHAPE,
-                f"{call_name(call)}: axis {axis} of shape {format_shape(shape)} is no multiple of {format_dim(divisor)}",
+                f"{call_name(call)}: axis {axis} of shape {format_shape(shape)} is not a multiple of {format_dim(divisor)}",
                 ("input", "block_size"),
             )
     if to_depth:

@@ -223,7 +223,7 @@ def _split(call: BoundCall) -> Value:
     if isinstance(size, int) and size % count:
         raise OperationError(
             ErrorKind.SHAPE,
-            f"split: axis {position} of shape {format_shape(shape)} has size {size}, which is no multiple of {count}",
+            f"split: axis {position} of shape {format_shape(shape)} has size {size}, which is not a multiple of {count}",
             ("value", "num_or_size_splits"),
         )
     share = part(divide_exactly(size, count))
