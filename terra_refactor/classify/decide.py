@@ -364,7 +364,7 @@ class _Decider:
         if certain and judgement.found.problem is None:
             rest = f" (and {len(certain) - 1} more)" if len(certain) > 1 else ""
             way = way_to(self.program, certain[0])
-            judgement.rule = certain[0].rule
+            judgement.rule, judgement.cause = certain[0].rule, certain[0]
             return certain[0].message + (f", through {' → '.join(way)}" if way else "") + rest
         # an internal error is the reason for code that was not fully analysed
         assert judgement.assumptions.unknowable is not None
@@ -425,6 +425,7 @@ class _Decider:
             and not self.makes_a_name(hazard)
             and self.is_proven(judgement, hazard)
         ]
+        judgement.cause = certain[0] if certain else None
         if certain and {context.id for context in judgement.contexts} <= of_libraries(self.facts):
             judgement.reason = (
                 f"{certain[0].message}; without a decorator, too, since it is called as part of a library's graph"
@@ -522,7 +523,7 @@ class _Decider:
         )
         if primitive and varying is not None and "input_signature" not in options and self.is_internal(judgement):
             judgement.action = Action.REMOVE_TF_FUNCTION
-            judgement.rule = NO_TENSOR_INPUT.id
+            judgement.rule, judgement.cause = NO_TENSOR_INPUT.id, None
             judgement.reason = (
                 f"it takes no tensor, and different Python values on each call: each call is traced ({judgement.rule})"
             )
@@ -553,7 +554,7 @@ class _Decider:
             judgement.action = Action.REMOVE_TF_FUNCTION
             judgement.level = Level.SPECULATIVE
             judgement.covered_at_speculative = bool(wanted)
-            judgement.rule = REDUNDANT_NESTING.id
+            judgement.rule, judgement.cause = REDUNDANT_NESTING.id, None
             judgement.reason = f"every caller in the project is a graph, which traces it anyway ({judgement.rule})"
 
     def note_removed(self) -> None:
@@ -663,7 +664,7 @@ class _Decider:
             input_signature=portrait.input_signature,
             expected_gain=self.expected_gain(judgement),
             proposal=proposal,
-            hazards=hazards_of(self.program, judgement.hazards),
+            hazards=hazards_of(self.program, judgement.hazards, judgement.cause),
             callees=portrait.callees,
             runs_in_graph=any(context.in_graph for context in judgement.contexts),
             runs_eagerly=any(not context.in_graph for context in judgement.contexts),

@@ -104,6 +104,8 @@ class Hazard:
     cure: CureHint | None = None
     """A possible cure of the place; only for hazards in the function's own code."""
     subject: Subject = NO_SUBJECT
+    is_reason: bool = False
+    """The reason of the decision is about it."""
 
 
 @dataclass(frozen=True, slots=True)

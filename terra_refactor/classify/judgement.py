@@ -36,6 +36,8 @@ class Judgement:
     reason: str = ""
     rule: str = ""
     """Id of the rule in the reason; empty if there is none."""
+    cause: ReachedHazard | None = None
+    """The hazard that the reason is about."""
     covered: bool = False
     covered_at_speculative: bool = False
     held_back: bool = False

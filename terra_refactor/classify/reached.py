@@ -16,17 +16,20 @@ from terra_refactor.ir.program import Program
 from terra_refactor.syntax.location import Span
 
 
-def hazards_of(program: Program, hazards: Iterable[ReachedHazard]) -> tuple[Hazard, ...]:
-    """The hazards that a function reaches."""
-    return tuple(sorted((_hazard(program, each) for each in hazards), key=lambda h: (h.span, h.rule, h.message)))
+def hazards_of(
+    program: Program, hazards: Iterable[ReachedHazard], cause: ReachedHazard | None = None
+) -> tuple[Hazard, ...]:
+    """The hazards that a function reaches; the decision's reason is about `cause`."""
+    found = (_hazard(program, each, is_reason=each is cause) for each in hazards)
+    return tuple(sorted(found, key=lambda h: (h.span, h.rule, h.message)))
 
 
-def _hazard(program: Program, hazard: ReachedHazard) -> Hazard:
+def _hazard(program: Program, hazard: ReachedHazard, *, is_reason: bool) -> Hazard:
     first = hazard.via[0] if hazard.via else hazard.site
     cure = None if hazard.via else hazard.cure
     assumed = hazard.assumption is not None
     way = way_to(program, hazard)
-    return Hazard(hazard.rule, span_of(program, first), hazard.message, way, assumed, cure, hazard.subject)
+    return Hazard(hazard.rule, span_of(program, first), hazard.message, way, assumed, cure, hazard.subject, is_reason)
 
 
 def way_to(program: Program, reached: ReachedHazard | Effect) -> tuple[str, ...]:

@@ -13,11 +13,13 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from datetime import timedelta
 from io import StringIO
 from pathlib import Path
 
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
+from rich.text import Text
 
 from terra_refactor.config import check_inside, is_inside, repository_of
 from terra_refactor.errors import UsageError
@@ -114,13 +116,19 @@ def progress_callback(*, quiet: bool) -> Iterator[Callable[[str, int, int], None
     if quiet or not console.file.isatty() or console.is_dumb_terminal:
         yield None
         return
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn  # noqa: PLC0415
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn  # noqa: PLC0415
+
+    class SinceStart(ProgressColumn):
+        """The time since the start; Rich's own column stops when a stage is complete."""
+
+        def render(self, task: Task) -> Text:
+            return Text(str(timedelta(seconds=int(task.elapsed or 0))), style="progress.elapsed")
 
     bar = Progress(
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
-        TimeElapsedColumn(),
+        SinceStart(),
         console=console,
         transient=True,
     )

@@ -113,12 +113,10 @@ def _of_function(decision: Decision, by_function: Mapping[FunctionId, Decision])
 
 
 def _cause(decision: Decision, by_function: Mapping[FunctionId, Decision]) -> tuple[RelatedPlace, ...]:
-    """The positions of the hazard that the reason quotes; empty if a call on the path is in code without a decision."""
-    quoted = [each for each in decision.hazards if not each.assumed and each.message in decision.reason]
-    if not quoted:
-        return ()
-    way = way_to_hazard(by_function, decision, min(quoted, key=lambda hazard: len(hazard.via)))
-    if way[-1][1].via:
+    """The positions of the hazard in the reason; empty if a call on the path is in code without a decision."""
+    reason = next((each for each in decision.hazards if each.is_reason), None)
+    way = () if reason is None else way_to_hazard(by_function, decision, reason)
+    if not way or way[-1][1].via:
         return ()
     return tuple(
         RelatedPlace(each.path, hazard.span, f"{'called from' if hazard.via else 'in'} {each.qualname}")
@@ -138,20 +136,11 @@ def _of_region(decision: RegionDecision) -> AgendaItem:
         _first_rule(decision.hazards),
         None,
         0,
-        tuple(
-            RelatedPlace(decision.path, hazard.span, f"in {decision.inside}")
-            for hazard in _certain(decision.hazards)[:1]
-            if not hazard.via and hazard.message in decision.reason
-        ),
     )
 
 
 def _first_rule(hazards: Iterable[Hazard]) -> str:
-    return next((hazard.rule for hazard in _certain(hazards)), "")
-
-
-def _certain(hazards: Iterable[Hazard]) -> list[Hazard]:
-    return [hazard for hazard in hazards if not hazard.assumed]
+    return next((hazard.rule for hazard in hazards if not hazard.assumed), "")
 
 
 def _blocked(regions: Iterable[FoundRegion]) -> list[AgendaItem]:

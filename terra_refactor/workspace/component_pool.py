@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import signal
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, MutableSequence, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
@@ -86,11 +86,11 @@ def judge_many(
     tasks: dict[int, ComponentTask],
     workers: int,
     judge_here: Callable[[ComponentTask], ComponentResult],
-    advance: Callable[[], None],
+    advance: Callable[[Mapping[int, float]], None],
 ) -> Iterator[tuple[int, ComponentResult]]:
     """The results of the components with their keys in `tasks`, from which they are removed; in order of completion.
 
-    `advance` is called regularly, and may raise to cancel.
+    `advance` regularly receives the analysed share of each component that a worker has begun; it may raise to cancel.
 
     Raises:
         TerraError: the judge raises it.
@@ -102,22 +102,26 @@ def judge_many(
 
 
 def _judge_in_workers(
-    project: ReadProject, tasks: dict[int, ComponentTask], workers: int, advance: Callable[[], None]
+    project: ReadProject, tasks: dict[int, ComponentTask], workers: int, advance: Callable[[Mapping[int, float]], None]
 ) -> Iterator[tuple[int, ComponentResult]]:
     """The results of the components that workers can judge."""
     needed = {path: project.tasks[path] for task in tasks.values() for path in task.group}
     shared = ReadProject(needed, project.index, (), stubs=project.stubs, data=project.data)
     # largest first, so that no single worker is left with a large one at the end
     order = sorted(tasks, key=lambda key: -_size(project, tasks[key].group))
+    context = start_method()
+    shares = context.RawArray("d", len(order))
     executor = ProcessPoolExecutor(
-        workers, mp_context=start_method(), initializer=_start_worker, initargs=(shared, workers)
+        workers, mp_context=context, initializer=_start_worker, initargs=(shared, workers, shares)
     )
     try:
-        futures: dict[Future[ComponentResult], int] = {executor.submit(_judge, tasks[key]): key for key in order}
+        futures: dict[Future[ComponentResult], int] = {
+            executor.submit(_judge, tasks[key], place): key for place, key in enumerate(order)
+        }
         pending = set(futures)
         while pending:
             done, pending = wait(pending, timeout=_MOMENT, return_when=FIRST_COMPLETED)
-            advance()
+            advance({key: share for key, share in zip(order, shares, strict=True) if share and key in tasks})
             for future in done:
                 error = future.exception()
                 if isinstance(error, BrokenProcessPool):
@@ -137,30 +141,30 @@ def _judge_in_workers(
 
 # --- in a worker process --------------------------------------------------------------------------------------------------------------
 
-_own: dict[str, tuple[ReadProject, int]] = {}
-"""The state of a worker process: the project, and the number of processes."""
+_own: dict[str, tuple[ReadProject, int, MutableSequence[float]]] = {}
+"""The state of a worker process: the project, the number of processes, and the shared memory for the analysed shares."""
 
 
-def _start_worker(project: ReadProject, workers: int) -> None:
+def _start_worker(project: ReadProject, workers: int, shares: MutableSequence[float]) -> None:
     gc.disable()  # see `collection`
     with contextlib.suppress(ValueError):
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # the main process handles interrupts
-    _own["project"] = project, workers
+    _own["project"] = project, workers, shares
 
 
-def _judge(task: ComponentTask) -> ComponentResult:
-    project, workers = _own["project"]
+def _judge(task: ComponentTask, place: int) -> ComponentResult:
+    project, workers, shares = _own["project"]
+
+    def tell(done: int, total: int) -> None:
+        shares[place] = max(shares[place], done / max(total, 1))  # a later round begins at 0 again
+
     return judged_component(
         task.sources(project),
         task.loaded(project),
         task.config,
         judge_program,
-        _ignore,
+        tell,
         NO_EVIDENCE,
         task.keeper,
         workers,
     )
-
-
-def _ignore(_done: int, _total: int) -> None:
-    pass

@@ -14,10 +14,9 @@ import ast
 import logging
 import re
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
-from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
@@ -155,13 +154,25 @@ def judge_components(
     done = 0
 
     def judge_here(task: ComponentTask) -> ComponentResult:
-        analysing = partial(_advance, progress, done, len(task.group), total)
+        share = 0.0
+
+        def analysing(part: int, whole: int) -> None:
+            nonlocal share
+            share = max(share, part / max(whole, 1))  # a later round begins at 0 again
+            tell([(len(task.group), share)])
+
         return judged_component(
             task.sources(project), task.loaded(project), task.config, judge, analysing, evidence, task.keeper
         )
 
-    def moment() -> None:
-        progress("analysing", done, total)
+    def tell(parts: Collection[tuple[int, float]]) -> None:
+        """The progress with components that have begun: their numbers of files and analysed shares."""
+        is_analysed = bool(parts) and all(share >= 1 for _, share in parts)
+        stage = "deciding" if is_analysed else "analysing"
+        progress(stage, done + int(sum(size * share for size, share in parts)), total)
+
+    def moment(shares: Mapping[int, float]) -> None:
+        tell([(len(missing[place]), share) for place, share in shares.items()])
 
     for place, made in judge_many(project, tasks, workers, judge_here, moment):
         group = missing[place]
@@ -218,12 +229,6 @@ def _parses(text: str) -> bool:
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
     return True
-
-
-def _advance(
-    progress: Callable[[str, int, int], None], before: int, size: int, total: int, part: int, whole: int
-) -> None:
-    progress("analysing", before + size * part // max(whole, 1), total)
 
 
 def _place_of_analysis(project: ReadProject, config: Config, group: Sequence[str]) -> str:

@@ -285,7 +285,13 @@ def test_a_long_way_is_cut_and_a_hazard_in_the_own_code_has_its_line() -> None:
     names = [f"f{number}" for number in range(6)]
 
     def named(number: int, **more: object) -> Decision:
-        hazard = Hazard("TR104", Span(10 * number + 2, 5, 10 * number + 2, 9), "it leaks", tuple(names[number + 1 :]))
+        hazard = Hazard(
+            "TR104",
+            Span(10 * number + 2, 5, 10 * number + 2, 9),
+            "it leaks",
+            tuple(names[number + 1 :]),
+            is_reason=True,
+        )
         action = Action.NONE if number else Action.REMOVE_TF_FUNCTION
         fields: dict[str, object] = {"hazards": (hazard,), "rule": "TR104", "function": FunctionId("a", number), **more}
         callees = (FunctionId("a", number + 1),) if number < 5 else ()

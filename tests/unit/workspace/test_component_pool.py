@@ -5,17 +5,22 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from terra_refactor.classify.decision import Decision
 from terra_refactor.config import Config
 from terra_refactor.errors import UsageError
+from terra_refactor.ir.program import Program
+from terra_refactor.rules.rule import Finding
 from terra_refactor.workspace import component_pool, components
 from terra_refactor.workspace.component_pool import ComponentTask, worthwhile_workers
 from terra_refactor.workspace.component_result import ComponentResult
-from terra_refactor.workspace.loading import read_project
+from terra_refactor.workspace.judging import judge_program
+from terra_refactor.workspace.loading import ReadProject, read_project
 from terra_refactor.workspace.results import WorkspaceReport
 from terra_refactor.workspace.watchdog import OverLimitError
 from terra_refactor.workspace.workspace import Options, analyze
@@ -70,17 +75,51 @@ def test_processes_use_what_one_has_kept_and_keep_it_themselves(here: list[str])
         assert kept != analyzed(1, use_cache=True)
 
 
-def _dies_of_heat(task: ComponentTask) -> ComponentResult:
+def test_progress_goes_on_within_a_component(here: list[str]) -> None:
+    def judge(
+        program: Program, config: Config, progress: Callable[[int, int], None] | None
+    ) -> tuple[tuple[Decision, ...], tuple[Finding, ...]]:
+        assert progress is not None
+        for done in (5, 9, 0, 10):  # a second round, which begins again
+            progress(done, 10)
+        return judge_program(program, config, None)
+
+    told: list[tuple[str, int, int]] = []
+    options = Options(Config(jobs=1), use_cache=False, judge=judge, progress=lambda *each: told.append(each))
+    report = analyze(["work"], options)
+    judging = [each for each in told if each[0] != "reading"]
+    assert {stage for stage, _, _ in judging} == {"analysing", "deciding"}
+    numbers = [done for _, done, _ in judging]
+    assert numbers == sorted(numbers) and len(set(numbers)) > len(here), "not only at the end of a component"
+    assert judging[-1] == ("deciding", report.stats.files, report.stats.files)
+
+
+def test_a_process_tells_its_share(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[float] = []
+
+    def judged(*given: object) -> None:
+        for done in (3, 1):
+            given[4](done, 4)  # type: ignore[operator]
+            told.append(shares[1])
+
+    shares = [0.0, 0.0]
+    monkeypatch.setattr(component_pool, "judged_component", judged)
+    monkeypatch.setitem(component_pool._own, "project", (ReadProject({}, None, ()), 2, shares))  # type: ignore[arg-type]
+    component_pool._judge(ComponentTask((), {}, (), 0, Config(), None), 1)
+    assert told == [0.75, 0.75] and shares[0] == 0
+
+
+def _dies_of_heat(task: ComponentTask, place: int) -> ComponentResult:
     if "work/heat_equation/heat.py" in task.group:
         os.kill(os.getpid(), signal.SIGKILL)
-    return component_pool._judge(task)
+    return component_pool._judge(task, place)
 
 
-def _needs_more_than_its_part(task: ComponentTask) -> ComponentResult:
+def _needs_more_than_its_part(task: ComponentTask, place: int) -> ComponentResult:
     raise OverLimitError("it took more than 0.1 GiB of memory", of_memory=True)
 
 
-def _is_wrong(task: ComponentTask) -> ComponentResult:
+def _is_wrong(task: ComponentTask, place: int) -> ComponentResult:
     raise UsageError("wrong")
 
 
