@@ -80,6 +80,7 @@ class Staging:
                 self._fresh[site.arms[arm]] = frozenset(names) - handed
         self._solved: dict[bool, dict[NodeId, Definitions]] = {}
         """By whether Python's loops run only once."""
+        self._eager: dict[NodeId, Definitions] | None = None
         self.staged: frozenset[int] = frozenset(
             number
             for number, site in enumerate(self.flow.sites)
@@ -157,6 +158,18 @@ class Staging:
         if not isinstance(fact, NameRead):
             return []
         return [each for place in self.flow.by_op.get(read, ()) for each in self.definitions(fact.name, place) or ()]
+
+    def assignments(self, read: NameRead) -> Iterator[NameWrite]:
+        """The assignments whose values a read may see in eager code, in which no branch merges them."""
+        if self._eager is None:
+            parameters = frozenset(parameter.name for parameter in self._view.function.parameters)
+            self._eager = reaching(self.flow, parameters, self._is_reached, lambda *_: True, {}, {}, lambda *_: False)
+        for place in self.flow.by_op.get(read.op, ()):
+            found = self._eager.get(place, {}).get(read.name, _NOWHERE)
+            for each in sorted(found, key=lambda each: each.place):
+                op = self.flow.nodes[each.place].op if each.kind is DefinitionKind.STORED else None
+                if isinstance(fact := None if op is None else self._view.made(op), NameWrite):
+                    yield fact
 
     def alternatives(self, name: str, place: NodeId, *, first: bool = False) -> list[Value]:
         """The possible values of a name at a node, over all traces; a container only by its kind."""

@@ -38,10 +38,13 @@ from terra_refactor.facts.records import (
     Call,
     Container,
     Display,
+    Fact,
     NameRead,
+    NameWrite,
     Region,
     Return,
 )
+from terra_refactor.facts.staging import Staging, staging_of
 from terra_refactor.facts.view import ContextView, is_tensorflow_tensor, is_variable
 from terra_refactor.ir.ids import OpId
 from terra_refactor.rules.dict_keys import kinds_of_keys
@@ -135,12 +138,44 @@ def _numbers_beside_tensors(view: ContextView, places: list[tuple[OpId, OpId]]) 
 
 
 def _is_chosen(view: ContextView, number: OpId) -> bool:
-    """Whether the result is a variable that no loop reads and sets: its number is no start value of a sum."""
+    """Whether the result is a variable with a number that is no start value of a sum: one that no other loop reads and sets."""
     read = view.made(number)
     if not isinstance(read, NameRead) or not read.is_local:
         return False
-    loops = [region for region in view.code.of_kind(Region) if region.is_loop and view.code.set_in(region, read.name)]
-    return not any(loop.holds(each.op) for loop in loops for each in view.code.reads_of(read.name))
+    staging, loops = staging_of(view), [region for region in view.code.of_kind(Region) if region.is_loop]
+    summing = [
+        (loop, {write.op for each in reads for write in staging.assignments(each)})
+        for loop in loops
+        if view.code.set_in(loop, read.name)
+        and (reads := [each for each in view.code.reads_of(read.name) if loop.holds(each.op)])
+    ]
+    return not summing or any(
+        not any(write.op in seen and not loop.holds(write.op) for loop, seen in summing)
+        for write in _numbers_stored(view, staging, read)
+    )
+
+
+def _numbers_stored(view: ContextView, staging: Staging, read: NameRead) -> Iterator[NameWrite]:
+    """The assignments of numbers that a read may see, through others that compute the variable from its old value."""
+    waiting, seen = [read], set[OpId]()
+    while waiting:
+        for write in staging.assignments(waiting.pop()):
+            if write.op in seen or not any(map(_is_number, members(view.value(write.value)))):
+                continue
+            seen.add(write.op)
+            old = [
+                each for each in _parts_of(view, write.value) if isinstance(each, NameRead) and each.name == read.name
+            ]
+            waiting += old
+            if not old:
+                yield write
+
+
+def _parts_of(view: ContextView, number: OpId) -> Iterator[Fact | None]:
+    """A result, and everything in its expression."""
+    yield view.made(number)
+    for part in view.code.inputs(number, results=True):
+        yield from _parts_of(view, part)
 
 
 def _marked(view: ContextView) -> Iterator[LocalHazard]:
