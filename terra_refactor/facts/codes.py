@@ -40,8 +40,8 @@ class StaticFlow:
     """The control flow of a function as AutoGraph converts it, with the live names at each node."""
 
     function: Function
-    nested: tuple[tuple[FunctionKind, tuple[str, ...]], ...]
-    """The kinds of its nested functions, and the variables of this function that they read."""
+    nested: tuple[tuple[FunctionKind, str, tuple[str, ...]], ...]
+    """The kinds and names of its nested functions, and the variables of this function that they read."""
     flow: Flow
     live: tuple[NameSet, ...]
 
@@ -99,8 +99,8 @@ class ClassOutline:
         )
 
 
-def _reads(nested: Iterable[Function]) -> tuple[tuple[FunctionKind, tuple[str, ...]], ...]:
-    return tuple((each.kind, each.frees) for each in nested)
+def _reads(nested: Iterable[Function]) -> tuple[tuple[FunctionKind, str, tuple[str, ...]], ...]:
+    return tuple((each.kind, each.name, each.frees) for each in nested)
 
 
 _ANY_ATTRIBUTE = "*"

@@ -61,6 +61,7 @@ class Staging:
         static = view.codes.flow(view.context.function)
         self.flow: Flow = static.flow
         self._live = static.live
+        self._nested = static.nested
         self._values: dict[tuple[str, Definition], Value] = {}
         own: dict[tuple[int, int], set[str]] = {}
         for node in self.flow.nodes:
@@ -159,17 +160,37 @@ class Staging:
             return []
         return [each for place in self.flow.by_op.get(read, ()) for each in self.definitions(fact.name, place) or ()]
 
-    def assignments(self, read: NameRead) -> Iterator[NameWrite]:
-        """The assignments whose values a read may see in eager code, in which no branch merges them."""
+    def assignments(self, name: str, op: OpId) -> Iterator[NameWrite]:
+        """The assignments whose values a read of a name at an operation may see in eager code, in which no branch merges them."""
         if self._eager is None:
             parameters = frozenset(parameter.name for parameter in self._view.function.parameters)
             self._eager = reaching(self.flow, parameters, self._is_reached, lambda *_: True, {}, {}, lambda *_: False)
-        for place in self.flow.by_op.get(read.op, ()):
-            found = self._eager.get(place, {}).get(read.name, _NOWHERE)
+        for place in self.flow.by_op.get(op, ()):
+            found = self._eager.get(place, {}).get(name, _NOWHERE)
             for each in sorted(found, key=lambda each: each.place):
-                op = self.flow.nodes[each.place].op if each.kind is DefinitionKind.STORED else None
-                if isinstance(fact := None if op is None else self._view.made(op), NameWrite):
+                write = self.flow.nodes[each.place].op if each.kind is DefinitionKind.STORED else None
+                if isinstance(fact := None if write is None else self._view.made(write), NameWrite):
                     yield fact
+
+    def is_read_after(self, name: str, op: OpId) -> bool:
+        """Whether the value that a variable has after a branch, loop or call may be read: here, or by a nested function that is used."""
+        readers = {name, *(inner for _, inner, frees in self._nested if name in frees)}
+        sites = (site.after for site in self.flow.sites if site.op == op and not site.flags)
+        waiting = list(sites) or [
+            following for place in self.flow.by_op.get(op, ()) for following in self.flow.nodes[place].next
+        ]
+        seen: set[NodeId] = set()
+        while waiting:
+            place = waiting.pop()
+            if place in seen:
+                continue
+            seen.add(place)
+            node = self.flow.nodes[place]
+            if not readers.isdisjoint(node.reads):
+                return True
+            if node.name != name:
+                waiting.extend(node.next)
+        return False
 
     def alternatives(self, name: str, place: NodeId, *, first: bool = False) -> list[Value]:
         """The possible values of a name at a node, over all traces; a container only by its kind."""

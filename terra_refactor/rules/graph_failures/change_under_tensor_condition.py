@@ -19,7 +19,7 @@ from terra_refactor.facts.records import (
     Region,
     RegionKind,
 )
-from terra_refactor.facts.staging import is_made_within
+from terra_refactor.facts.staging import is_made_within, staging_of
 from terra_refactor.facts.view import ContextView
 from terra_refactor.ir.ids import FunctionId, OpId
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
@@ -95,15 +95,12 @@ def _sets_constant(view: ContextView, effect: Effect) -> bool:
 
 def _is_carried(view: ContextView, name: str, number: OpId, around: Region | None) -> bool:
     """Whether a local variable has a value from before a statement that is read after it or in its next iteration."""
-    start = number if around is None else around.op
-    writes = [write.op for write in view.code.writes.get(name, ())]
-    if not writes or min(writes) > start or (around is not None and any(map(around.holds, writes))):
+    start, staging = number if around is None else around.op, staging_of(view)
+    if around is not None and view.code.set_in(around, name):
         return False
-    if around is not None and around.is_loop:
-        return True
-    return any(
-        read.op > start and not (around is not None and around.holds(read.op)) for read in view.code.reads_of(name)
-    )
+    if not any(staging.assignments(name, start)):
+        return False
+    return (around is not None and around.is_loop) or staging.is_read_after(name, start)
 
 
 def _in_containers(view: ContextView) -> Iterator[LocalHazard]:

@@ -144,7 +144,7 @@ def _is_chosen(view: ContextView, number: OpId) -> bool:
         return False
     staging, loops = staging_of(view), [region for region in view.code.of_kind(Region) if region.is_loop]
     summing = [
-        (loop, {write.op for each in reads for write in staging.assignments(each)})
+        (loop, {write.op for each in reads for write in staging.assignments(each.name, each.op)})
         for loop in loops
         if view.code.set_in(loop, read.name)
         and (reads := [each for each in view.code.reads_of(read.name) if loop.holds(each.op)])
@@ -159,7 +159,7 @@ def _numbers_stored(view: ContextView, staging: Staging, read: NameRead) -> Iter
     """The assignments of numbers that a read may see, through others that compute the variable from its old value."""
     waiting, seen = [read], set[OpId]()
     while waiting:
-        for write in staging.assignments(waiting.pop()):
+        for write in staging.assignments(read.name, waiting.pop().op):
             if write.op in seen or not any(map(_is_number, members(view.value(write.value)))):
                 continue
             seen.add(write.op)
