@@ -34,7 +34,7 @@ class EditorSettings:
     """Editor settings of one folder."""
 
     enable: bool = True
-    hints: tuple[str, ...] = ("parameters", "bindings")
+    hints: tuple[str, ...] = ("parameters", "bindings", "layers")
     """Kinds of inlay hints that are shown."""
     unknown_sizes: bool = False
     """Also show hints with at most the number of axes."""
@@ -85,7 +85,7 @@ def parse_settings(data: Any) -> EditorSettings:
     hints = data.get("inlayHints")
     kinds = tuple(
         kind
-        for kind, default in (("parameters", True), ("bindings", True), ("attributes", False))
+        for kind, default in (("parameters", True), ("bindings", True), ("attributes", False), ("layers", True))
         if flag(hints, kind, default, f"inlayHints.{kind}")
     )
     options: dict[str, Any] = {}

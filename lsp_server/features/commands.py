@@ -24,7 +24,7 @@ from terra_refactor.errors import SourceError
 from terra_refactor.ide.causes import places_to
 from terra_refactor.ide.code_actions import NewText, NotPossible, Request, best_change, perform
 from terra_refactor.ide.explanations import function_text, shown_name
-from terra_refactor.ide.regions import forget_regions
+from terra_refactor.ide.regions import forget_regions, is_to_be_searched
 from terra_refactor.ide.session import Session
 from terra_refactor.ide.snapshot import Snapshot
 from terra_refactor.ide.whole_project import (
@@ -214,6 +214,9 @@ def register(server: TerraServer) -> None:
                     snapshot = await server.scheduler.in_thread(analysed)
                     found = found.plus(totals(snapshot))
                     if not server.pulls_workspace:
+                        while is_to_be_searched(snapshot) and not await server.scheduler.regions(snapshot):
+                            progress.check()
+                            await asyncio.sleep(0.1)
                         publish_closed(server, snapshot)
         text = str(found) + (" (cancelled)" if progress.cancelled else "")
         server.window_show_message(types.ShowMessageParams(types.MessageType.Info, text))

@@ -64,13 +64,20 @@ def _edits(server: TerraServer, snapshot: Snapshot, path: str, index: int, name:
     return next(iter(edits.values())) if len(edits) == 1 else None
 
 
+def _before(hint: Hint) -> str:
+    """The text between the code and the type."""
+    if hint.kind is HintKind.LAYER:
+        return " → "
+    return " " if hint.annotated else ": "
+
+
 def _encoded(path: str, hint: Hint, position: types.Position, *, written_later: bool) -> types.InlayHint:
     """`written_later`: the edits of a double click are computed when the hint is resolved."""
     now = hint.annotation is not None and not written_later
     edits = [types.TextEdit(types.Range(position, position), hint.annotation or "")] if now else None
     return types.InlayHint(
         position=position,
-        label=f" {hint.label}" if hint.annotated else f": {hint.label}",
+        label=_before(hint) + hint.label,
         kind=types.InlayHintKind.Type,
         text_edits=edits,
         padding_left=False,

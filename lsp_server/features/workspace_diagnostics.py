@@ -1,7 +1,8 @@
 """Diagnostics of the whole workspace, pulled: for clients that pull, if the setting `diagnosticMode` is `workspace`.
 
 A request is held until there are new diagnostics, so that a polling client is idle. Diagnostics of a component are
-recomputed when one of its texts changes, after a pause in the typing: open texts come first.
+recomputed when one of its texts changes, after a pause in the typing: open texts come first. Findings about training
+steps (TR507) need another analysis of the component, so they follow when all others have been sent.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from lsprotocol import types
 from lsp_server.features.diagnostics import problems_of, result_id_of
 from lsp_server.server import TerraServer
 from terra_refactor.errors import SourceError
+from terra_refactor.ide.regions import is_to_be_searched
 from terra_refactor.ide.session import Session, StaleError
 from terra_refactor.ide.snapshot import Snapshot
 
@@ -34,6 +36,8 @@ class _Told:
     state: tuple[str, tuple[str, ...]]
     items: Mapping[str, list[types.Diagnostic]]
     """By the client's URI."""
+    has_steps: bool = False
+    """Whether training steps are still to be searched for."""
 
 
 def register(server: TerraServer) -> None:
@@ -50,14 +54,17 @@ def register(server: TerraServer) -> None:
             await _quiet(server)
             generation = server.documents.generation
             try:
-                async for reports in _news(server, computed, known, generation):
-                    known.update({report.uri: report.result_id or "" for report in reports})
-                    if token is None:
-                        answer.extend(reports)
-                    elif reports:
-                        streamed = True
-                        part = types.WorkspaceDiagnosticReportPartialResult(reports)
-                        server.progress(types.ProgressParams(token, part))
+                for search in (_news, _steps):
+                    if answer:
+                        break  # the next request gets the rest
+                    async for reports in search(server, computed, known, generation):
+                        known.update({report.uri: report.result_id or "" for report in reports})
+                        if token is None:
+                            answer.extend(reports)
+                        elif reports:
+                            streamed = True
+                            part = types.WorkspaceDiagnosticReportPartialResult(reports)
+                            server.progress(types.ProgressParams(token, part))
             except StaleError:
                 pass  # from the beginning, when it is quiet
             if server.documents.generation == generation and not answer and not streamed:
@@ -98,7 +105,7 @@ async def _news(
             state = (identity, tuple(path for path in component if server.documents.is_notebook(path)))
             told = computed.get(key)
             if told is None or told.state != state:
-                told = computed[key] = _Told(state, await _items(server, session, component, generation))
+                told = computed[key] = await _told(server, session, component, state, generation)
             _check(server, generation)
             there.update(told.items)
             yield _reports(server, told.items, known)
@@ -107,15 +114,40 @@ async def _news(
     yield _reports(server, {uri: [] for uri in known if uri not in there}, known)
 
 
+async def _steps(
+    server: TerraServer,
+    computed: dict[tuple[Session, tuple[str, ...]], _Told],
+    known: Mapping[str, str],
+    generation: int,
+) -> AsyncIterator[list[types.WorkspaceFullDocumentDiagnosticReport]]:
+    """Diagnostics that changed because training steps were found, one component at a time.
+
+    Raises:
+        StaleError: a text has changed.
+    """
+    for key, before in tuple(computed.items()):
+        if before.has_steps:
+            told = computed[key] = await _told(server, *key, before.state, generation, with_steps=True)
+            _check(server, generation)
+            yield _reports(server, told.items, known)
+
+
 def _check(server: TerraServer, generation: int) -> None:
     """Raises StaleError if a text has changed since, or if analysis has stopped."""
     if server.scheduler.stopped or server.documents.generation != generation:
         raise StaleError("a text has changed")
 
 
-async def _items(
-    server: TerraServer, session: Session, component: tuple[str, ...], generation: int
-) -> dict[str, list[types.Diagnostic]]:
+async def _told(
+    server: TerraServer,
+    session: Session,
+    component: tuple[str, ...],
+    state: tuple[str, tuple[str, ...]],
+    generation: int,
+    *,
+    with_steps: bool = False,
+) -> _Told:
+    """The diagnostics of a component. `with_steps`: training steps are searched for first."""
     _check(server, generation)
 
     def stale() -> bool:
@@ -124,19 +156,21 @@ async def _items(
     try:
         work = functools.partial(session.snapshot, component[0], stale)
         snapshot: Snapshot = await server.scheduler.in_thread(work)
+        if with_steps and not await server.scheduler.regions(snapshot):
+            raise StaleError("a text has changed")
     except SourceError as error:
         LOGGER.info("%s", error)
-        return {}
+        return _Told(state, {})
     except StaleError:
         raise
     except Exception:  # an internal error affects only this component
         LOGGER.exception("the analysis of %s failed", component[0])
-        return {}
+        return _Told(state, {})
     found: dict[str, list[types.Diagnostic]] = {}
     for path in snapshot.paths:
         if not server.documents.is_notebook(path):  # diagnostics of the cells of open ones are pushed
             found.update(problems_of(server, snapshot, path))
-    return found
+    return _Told(state, found, not with_steps and is_to_be_searched(snapshot))
 
 
 def _reports(

@@ -14,13 +14,22 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from keyword import iskeyword
 
-from terra_refactor.domain.value import Bottom, Reference, UnknownValue, Value, members
+from terra_refactor.domain.value import (
+    Bottom,
+    BoundMethod,
+    LibraryValue,
+    Reference,
+    UnknownValue,
+    Value,
+    members,
+)
 from terra_refactor.ide.diagnostics import diagnostics
 from terra_refactor.ide.explanations import PlaceLink, function_card, plain_place
 from terra_refactor.ide.layers import layer_card
 from terra_refactor.ide.names import fenced, parameter_reason, unknown_reason, value_card
 from terra_refactor.ide.operations import call_text, callers_of, operator_text, reached
 from terra_refactor.ide.regions import beside_regions, shown_regions
+from terra_refactor.ide.size_origins import parameter_origins, size_origins
 from terra_refactor.ide.snapshot import NAMED, Snapshot, line_text, name_span
 from terra_refactor.ide.unchanged import unchanged_functions
 from terra_refactor.ide.values import tensor_text
@@ -76,7 +85,7 @@ def hover(
         span, text = card
         parts.append(text)
     else:
-        found = _expression(snapshot, path, line, column)
+        found = _expression(snapshot, path, line, column, place_link)
         if found is not None:
             span, text = found
             parts.append(text)
@@ -120,13 +129,16 @@ def _head(function: Function) -> Span:
     return Span(first, 1, function.def_line + 1, 1)
 
 
-def _expression(snapshot: Snapshot, path: str, line: int, column: int) -> tuple[Span, str] | None:
+def _expression(
+    snapshot: Snapshot, path: str, line: int, column: int, place_link: PlaceLink
+) -> tuple[Span, str] | None:
     """The smallest expression, binding or parameter at the position, with its facts."""
     word = _word_at(snapshot, path, line, column)
     for function in snapshot.functions_at(path, line, column):
         for parameter in function.parameters:
             if parameter.span.contains(line, column):
-                return parameter.span, _parameter(snapshot, function, parameter.name)
+                origins = parameter_origins(snapshot, function, parameter.name, place_link, line)
+                return parameter.span, _joint(_parameter(snapshot, function, parameter.name), origins)
         best = _smallest(function, line, column)
         if best is None:
             continue
@@ -136,8 +148,24 @@ def _expression(snapshot: Snapshot, path: str, line: int, column: int) -> tuple[
         text = _told(snapshot, function, op, "" if word is None else word[1])
         if text is None:
             return None
+        text = _joint(text, _origins(snapshot, function, op, line, place_link))
         return (span, text) if word is None or span.line == span.end_line else (word[0], text)
     return None
+
+
+def _joint(text: str, origins: str) -> str:
+    return f"{text}\n\n{origins}" if origins else text
+
+
+def _origins(snapshot: Snapshot, function: Function, op: ops.Op, line: int, place_link: PlaceLink) -> str:
+    """The origins of the sizes of a variable; those of a call are in its rule."""
+    match op:
+        case ops.StoreName(value=result) | ops.StoreAttribute(value=result) if result is not None:
+            return size_origins(snapshot, function, result, place_link, line)
+        case ops.LoadName() | ops.LoadAttribute() if op.id not in callers_of(function):
+            return size_origins(snapshot, function, op.id, place_link, line)
+        case _:
+            return ""
 
 
 def _word_at(snapshot: Snapshot, path: str, line: int, column: int) -> tuple[Span, str] | None:
@@ -214,11 +242,21 @@ def _call(snapshot: Snapshot, function: Function, op: ops.Op, call: ops.Call, na
             if card is not None and card not in parts:
                 parts.append(card)
                 break
+    parts.extend(dict.fromkeys(filter(None, (_summary(snapshot, value) for value in called))))
     cards = dict.fromkeys(card for value in called if (card := value_card(snapshot, value)) is not None)
     parts.extend(list(cards)[:_MOST_CALLEES])
     if not parts:
         return _values(snapshot, function, op.id, name) or ""
     return "\n\n".join(parts)
+
+
+def _summary(snapshot: Snapshot, called: Value) -> str | None:
+    """For `model.summary`: the table of the model's layers."""
+    match called:
+        case BoundMethod(LibraryValue("keras.Model.summary"), Reference(number)):
+            return layer_card(snapshot, snapshot.facts.objects[number])
+        case _:
+            return None
 
 
 def _parameter(snapshot: Snapshot, function: Function, name: str) -> str:

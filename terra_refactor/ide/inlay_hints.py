@@ -1,4 +1,4 @@
-"""Inlay hints: dtype and shape after bound names.
+"""Inlay hints: dtype and shape after bound names, and the outputs of the layers of sequential models.
 
 Computes: hints of a file or a part of it. Needs: a snapshot. Gives: `inlay_hints`, `hint_details`, `Hint`, `HintKind`.
 Ignores: other values, and tensors of unknown dtype and shape.
@@ -16,6 +16,7 @@ from enum import Enum
 from terra_refactor.analysis.facts import EntryKind
 from terra_refactor.domain.lattice import join_all
 from terra_refactor.domain.value import Value
+from terra_refactor.ide.layers import sequential_outputs
 from terra_refactor.ide.size_names import named_values
 from terra_refactor.ide.snapshot import Snapshot, line_text, tensorflow_name
 from terra_refactor.ide.unchanged import unchanged_functions
@@ -39,6 +40,8 @@ class HintKind(Enum):
     PARAMETER = "parameters"
     BINDING = "bindings"
     ATTRIBUTE = "attributes"
+    LAYER = "layers"
+    """A layer of a sequential model: its output."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +116,12 @@ def _hints(
         contexts = snapshot.contexts(function)
         if function.kind is FunctionKind.CLASS_BODY or not contexts:
             continue
+        if HintKind.LAYER in wanted:
+            for op, output in sequential_outputs(snapshot, function):
+                span = function.spans[op]
+                text = hint_text(snapshot, output, unknown_sizes=unknown_sizes)
+                if text is not None and first_line <= span.end_line <= last_line:
+                    found.setdefault(span, Hint(span, text, HintKind.LAYER, function.id, ""))
         parameters, named = named_values(snapshot, function)
         for span, kind, name, result in _bindings(function):
             if kind not in wanted or name == "_" or not first_line <= span.line <= last_line:

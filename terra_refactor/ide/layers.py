@@ -1,6 +1,7 @@
 """Keras layers and models: their constructor arguments, inputs, outputs and weights; and a model's layers as a table.
 
-Computes: Markdown about a layer or model object. Needs: a snapshot. Gives: `layer_card`, `model_table`, `configuration_sources`.
+Computes: Markdown about a layer or model object. Needs: a snapshot. Gives: `layer_card`, `model_table`,
+`sequential_outputs`, `configuration_sources`.
 
 An object is identified by the call that created it, because each method has its own number for it. Calls of a layer
 are searched in the whole component; the layers of a functional model are those called by the operations before its
@@ -13,6 +14,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from terra_refactor.analysis.facts import ContextFacts, ObjectFacts, ObjectKind
+from terra_refactor.domain.dtype import FLOAT32
+from terra_refactor.domain.lattice import dim_of
 from terra_refactor.domain.tensor import TensorType
 from terra_refactor.domain.value import (
     UNKNOWN,
@@ -21,6 +24,7 @@ from terra_refactor.domain.value import (
     TensorKind,
     TensorValue,
     TupleValue,
+    UnknownValue,
     Value,
 )
 from terra_refactor.ide.names import created_class, creation_call, fenced
@@ -28,10 +32,11 @@ from terra_refactor.ide.snapshot import Snapshot
 from terra_refactor.ide.values import tensor_text
 from terra_refactor.ir import ops
 from terra_refactor.ir.function import Function
-from terra_refactor.ir.ids import OpId
+from terra_refactor.ir.ids import FunctionId, OpId
 from terra_refactor.ir.walk import blocks, operands, walk
 from terra_refactor.tf_model import keras
 from terra_refactor.tf_model.keras.layer_call import Settings
+from terra_refactor.tf_model.keras.models import BATCH
 from terra_refactor.tf_model.registry import is_library_subclass, lookup
 from terra_refactor.tf_model.spec import BoundCall, OperationError, ParameterPassing
 
@@ -45,8 +50,10 @@ class _Row:
     """One layer of a model: its class, its outputs, its weights."""
 
     name: str
-    output: str
+    output: Value
     weights: Mapping[str, TensorType]
+    op: OpId | None = None
+    """For a layer of a sequential model: the expression for it where the model is created."""
 
 
 def is_layer(cls: str) -> bool:
@@ -186,7 +193,11 @@ def model_table(snapshot: Snapshot, found: ObjectFacts, cls: str) -> str | None:
     if not rows:
         return None
     shown = [
-        [row.name, row.output, f"{total:,}" if (total := _count(row.weights)) is not None and row.weights else ""]
+        [
+            row.name,
+            _text(snapshot, row.output),
+            f"{total:,}" if (total := _count(row.weights)) is not None and row.weights else "",
+        ]
         for row in rows
     ]
     header = ["layer", "output", "parameters"]
@@ -205,36 +216,114 @@ def model_table(snapshot: Snapshot, found: ObjectFacts, cls: str) -> str | None:
     return fenced("\n".join(lines) + total_line)
 
 
+def sequential_outputs(snapshot: Snapshot, function: Function) -> Iterator[tuple[OpId, Value]]:
+    """The output of each layer in the sequential models that a function creates: the expression for the layer, and its output."""
+    contexts = snapshot.contexts(function)
+    for call in [op for op in walk(function.body) if isinstance(op, ops.Call)]:
+        for context in contexts:
+            made = context.values[call.id]
+            found = snapshot.facts.objects[made.object] if isinstance(made, Reference) else None
+            if found is None or (found.function, found.op) != (function.id, call.id):
+                continue
+            if created_class(snapshot, found) == "keras.Sequential":
+                for row in _sequential(snapshot, function, context, call, found):
+                    if row.op is not None:
+                        yield row.op, row.output
+
+
 def _sequential(
     snapshot: Snapshot, function: Function, context: ContextFacts, call: ops.Call, found: ObjectFacts
 ) -> Iterator[_Row]:
-    if not call.arguments:
+    layers = _stacked(function, context, call)
+    if not layers:
         return
-    display = next((op for op in walk(function.body) if op.id == call.arguments[0].value), None)
-    if not isinstance(display, ops.BuildContainer) or any(element.starred for element in display.elements):
-        return
-    layers = [context.values[element.value] for element in display.elements]
     given = next(
         (given for given, _ in _calls_of(snapshot, found) if isinstance(given, TensorValue)),
         None,
     )
     value: Value = UNKNOWN if given is None else given
-    for layer in layers:
+    for number, op in enumerate(layers):
+        layer = None if op is None else context.values[op]
         if isinstance(layer, TensorValue):  # keras.Input as the first element
             value = layer
-            yield _Row("Input", _text(snapshot, layer), {})
+            yield _Row("Input", layer, {}, op)
             continue
         if not isinstance(layer, Reference):
-            yield _Row("?", "?", {})
+            yield _Row("?", UNKNOWN, {})
             value = UNKNOWN
             continue
         made = snapshot.facts.objects[layer.object]
         cls = created_class(snapshot, made)
+        shape = _declared_input(snapshot, made) if number == 0 else None
         if cls == "keras.layers.InputLayer":
+            value = value if shape is None else shape
             continue
+        if isinstance(value, UnknownValue) and shape is not None:
+            value = shape
         weights = {} if cls is None else _weights(snapshot, made, cls, value)
         value = UNKNOWN if cls is None else _applied(snapshot, made, cls, value)
-        yield _Row(made.name, _text(snapshot, value), weights)
+        yield _Row(made.name, value, weights, op)
+
+
+def _stacked(function: Function, context: ContextFacts, call: ops.Call) -> tuple[OpId | None, ...]:
+    """The layers of a sequential model: those of the list that it is created with, and those added in the same block.
+
+    None is an unknown number of layers, because they are added elsewhere or in a branch or loop.
+    """
+    found: list[OpId | None] = []
+    by_id = {op.id: op for op in walk(function.body)}
+    given = next((each.value for each in call.arguments if each.keyword in (None, "layers")), None)
+    if given is not None:
+        display = by_id.get(given)
+        if not isinstance(display, ops.BuildContainer) or any(element.starred for element in display.elements):
+            return ()
+        found.extend(element.value for element in display.elements)
+    block = next((each for each in _all_blocks(function.body) if any(op.id == call.id for op in each)), ())
+    direct = {op.id for op in block}
+    made = context.values[call.id]
+    for op in by_id.values():
+        method = by_id.get(op.function) if isinstance(op, ops.Call) and op.id > call.id else None
+        if isinstance(op, ops.Call) and isinstance(method, ops.LoadAttribute) and method.name in ("add", "pop"):
+            if context.values[method.object] == made:
+                plain = method.name == "add" and op.id in direct and len(op.arguments) == 1
+                found.append(op.arguments[0].value if plain else None)
+    return tuple(found[: found.index(None) + 1] if None in found else found)
+
+
+def _all_blocks(block: ops.Block) -> Iterator[ops.Block]:
+    yield block
+    for op in block:
+        for inner in blocks(op):
+            yield from _all_blocks(inner)
+
+
+def _declared_input(snapshot: Snapshot, found: ObjectFacts) -> Value | None:
+    """The input that a layer declares by `input_shape` or `input_dim`, without its batch size."""
+    call = creation_call(snapshot, found)
+    if call is None or found.function is None:
+        return None
+    function = snapshot.program.function(found.function)
+    for argument in call.arguments:
+        if argument.keyword not in ("input_shape", "shape", "input_dim"):
+            continue
+        for value in snapshot.facts.values_of(found.function, argument.value):
+            shape = value.elements if isinstance(value, TupleValue) else None
+            if shape is None:
+                display = next((op for op in walk(function.body) if op.id == argument.value), None)
+                shape = (
+                    tuple(_only(snapshot, found.function, each.value) for each in display.elements)
+                    if isinstance(display, ops.BuildContainer)
+                    else (value,)
+                )
+            sizes = tuple(map(dim_of, shape))
+            if all(size is not None for size in sizes):
+                return TensorValue(TensorType(FLOAT32, (BATCH, *sizes)), TensorKind.KERAS)
+    return None
+
+
+def _only(snapshot: Snapshot, function: FunctionId, op: OpId) -> Value:
+    found = set(snapshot.facts.values_of(function, op))
+    return found.pop() if len(found) == 1 else UNKNOWN
 
 
 def _applied(snapshot: Snapshot, found: ObjectFacts, cls: str, given: Value) -> Value:
@@ -268,9 +357,9 @@ def _functional(snapshot: Snapshot, function: Function, context: ContextFacts, c
             made = snapshot.facts.objects[callee.object]
             cls = created_class(snapshot, made)
             weights = {} if cls is None or given is None else _weights(snapshot, made, cls, given)
-            yield _Row(made.name, _text(snapshot, value), weights)
+            yield _Row(made.name, value, weights)
         else:
-            yield _Row(_written(snapshot, function, op.function), _text(snapshot, value), {})
+            yield _Row(_written(snapshot, function, op.function), value, {})
 
 
 def _written(snapshot: Snapshot, function: Function, op: OpId) -> str:

@@ -1,9 +1,9 @@
 """Regions for an editor: hot code that is not a function of its own, and the decisions about it.
 
-Needs: a snapshot. Gives: `find_regions`, `regions_at`, `shown_regions`, `beside_regions`, `forget_regions`,
-`Regions`. `find_regions` analyses the program again with the regions as functions, like the command line: call it
-from a thread, or on explicit request. `shown_regions` computes nothing: until the regions of an edited text are
-found, it returns those of the previous text whose code is unchanged.
+Needs: a snapshot. Gives: `find_regions`, `regions_at`, `shown_regions`, `beside_regions`, `is_to_be_searched`,
+`forget_regions`, `Regions`. `find_regions` analyses the program again with the regions as functions, like the command
+line: call it from a thread, or on explicit request. `shown_regions` computes nothing: until the regions of an edited
+text are found, it returns those of the previous text whose code is unchanged.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from terra_refactor.ide.snapshot import Snapshot
 from terra_refactor.ir.program import Program
 from terra_refactor.syntax.deep_stack import deeply
 from terra_refactor.syntax.source import Source
-from terra_refactor.workspace.found_region import FoundRegion, without_shim
+from terra_refactor.workspace.found_region import FoundRegion, may_have_regions, without_shim
 from terra_refactor.workspace.judgement import RepeatedJudge
 from terra_refactor.workspace.judging import judged_by
 
@@ -203,6 +203,12 @@ def are_known(snapshot: Snapshot) -> bool:
     """Whether the regions of the files as they are were looked for."""
     with _guard:
         return _key(snapshot) in _known
+
+
+def is_to_be_searched(snapshot: Snapshot) -> bool:
+    """Whether the files may have regions that are not known yet."""
+    readable = (snapshot.sources[path] for path in snapshot.module_names)
+    return snapshot.config.extract and any(map(may_have_regions, readable)) and not are_known(snapshot)
 
 
 def _carried(path: str, text: str) -> tuple[RegionDecision, ...]:

@@ -16,6 +16,7 @@ from lsprotocol import types
 
 WHOLE = {"settings": {"diagnosticMode": "workspace"}}
 WRONG = "import tensorflow as tf\ny = tf.matmul(tf.ones([2, 3]), tf.ones([2, 3]))\n"
+STEP = (Path(__file__).parents[3] / "vscode-extension/e2e/project/fit.py").read_text()
 RIGHT = WRONG.replace("[2, 3]))", "[3, 2]))")
 
 
@@ -129,3 +130,21 @@ def test_findings_of_a_closed_notebook_stand_in_its_document(folder: Path) -> No
         assert [item.code for item in talk.published[cell.document].diagnostics] == ["TR401"]
 
     converse(folder, modern(), scenario)
+
+
+def test_training_steps_in_closed_files_are_found_after_all_other_findings(folder: Path) -> None:
+    (folder / "fit.py").write_text(STEP)
+
+    async def pulled(talk: Conversation) -> None:
+        known: dict[str, str] = {}
+        assert "fit.py" not in rules_of(await pull_all(talk, known)), "the other findings do not wait"
+        assert rules_of(await pull_all(talk, known)) == {"fit.py": ["TR507"]}
+
+    async def pushed(talk: Conversation) -> None:
+        await talk.command("terra-refactor.analyzeWorkspace")
+        fit = talk.uri("fit.py")
+        await talk.until(lambda: fit in talk.published)
+        assert [each.code for each in talk.published[fit].diagnostics] == ["TR507"]
+
+    converse(folder, modern(), pulled, options=WHOLE)
+    converse(folder, modern(), pushed)
