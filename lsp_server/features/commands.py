@@ -212,12 +212,12 @@ def register(server: TerraServer) -> None:
                     progress.check()
                     analysed = functools.partial(session.snapshot, component[0], progress.is_cancelled, progress.told)
                     snapshot = await server.scheduler.in_thread(analysed)
-                    found = found.plus(totals(snapshot))
                     if not server.pulls_workspace:
                         while is_to_be_searched(snapshot) and not await server.scheduler.regions(snapshot):
                             progress.check()
                             await asyncio.sleep(0.1)
                         publish_closed(server, snapshot)
+                    found = found.plus(totals(snapshot))
         text = str(found) + (" (cancelled)" if progress.cancelled else "")
         server.window_show_message(types.ShowMessageParams(types.MessageType.Info, text))
         return found.as_dict()

@@ -20,8 +20,10 @@ from terra_refactor.classify.recorded import advice, retraces, traces_in_words
 from terra_refactor.classify.shape_findings import ENDS_BEFORE, definitely_reached, doubted, failures
 from terra_refactor.classify.written_for import in_releases, written_for
 from terra_refactor.domain.effect import EffectKind, EffectSite, RootKind
-from terra_refactor.domain.value import BoundMethod, FunctionValue, Value, members
+from terra_refactor.domain.evidence import Evidence
+from terra_refactor.domain.value import BoundMethod, FunctionValue, TensorValue, Value, members
 from terra_refactor.facts.records import AttributeRead, Call
+from terra_refactor.facts.view import is_tensorflow_tensor
 from terra_refactor.ir.function import Decorator, Function, FunctionKind
 from terra_refactor.ir.ids import FunctionId, OpId
 from terra_refactor.ir.program import Program
@@ -66,7 +68,7 @@ def find(hazards: HazardMap, decisions: tuple[Decision, ...]) -> tuple[Finding, 
         *_diagnostics(program, facts, hazards, told, expected, reached),
         *failures(program, facts, hazards, proof, expected, reached),
         *_decided(program, decisions),
-        *_retraced(program, decisions, told),
+        *_retraced(program, facts, decisions, told),
     ):
         releases, why = written.get(each.path, _ANY_RELEASE)
         finding = in_releases(each, releases, why)
@@ -264,7 +266,9 @@ def _diagnostics(
                 yield found if doubt is None or rule.severity is not Severity.ERROR else doubted(found, doubt)
 
 
-def _retraced(program: Program, decisions: tuple[Decision, ...], told: set[FunctionId]) -> Iterator[Finding]:
+def _retraced(
+    program: Program, facts: ProgramFacts, decisions: tuple[Decision, ...], told: set[FunctionId]
+) -> Iterator[Finding]:
     """Functions that a recorded run traced repeatedly, if the source does not show the reason."""
     for decision in decisions:
         seen = program.recorded.get(decision.function)
@@ -277,8 +281,25 @@ def _retraced(program: Program, decisions: tuple[Decision, ...], told: set[Funct
                 continue
             if rule is MADE_IN_LOOP and decision.kind is FunctionKind.METHOD:
                 continue  # each object has its own graphs, as intended
+            if cause.cause == "value" and _gets_tensors(facts, decision.function, cause.parameter):
+                continue  # the calls have changed since the run
             message = f"{decision.qualname} was {traces_in_words(seen, cause)}; {advice([cause])}"
             yield replace(_about(decision, rule, _place_of(program, decision), message), fixable=False)
+
+
+def _gets_tensors(facts: ProgramFacts, function: FunctionId, name: str | None) -> bool:
+    """Whether all calls are known, and pass a tensor for a parameter."""
+    found = facts.functions.get(function)
+    if found is None or found.open_callers or not found.callers:
+        return False
+    values = [
+        member
+        for parameter in found.parameters
+        if parameter.name == name and parameter.evidence is Evidence.DATAFLOW and not parameter.supposed
+        for value in parameter.values
+        for member in members(value)
+    ]
+    return bool(values) and all(isinstance(each, TensorValue) and is_tensorflow_tensor(each) for each in values)
 
 
 def _decided(program: Program, decisions: tuple[Decision, ...]) -> Iterator[Finding]:

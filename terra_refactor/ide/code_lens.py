@@ -1,7 +1,8 @@
-"""Code lens: a line above each function with a proposed change; on request above every function with tensor work.
+"""Code lens: a line above each function with a proposed change, or with numbers of a recorded run; on request above
+every function with tensor work.
 
 Computes: lenses of a file, one for each function. Needs: a snapshot, and the known regions. Gives: `code_lenses`,
-`Lens`. Ignores: setup functions, functions that create models and layers, and tests, which need no graph. Hover and
+`in_peace`, `Lens`. Ignores: setup functions, functions that create models and layers, and tests, which need no graph. Hover and
 menu cover all functions.
 """
 
@@ -50,7 +51,7 @@ class Lens:
 
 @deeply
 def code_lenses(snapshot: Snapshot, path: str, *, every: bool = False, co_execution: bool = True) -> tuple[Lens, ...]:
-    """The lenses of a file, in source order. `every`: also for functions without a proposed change. Without
+    """The lenses of a file, in source order. `every`: also for functions with neither a proposed change nor a record. Without
     `co_execution` the program cannot import the shim, so it is not proposed. Nothing is proposed for a function as
     long as regions that may replace the proposal are not known (`shown_regions`).
     """
@@ -61,23 +62,26 @@ def code_lenses(snapshot: Snapshot, path: str, *, every: bool = False, co_execut
     regions = shown_regions(snapshot, path)
     found: list[Lens] = []
     for decision in beside_regions(snapshot.decisions.get(path, ()), regions):
-        if decision.kind is FunctionKind.LAMBDA or _in_peace(decision):
+        if decision.kind is FunctionKind.LAMBDA or in_peace(decision):
             continue
         region = regions.best_in(decision.qualname)
+        recorded = recorded_text(snapshot.program.recorded.get(decision.function))
+        is_relevant = decision.hybrid or decision.tensor_computation
         applies = decision.action is not Action.NONE and (co_execution or decision.action is not Action.CO_EXECUTE)
         if region is not None:
             title = _extraction(region)
         elif applies:
             title = _change(decision)
-        elif every and (decision.hybrid or decision.tensor_computation) and decision.qualname not in regions.undecided:
+        elif every and is_relevant and decision.qualname not in regions.undecided:
             title = _state(decision)
+        elif recorded and is_relevant:
+            title = ""
         else:
             continue
         gain = decision.expected_gain
         if region is None and applies and gain is not None and gain.seconds_saved >= LEAST_SHOWN:
             title = f"{title} · saves about {gain.seconds_saved:.1f} s"
-        if recorded := recorded_text(snapshot.program.recorded.get(decision.function)):
-            title = f"{title} · {recorded}"
+        title = " · ".join(filter(None, (title, recorded)))
         found.append(Lens(_line(decision.line), title, decision.qualname, applies or region is not None))
     in_module = (each for each in regions.decisions if each.extract and each.inside == MODULE)
     found.extend(Lens(_line(region.line), _extraction(region), MODULE, True) for region in in_module)
@@ -99,7 +103,7 @@ def _extraction(region: RegionDecision) -> str:
     return f"{title} · if it pays"
 
 
-def _in_peace(decision: Decision) -> bool:
+def in_peace(decision: Decision) -> bool:
     """Whether a graph is of no interest: setup code, tests, model factories. An existing decorator always counts."""
     if decision.hybrid:
         return False

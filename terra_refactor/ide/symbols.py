@@ -1,4 +1,5 @@
-"""Document symbols: the classes and functions of a file as a tree, each function with its decision.
+"""Document symbols: the classes and functions of a file as a tree, each function with its decision, except
+setup code, factories and tests, which need no graph.
 
 Computes: the tree. Needs: a snapshot. Gives: `symbols`, `Symbol`. Ignores: lambdas and variables.
 """
@@ -7,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from terra_refactor.ide.code_lens import in_peace
 from terra_refactor.ide.explanations import verdict
 from terra_refactor.ide.snapshot import NAMED, Snapshot, name_span
 from terra_refactor.ir.function import Function, FunctionKind
@@ -34,7 +36,9 @@ def symbols(snapshot: Snapshot, path: str) -> tuple[Symbol, ...]:
     functions = snapshot.functions(path)
     if not functions:
         return ()
-    verdicts = {decision.function: verdict(decision) for decision in snapshot.decisions.get(path, ())}
+    verdicts = {
+        decision.function: verdict(decision) for decision in snapshot.decisions.get(path, ()) if not in_peace(decision)
+    }
     by_parent: dict[FunctionId | None, list[Function]] = {}
     for function in functions:
         by_parent.setdefault(function.parent, []).append(function)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from terra_refactor.classify.decision import Action, Decision, Level
 from terra_refactor.ide.code_actions import NewText, all_safe
 from terra_refactor.ide.explanations import change_title, extraction_title
-from terra_refactor.ide.region_findings import findings_of_regions
+from terra_refactor.ide.region_findings import findings_of_regions, shown_findings
 from terra_refactor.ide.regions import MODULE, Regions, beside_regions, find_regions
 from terra_refactor.ide.session import Session
 from terra_refactor.ide.snapshot import Snapshot
@@ -75,7 +75,9 @@ def totals(snapshot: Snapshot) -> Totals:
     return Totals(
         files=len(snapshot.sources),
         functions=len(decisions),
-        findings=sum(map(len, snapshot.findings.values())),
+        findings=sum(
+            len(snapshot.findings.get(path, ())) + len(shown_findings(snapshot, path)) for path in snapshot.sources
+        ),
         changes=sum(decision.action is not Action.NONE for decision in decisions),
         safe_changes=sum(decision.action is not Action.NONE and decision.level is Level.SAFE for decision in decisions),
         errors=len(snapshot.errors),

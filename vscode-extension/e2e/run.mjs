@@ -32,6 +32,7 @@ const steps = [
     ["diagnostics appear", diagnostics],
     ["a rule's page is shown as a page", rulePage],
     ["hover shows a shape, and the card of a function", hover],
+    ["hints stand behind the layers of a model, its summary is a table, and hover says where sizes come from", layers],
     ["inlay hints show shapes", hints],
     ["a quick fix adds decorator and import to the file", quickFix],
     ["a speculative change asks for confirmation", speculative],
@@ -50,6 +51,10 @@ const steps = [
     ["a notebook has hints and diagnostics in its cells", notebook],
     ["the report is shown", report],
     ["the report follows a dark theme and one of high contrast", darkReport],
+    ["the walkthrough is readable in dark, light and high-contrast themes", walkthrough],
+    ["what a run showed stands above the function and in the finding, with its fix", recorded],
+    ["severities, the outline and the log follow their settings", settings],
+    ["the settings are in their order", settingsOrder],
     ["the file that is open in a large folder is answered first, and the rest follows", largeFolder],
     ["after an edit in a large folder, what is known comes first, and the rest is that of a new start", largeEdit],
     ["a wrong path of the server is said", wrongPath],
@@ -57,6 +62,7 @@ const steps = [
     ["a proof without TensorFlow leads to where another interpreter is selected", proofWithoutTensorFlow],
     ["a server is installed on request", installServer],
     ["the package is added to the environment that Python Environments has chosen", addPackage],
+    ["no log has a traceback", quietLogs],
 ];
 
 async function diagnostics() {
@@ -120,6 +126,20 @@ async function hover() {
     await bench.goTo(11, 10);
     await hoverShows("Tower.forward: safe · Add @tf.function"); // the card's head; what is found there speaks of Tower.forward as well
     await bench.shot("hover-function");
+    await bench.page.keyboard.press("Escape");
+}
+
+async function layers() {
+    await bench.open("stacked.py");
+    await bench.shows("activation=\"relu\") → float32 (N, 26, 26, 32)");
+    await bench.shows("Dense(10) → float32 (N, 10)");
+    await bench.goTo(13, 11);
+    await hoverShows("known parameters: 216,650");
+    await bench.shot("hover-summary");
+    await bench.page.keyboard.press("Escape");
+    await bench.goTo(15, 2);
+    await hoverShows("of (16, 10) and (16, 3)");
+    await bench.shot("hover-sizes");
     await bench.page.keyboard.press("Escape");
 }
 
@@ -412,10 +432,103 @@ async function reportIn(theme, picture) {
     await bench.shot(picture);
 }
 
+/** Each step of the walkthrough in three kinds of themes: nothing is written as Markdown, and no title is cut off. */
+async function walkthrough() {
+    for (const theme of ["Default Dark Modern", "Default Light Modern", "Default High Contrast"]) {
+        await bench.set({ "workbench.colorTheme": theme });
+        await bench.run("Welcome: Open Walkthrough...");
+        await bench.page.locator(".quick-input-list .monaco-list-row:has-text('terra-refactor')").first().click();
+        const page = bench.page.locator(".gettingStartedContainer");
+        await page.locator(".getting-started-step").first().waitFor();
+        for (const step of ["The server", "See shapes", "Make a function a graph", "The whole workspace"]) {
+            await page.locator(`.getting-started-step:has-text("${step}") .step-title`).first().click();
+            await page.locator(`.getting-started-step.expanded:has-text("${step}")`).waitFor();
+            await bench.shot(`walkthrough-${theme.split(" ")[1].toLowerCase()}-${step.split(" ").at(-1)}`);
+        }
+        const title = page.locator(".getting-started-category h2, .category-title").first();
+        assert.ok(!(await page.innerText()).includes("`"), "Markdown is shown as it is written");
+        assert.ok(await title.evaluate((node) => node.scrollWidth <= node.clientWidth), "the title is cut off");
+    }
+}
+
+/** A run is recorded; the numbers are above the function, and the finding has them and its fix. */
+async function recorded() {
+    const code = ["import tensorflow as tf", "", "", "@tf.function", "def scaled(values, n):", "    return tf.nn.relu(values) * tf.cast(n, tf.float32)", "", "", "for n in range(1, 41):", "    scaled(tf.ones([4, 4]), n)", ""];
+    writeFileSync(path.join(project, "rates.py"), code.join("\n"));
+    const done = spawnSync(values.python, ["-m", "terra_refactor", "record", "--", values.python, "rates.py"], { cwd: project, encoding: "utf-8" });
+    assert.equal(done.status, 0, done.stderr);
+    writeFileSync(path.join(project, "pyproject.toml"), '[tool.terra-refactor]\nevidence = ["terra-record.json"]\n');
+    await bench.open("rates.py");
+    await lens("traced 40×");
+    await lens("per call (40 calls)");
+    await bench.run("View: Focus Problems");
+    await bench.page.locator(".markers-panel .monaco-list-row:has-text('traced 40 times in 40 recorded calls')").first().waitFor();
+    await bench.shot("recorded");
+    await bench.run("View: Hide Panel");
+    await bench.goTo(5, 6);
+    await hoverShows("Recorded: traced 40×");
+    await bench.page.keyboard.press("Escape");
+    await bench.goTo(10, 7);
+    await bench.openActions("Pass a tensor");
+    await bench.shot("recorded-menu");
+    await bench.choose("Pass a tensor");
+    await until(() => onDisk("rates.py").includes("scaled(tf.ones([4, 4]), tf.constant(n))"), "the number was not made a tensor");
+    await bench.page.locator(".squiggly-warning").first().waitFor({ state: "detached" });
+}
+
+/** What the log of the server has in it. */
+function logs() {
+    const folder = path.join(bench.home, "data/logs");
+    const files = readdirSync(folder, { recursive: true }).map(String).filter((name) => /terra-refactor[^/]*\.log$/.test(name));
+    return files.map((name) => readFileSync(path.join(folder, name), "utf-8")).join("\n");
+}
+
+async function settings() {
+    writeFileSync(path.join(project, "again.py"), "import tensorflow as tf\n\nwrong = tf.matmul(tf.ones([2, 3]), tf.ones([2, 3]))\n");
+    await bench.set({ "terra-refactor.severity": { TR401: "information" }, "terra-refactor.outline.enable": true, "terra-refactor.logLevel": "debug" });
+    await bench.open("again.py");
+    await bench.page.locator(".squiggly-info").first().waitFor();
+    assert.equal(await bench.page.locator(".squiggly-error").count(), 0, "it is an error still");
+    await bench.open("model.py");
+    await bench.run("Explorer: Focus on Outline View");
+    const row = (text) => bench.page.locator(`.outline-pane .monaco-list-row:has-text("${text}")`).first();
+    await row("Tower").waitFor();
+    await row("forward").waitFor();
+    await bench.shot("outline");
+    await until(() => /\bDEBUG\b|\bdebug\b/.test(logs()), "the log has nothing of its most detailed level");
+    await bench.run("terra-refactor: Show Log");
+    await until(async () => (await bench.page.locator(".part.panel .view-lines").first().innerText()).trim().length > 100, "the log is not shown");
+    await bench.shot("log");
+    await bench.run("View: Hide Panel");
+    await bench.set({ "terra-refactor.severity": {}, "terra-refactor.outline.enable": false, "terra-refactor.logLevel": "warning" });
+    await bench.open("again.py");
+    await bench.page.locator(".squiggly-error").first().waitFor();
+    rmSync(path.join(project, "again.py"));
+}
+
+async function settingsOrder() {
+    await bench.run("Preferences: Open Settings (UI)");
+    const input = bench.page.locator(".settings-editor .settings-header .monaco-editor").first();
+    await input.click();
+    await bench.page.keyboard.insertText("@ext:terra-refactor.terra-refactor");
+    const categories = bench.page.locator(".settings-editor .setting-item-label");
+    await bench.page.locator(".settings-editor .setting-item-contents:has-text('Enable terra-refactor for the files')").first().waitFor();
+    await until(async () => /Diagnostic Mode/.test((await categories.allInnerTexts()).slice(0, 2).join(" ")), "the settings are in another order");
+    await bench.shot("settings");
+    await bench.run("View: Close Editor");
+}
+
+async function quietLogs() {
+    assert.ok(logs().length > 0, "there is no log");
+    assert.ok(!logs().includes("Traceback"), logs());
+}
+
 async function workspace() {
+    writeFileSync(path.join(project, "closed.py"), readFileSync(path.join(here, "project/fit.py"), "utf-8"));
     await bench.run("terra-refactor: Analyze Workspace");
     await bench.notification("functions in").waitFor();
     await bench.page.locator(".markers-panel .monaco-list-row:has-text('cell 2, line 10')").first().waitFor();
+    await bench.page.locator(".markers-panel .monaco-list-row:has-text('TR507')").first().waitFor(); // a training step in a closed file
     await bench.shot("workspace");
     await bench.read("functions in");
     await bench.run("View: Hide Panel");

@@ -141,7 +141,8 @@ def test_training_steps_in_closed_files_are_found_after_all_other_findings(folde
         assert rules_of(await pull_all(talk, known)) == {"fit.py": ["TR507"]}
 
     async def pushed(talk: Conversation) -> None:
-        await talk.command("terra-refactor.analyzeWorkspace")
+        totals = await talk.command("terra-refactor.analyzeWorkspace")
+        assert totals["findings"] == 3, "with the step"
         fit = talk.uri("fit.py")
         await talk.until(lambda: fit in talk.published)
         assert [each.code for each in talk.published[fit].diagnostics] == ["TR507"]

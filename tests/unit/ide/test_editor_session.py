@@ -252,6 +252,8 @@ def test_a_record_is_read_and_read_again(tmp_path: Path) -> None:
     assert session.problems == ()
     (lens,) = code_lenses(snapshot, path, every=True)
     assert lens.title == "graph · traced 40× · 5.0 ms per call (400 calls)"
+    (lens,) = code_lenses(snapshot, path)
+    assert (lens.title, lens.applies) == ("traced 40× · 5.0 ms per call (400 calls)", False)
     answer = hover(snapshot, path, 5, 6)
     assert answer is not None and "Recorded: traced 40× · 5.0 ms per call (400 calls)." in answer.text
 

@@ -225,6 +225,18 @@ def test_traces_are_findings_with_their_numbers(tmp_path: Path) -> None:
     assert not run(tmp_path, file).findings
 
 
+def test_a_record_of_numbers_is_no_finding_once_all_calls_pass_tensors(tmp_path: Path) -> None:
+    cause = {"cause": "value", "parameter": "n", "traces": 39, "examples": [{"value": n} for n in range(9)]}
+    seen = {"scaled": {**graph(cause), "parameters": [parameter("n", distinct=40)]}}
+    for called, expected in (("tf.constant(n)", []), ("n", ["TR201"]), ("n if n else tf.constant(n)", ["TR201"])):
+        text = (
+            RETRACED.replace("scaled(x, n)\n", f"scaled(x, {called})\n")
+            + "\n\ntrain(tf.ones([3]), lambda: range(40))\n"
+        )
+        found = run(tmp_path, record_of(tmp_path, text, seen)).findings
+        assert [finding.rule for finding in found] == expected, called
+
+
 def test_recorded_shapes_propose_the_argument_that_helps(tmp_path: Path) -> None:
     examples = [{"type": ["tensor", "float32", [n]]} for n in range(1, 8)]
     cause = {"cause": "shape", "parameter": "x", "traces": 11, "examples": examples}
