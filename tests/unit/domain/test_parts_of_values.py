@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -9,16 +10,26 @@ import pytest
 from terra_refactor.domain.chosen import chosen_in_graph
 from terra_refactor.domain.dim import OpenDim, Why, eager
 from terra_refactor.domain.dtype import DType
-from terra_refactor.domain.lattice import join_all, join_tensors, references, rename
+from terra_refactor.domain.file_marks import FileMark, FilePart, mark_of, object_with, text_with
+from terra_refactor.domain.lattice import MAX_VALUE_DEPTH, join_all, join_tensors, references, rename, widen
 from terra_refactor.domain.roots import EVERYWHERE
 from terra_refactor.domain.tensor import TensorType
-from terra_refactor.domain.traced import content_roots, content_with_marks, with_content_open, with_marks_of
+from terra_refactor.domain.traced import (
+    content_roots,
+    content_with_marks,
+    is_marked,
+    open_number,
+    with_content_open,
+    with_marks_of,
+)
 from terra_refactor.domain.value import (
+    BOTTOM,
     Constant,
     DatasetValue,
     FrozenDict,
     FrozenList,
     PartialValue,
+    PythonType,
     Reference,
     Scalar,
     SequenceValue,
@@ -145,3 +156,47 @@ def test_a_content_without_roots_stays_as_it_is() -> None:
         assert content_with_marks(content, 0) == content
     marked = content_with_marks(Constant(2), 1)
     assert isinstance(marked, Scalar) and isinstance(marked.dim, OpenDim)
+
+
+def test_marks_that_equal_none_are_none() -> None:
+    value = TensorValue(TensorType(FLOAT32, (2,)), traced=Traced())
+    assert not is_marked(value)
+    assert is_marked(replace(value, traced=Traced(content=EVERYWHERE)))
+
+
+def test_the_open_number_of_a_list() -> None:
+    numbers = FrozenList((Constant(3), Scalar(PythonType.INT, OPEN)))
+    assert open_number(numbers) == OPEN
+    assert open_number(FrozenList((Constant(3), Scalar(PythonType.INT, OPEN, symbolic=True)))) is None
+    assert open_number(FrozenList((Constant(3),))) is None
+
+
+def test_marks_of_a_tensor_of_another_rank_are_dropped() -> None:
+    value, marked = (TensorValue(TensorType(FLOAT32, shape)) for shape in ((2, 3), (OPEN,)))
+    assert with_marks_of(value, marked) == value
+    same_rank = TensorValue(TensorType(FLOAT32, (OPEN, 3)))
+    assert with_marks_of(value, same_rank) != value
+
+
+@pytest.mark.parametrize("made", [text_with, object_with])
+def test_a_value_that_stands_for_a_part_of_a_file_says_which(made: Callable[[FileMark], Value]) -> None:
+    mark = FileMark(next(iter(FilePart)), "data/a b.npz", "images")
+    assert mark_of(made(mark)) == mark
+    assert mark_of(Constant("data/a b.npz")) is None
+
+
+@pytest.mark.parametrize(
+    "around",
+    [
+        lambda value: PartialValue(ONE, (value,), ()),
+        lambda value: PartialValue(ONE, (), (("rate", value),)),
+        lambda value: TupleValue((value,)),
+    ],
+    ids=["argument", "keyword", "element"],
+)
+def test_each_level_of_a_value_counts_once_towards_the_limit_of_widening(around: Callable[[Value], Value]) -> None:
+    value: Value = Constant(1)
+    for _ in range(MAX_VALUE_DEPTH):
+        value = around(value)
+    assert widen(BOTTOM, value) == value
+    assert widen(BOTTOM, around(value)) != around(value)
