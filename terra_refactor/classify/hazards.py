@@ -343,7 +343,7 @@ class HazardMap:
         if context.in_graph or self.is_hybrid(here):
             return
         view = self.view(context)
-        calls = [(call.op, possible_callees(view, call)) for call in context.calls if call.unknown is not None]
+        calls = [(call.op, possible_callees(view, call)) for call in context.calls]
         reads = [(read.op, possible_properties(view, read)) for read in view.reached(AttributeRead)]
         for op, callees in (*calls, *reads):
             for callee in callees:

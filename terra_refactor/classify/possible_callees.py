@@ -13,10 +13,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from terra_refactor.analysis.facts import CallFact
-from terra_refactor.domain.value import UnknownValue, Value
+from terra_refactor.domain.evidence import Evidence
+from terra_refactor.domain.value import Reference, UnknownValue, Value, members
 from terra_refactor.facts.code import CodeFacts
 from terra_refactor.facts.codes import ClassOutline
-from terra_refactor.facts.records import AttributeRead, Call, Fact, NameRead
+from terra_refactor.facts.records import AttributeRead, AttributeWrite, Call, Choice, Fact, NameRead
 from terra_refactor.facts.view import ContextView
 from terra_refactor.ir.function import FunctionKind
 from terra_refactor.ir.ids import FunctionId, OpId
@@ -41,11 +42,27 @@ class PossibleCallee:
 
 
 def possible_callees(view: ContextView, call: CallFact) -> Iterator[PossibleCallee]:
-    """The methods that an unresolved call may run; none if too many classes have methods of that name."""
+    """The methods that a call may run in addition to the known ones; none if too many classes have methods of that name.
+
+    The object is unknown, or only the default of a parameter shows its class.
+    """
     made = view.made(call.op)
-    if call.unknown is None or not isinstance(made, Call):
+    if not isinstance(made, Call):
         return
     method = view.made(made.function)
+    if call.unknown is None:
+        holder = method.owner if isinstance(method, AttributeRead) else made.function
+        holders = {made.function: _CALLED, holder: (method.name,) if isinstance(method, AttributeRead) else _CALLED}
+        known = {view.facts.contexts[each].function for each in call.callees} | {view.function.id}
+        for number, names in holders.items() if call.callees else ():
+            is_only = all(function in known for name in names for function in view.codes.functions_named(name))
+            if not is_only and shown_by_default(view, number):
+                others = [
+                    (name, function) for name, function in _with_methods(view, number, names) if function not in known
+                ]
+                for name, function in others if len(others) <= _MOST else ():
+                    yield PossibleCallee(function, name, view.written(number))
+        return
     # `x.m(...)` calls a method of `x`; or it calls `x.m` itself, if that is an object
     of_method = isinstance(method, AttributeRead) and view.all_of(method.owner, _is_unknown)
     if isinstance(method, AttributeRead) and of_method:
@@ -72,6 +89,38 @@ def possible_properties(view: ContextView, read: AttributeRead) -> Iterator[Poss
     for name, function in found if len(found) <= _MOST else ():
         if function != view.function.id:
             yield PossibleCallee(function, name, view.written(read.owner))
+
+
+def shown_by_default(view: ContextView, number: OpId) -> bool:
+    """Whether an object is, or is stored from, a parameter without known arguments, of which only the default shows the class."""
+    held = view.made(number)
+    if isinstance(held, NameRead):
+        return held.is_local and _has_object_by_default(view, held.name)
+    if not isinstance(held, AttributeRead):
+        return False
+    return any(
+        _has_object_by_default(view.of(context.id), read.name)
+        for setter in view.codes.writers_of(held.name)
+        if view.program.function(setter).parent == view.function.parent
+        for write in view.codes.of(setter).of_kind(AttributeWrite)
+        if write.name == held.name
+        for context in view.facts.contexts_of(setter)
+        for read in view.of(context.id).behind(write.value, _alternatives)
+        if isinstance(read, NameRead) and read.is_local
+    )
+
+
+def _has_object_by_default(view: ContextView, name: str) -> bool:
+    return any(
+        parameter.name == name
+        and parameter.evidence is Evidence.DEFAULT
+        and any(isinstance(member, Reference) for value in parameter.values for member in members(value))
+        for parameter in view.function_facts.parameters
+    )
+
+
+def _alternatives(fact: Fact) -> tuple[OpId, ...]:
+    return fact.results if isinstance(fact, Choice) else ()
 
 
 def _makes_property(decorator: str) -> bool:

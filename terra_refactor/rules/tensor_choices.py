@@ -24,6 +24,7 @@ from terra_refactor.domain.value import (
 from terra_refactor.facts.view import ContextView
 from terra_refactor.tf_model import registry
 from terra_refactor.tf_model.class_names import ATTRS
+from terra_refactor.tf_model.graph_traits import CLASSES_WITHOUT_HASH
 from terra_refactor.tf_model.registry import is_keras_object
 
 _STRUCTURES: Final = frozenset(
@@ -65,7 +66,7 @@ def is_opaque(view: ContextView, name: str) -> bool:
     """Whether all classes of that name create objects in which TensorFlow sees no tensors."""
     outlines = view.codes.classes_named(name)
     if not outlines:
-        return is_keras_object(name)
+        return is_keras_object(name) or name in CLASSES_WITHOUT_HASH
     for outline in outlines:
         if any(text.startswith(ATTRS) for text in outline.decorators) or _TAKEN_APART & outline.methods:
             return False

@@ -43,6 +43,10 @@ ATTRS_DECORATORS: Final = frozenset({"s", "attrs", "define", "mutable", "frozen"
 FLAG_MODULES: Final = ("absl.flags", "tensorflow.compat.v1.flags")
 ENTERED: Final = {"contextlib.nullcontext": "enter_result", "contextlib.closing": "thing"}
 """The parameter of the constructor whose value `with` binds."""
+TENSOR_METHOD: Final = "__tf_tensor__"
+"""The method of `tf.types.experimental.TensorProtocol`, and here of the functions that are registered for a class."""
+TO_ARRAY: Final = ("__array__",)
+TO_TENSOR: Final = (TENSOR_METHOD, "__array__")
 VECTORIZED: Final = "numpy.vectorize.__call__"
 SETTINGS_OF_TENSORFLOW: Final = "tensorflow.config"
 SETTINGS_OF_KERAS: Final = "keras.config"
@@ -126,9 +130,11 @@ def unqualified(name: str) -> str:
     return builtin_named(name) or (f"typing.{name}" if name in _TYPING else f"jaxtyping.{name}")
 
 
-def converts_to_array(name: str) -> bool:
-    """Whether a function converts its arguments by `__array__`, where they have it."""
-    return name.startswith(("numpy.", "tensorflow.", "keras."))
+def conversion_methods(name: str) -> tuple[str, ...]:
+    """The methods by which a function converts objects, the first that the class has; () if it converts none."""
+    if name.startswith("numpy."):
+        return TO_ARRAY
+    return TO_TENSOR if name.startswith(("tensorflow.", "keras.")) else ()
 
 
 def is_of_numpy(name: str) -> bool:

@@ -88,10 +88,10 @@ GRAPH_TRAITS: Final[Mapping[Trait, str]] = {
         "builtins",
         "all any dict enumerate filter frozenset iter list map max min reversed set sorted sum tuple zip",
     )
-    + " "
+    + " functools.reduce collections.deque collections.Counter heapq.merge heapq.nlargest heapq.nsmallest math.fsum math.prod "
     + within(
         "itertools",
-        "accumulate chain chain.from_iterable combinations combinations_with_replacement compress cycle dropwhile "
+        "accumulate batched chain chain.from_iterable combinations combinations_with_replacement compress cycle dropwhile "
         "filterfalse groupby islice pairwise permutations product starmap takewhile tee zip_longest",
     ),
     Trait.ITERATES_FIRST: within("builtins", "all any dict enumerate frozenset iter list reversed set sorted sum tuple")
@@ -105,9 +105,10 @@ GRAPH_TRAITS: Final[Mapping[Trait, str]] = {
     + " "
     + within(
         "itertools",
-        "accumulate chain chain.from_iterable combinations combinations_with_replacement compress count cycle dropwhile filterfalse "
-        "groupby islice pairwise permutations product repeat starmap takewhile zip_longest",
-    ),
+        "accumulate batched chain chain.from_iterable combinations combinations_with_replacement compress count cycle dropwhile "
+        "filterfalse groupby islice pairwise permutations product repeat starmap takewhile zip_longest",
+    )
+    + " csv.DictReader csv.reader glob.iglob heapq.merge re.finditer",
     Trait.COMPARES_ELEMENTS: within("builtins", "all any max min sorted"),
     Trait.COMPARES_RESULTS: "builtins.filter builtins.list.sort builtins.tuple.count builtins.tuple.index "
     + within("builtins.list", "count index remove")
@@ -180,6 +181,7 @@ GRAPH_TRAITS: Final[Mapping[Trait, str]] = {
     "tensorflow.image.central_crop tensorflow.image.resize "
     + " ".join(f"keras.layers.{name}.__call__" for name in _RANKED_LAYERS.split()),
     Trait.CONVERTS_NUMBERS: "tensorflow.cast tensorflow.range tensorflow.convert_to_tensor",
+    Trait.KEEPS_NUMBERS_TYPE: "tensorflow.convert_to_tensor tensorflow.constant tensorflow.identity tensorflow.Variable",
     Trait.CONVERTS_ARRAYS: "tensorflow.convert_to_tensor tensorflow.constant",
     Trait.ONE_DTYPE: _ONE_DTYPE,
     Trait.RUNS_BRANCHES: within("tensorflow", "cond case switch_case"),

@@ -106,6 +106,8 @@ class Trait(Enum):
     """Raises while a graph is traced if the rank of its data is unknown."""
     CONVERTS_NUMBERS = "converts numbers"
     """Converts a Python number or a tensor to a tensor."""
+    KEEPS_NUMBERS_TYPE = "keeps type of number"
+    """Converts a Python number to a tensor with a dtype that follows from the number's type, unless a dtype is given."""
     CONVERTS_ARRAYS = "converts arrays"
     """Converts arrays, but not tensors, of any dtype."""
     ONE_DTYPE = "one dtype"

@@ -30,7 +30,7 @@ from terra_refactor.domain.value import (
     members,
 )
 from terra_refactor.tf_model import registry
-from terra_refactor.tf_model.class_names import ENTERED, VECTORIZED
+from terra_refactor.tf_model.class_names import ENTERED, TENSOR_METHOD, VECTORIZED
 from terra_refactor.tf_model.interpreted import Interpreted, by_name
 from terra_refactor.tf_model.spec import Trait
 
@@ -91,11 +91,20 @@ def _bound(site: Site, arguments: CallArguments, receiver: Value | None) -> Valu
     return None
 
 
+def _register(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
+    """`tf.register_tensor_conversion_function(base_type, function)`: as if the class defined the method."""
+    match arguments.positional:
+        case (Reference(cls), FunctionValue() as function, *_):
+            site.frame.state.set((cls, TENSOR_METHOD), function)
+    return None
+
+
 HANDED_ON: Final = by_name(
     {
         Interpreted.PROXY: _first,
         Interpreted.REFERENT: _referent,
         Interpreted.BOUND_METHOD: _bound,
         Interpreted.NAMESPACE: _namespace,
+        Interpreted.TENSOR_CONVERSION: _register,
     }
 )

@@ -17,12 +17,14 @@ from terra_refactor.analysis.frames import CallArguments
 from terra_refactor.analysis.transfer.container_methods import BuiltinHandler, argument_at
 from terra_refactor.analysis.transfer.iteration import iterate
 from terra_refactor.analysis.transfer.ordering import note_comparison, note_decision
-from terra_refactor.domain.lattice import join, join_all
+from terra_refactor.domain.lattice import join, join_all, python_type
 from terra_refactor.domain.value import (
     BOTTOM,
     NONE,
+    UNKNOWN,
     UNKNOWN_INT,
     Constant,
+    PythonType,
     SequenceValue,
     TupleValue,
     Value,
@@ -137,7 +139,10 @@ def _repeat(site: Site, arguments: CallArguments, receiver: Value | None) -> Val
 
 
 def _count(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
-    return SequenceValue(UNKNOWN_INT, "count") if not arguments.positional and not arguments.keywords else None
+    start, step = argument_at(arguments, 0, "start"), argument_at(arguments, 1, "step")
+    given = [value for value in (start, step) if value is not None]
+    is_whole = arguments.open_positional is None and all(python_type(value) is PythonType.INT for value in given)
+    return SequenceValue(UNKNOWN_INT if is_whole else UNKNOWN, "count")
 
 
 def _starmap(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:

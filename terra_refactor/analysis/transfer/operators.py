@@ -24,7 +24,13 @@ from terra_refactor.analysis.transfer.data_files import joined_by_operator
 from terra_refactor.analysis.transfer.iteration import MAX_ELEMENTS, extend_list, iterate, static_size_value
 from terra_refactor.analysis.transfer.loaded_numbers import note_changed
 from terra_refactor.analysis.transfer.mappings import dict_keys_of
-from terra_refactor.analysis.transfer.special_methods import format_object, has_objects, run_equality, run_hash
+from terra_refactor.analysis.transfer.special_methods import (
+    convert_objects,
+    format_object,
+    has_objects,
+    run_equality,
+    run_hash,
+)
 from terra_refactor.analysis.transfer.windows import largest_remainder
 from terra_refactor.analysis.truth import asked
 from terra_refactor.domain import dim as dims
@@ -70,7 +76,7 @@ from terra_refactor.ir import ops
 from terra_refactor.ir.ops import Op
 from terra_refactor.ir.python_operators import BINARY, COMPARISON
 from terra_refactor.tf_model import registry
-from terra_refactor.tf_model.class_names import UNION, is_generic, is_type_form
+from terra_refactor.tf_model.class_names import TO_ARRAY, TO_TENSOR, UNION, is_generic, is_type_form
 from terra_refactor.tf_model.ops.operators import compare_rule, operator_rule, unary_rule, with_unknown
 from terra_refactor.tf_model.spec import EntityKind
 
@@ -217,6 +223,10 @@ def binary_value(
         if found is not None:
             return found
         if isinstance(left, TensorValue) or isinstance(right, TensorValue):
+            tensors = [side for side in (left, right) if isinstance(side, TensorValue)]
+            convert_objects(
+                site, (left, right), TO_ARRAY if all(each.kind is TensorKind.NDARRAY for each in tensors) else TO_TENSOR
+            )
             return operator_rule(symbol, freeze(frame, left), freeze(frame, right), in_place=in_place)
     if symbol == "+" and isinstance(left, TupleValue) and isinstance(right, TupleValue):
         return TupleValue(left.elements + right.elements)

@@ -1,6 +1,6 @@
 """Built-in functions that call methods of an object of the program: `int(x)` runs its `__int__`, `str(x)` and `f"{x}"` its `__str__`.
 
-Computes: the method's result and side effects. Needs: class lookup, calls. Gives: `asked_of_object`, `note_array_of`,
+Computes: the method's result and side effects. Needs: class lookup, calls. Gives: `asked_of_object`, `note_array_of`, `convert_objects`,
 `format_object`, `ordering_of`, `has_objects`, `run_equality`, `run_hash`, `as_index`. Ignores:
 `__hash__` of elements that a container already has.
 """
@@ -16,8 +16,9 @@ from terra_refactor.analysis.frames import CallArguments
 from terra_refactor.analysis.transfer.kept_tensors import has_new_tensor
 from terra_refactor.analysis.transfer.staged import note_branch
 from terra_refactor.domain.lattice import join_all
-from terra_refactor.domain.value import Constant, EnumMember, Reference, TupleValue, Value, members
-from terra_refactor.tf_model.class_names import converts_to_array
+from terra_refactor.domain.state import ITEMS
+from terra_refactor.domain.value import Constant, EnumMember, FrozenList, Reference, TupleValue, Value, members
+from terra_refactor.tf_model.class_names import conversion_methods
 from terra_refactor.tf_model.python_classes import FORMATTING, SPECIAL_METHODS
 
 
@@ -35,11 +36,21 @@ def asked_of_object(site: Site, name: str, arguments: CallArguments) -> Value | 
 
 
 def note_array_of(site: Site, name: str, arguments: CallArguments) -> None:
-    """Runs the `__array__` of objects that are passed to NumPy or TensorFlow, for its side effects."""
-    if converts_to_array(name):
-        for value in (*arguments.positional, *(value for _, value in arguments.keywords)):
-            for member in members(value):
-                _ask(site, member, ("__array__",), CallArguments())
+    """Converts the objects that are passed to a function of NumPy, TensorFlow or Keras."""
+    asked = conversion_methods(name)
+    if asked:
+        given = (*arguments.positional, *(value for _, value in arguments.keywords))
+        convert_objects(site, given, asked)
+
+
+def convert_objects(site: Site, values: Iterable[Value], asked: tuple[str, ...]) -> None:
+    """Runs the methods that convert objects of the program, also in tuples and lists with few elements, for their side effects."""
+    for value in values:
+        for member in members(value):
+            content = site.frame.state.get((member.object, ITEMS)) if isinstance(member, Reference) else member
+            parts = content.elements if isinstance(content, TupleValue | FrozenList) else None
+            for part in (member,) if parts is None else parts:
+                _ask(site, part, asked, CallArguments())
 
 
 def format_object(site: Site, value: Value) -> None:

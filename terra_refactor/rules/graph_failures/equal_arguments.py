@@ -36,6 +36,7 @@ from terra_refactor.rules.object_equality import ignored_attributes, is_enumerat
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
 from terra_refactor.rules.variable_identity import GivenVariables, given_variables, identity_uses
 from terra_refactor.tf_model.graph_traits import ISINSTANCE, TYPE
+from terra_refactor.tf_model.spec import Trait
 from terra_refactor.tf_model.types_of_numbers import NUMBERS, accepted_numbers
 
 _IDENTITY: Final = ("is", "is not")
@@ -224,6 +225,10 @@ def _asks_for_type(view: ContextView, name: str, kinds: frozenset[PythonType]) -
         for fact in view.reached(AttributeRead):
             if fact.name == "__class__" and _is_part(view, fact.owner, name):
                 yield fact.op
+        for call, _ in view.calls_with(Trait.KEEPS_NUMBERS_TYPE):
+            # the first argument is the value, the second one the dtype
+            if len(call.positional) == 1 and call.keyword("dtype") is None and _is_part(view, call.positional[0], name):
+                yield call.op
     yield from _compared_by_identity(view, name, kinds)
 
 
@@ -390,12 +395,13 @@ RULE: Final = Rule(
         "variables of one shape."
     ),
     explanation=(
-        "A traced function looks up its graphs by its Python arguments, which it compares with `==`. The second of two calls with `2` and "
-        "`2.0` (or `True` and `1`, members of two `IntEnum`s with one number, lists and dicts of these) gets the graph of the first, in "
-        "which `isinstance(order, int)` was decided. The same holds for objects of a class whose `__eq__` ignores fields, of a frozen "
-        "dataclass with `field(compare=False)`, and of a subclass of `int`, `float` or `str` with further attributes. The object that a "
-        "method is called on is compared in the same way. All variables of one shape and dtype share a graph: `variable.ref()`, "
-        "`variable.name`, `id(variable)` and `variable is other` are those of the first. Nothing raises."
+        "A traced function looks up its graphs by its Python arguments, which it compares with `==`. The second of two calls "
+        "with `2` and `2.0` (or `True` and `1`, members of two `IntEnum`s with one number, lists and dicts of these) gets the "
+        "graph of the first, in which `isinstance(order, int)` was decided, or in which `tf.constant(order)` is an integer. The"
+        " same holds for objects of a class whose `__eq__` ignores fields, of a frozen dataclass with `field(compare=False)`, "
+        "and of a subclass of `int`, `float` or `str` with further attributes. The object that a method is called on is "
+        "compared in the same way. All variables of one shape and dtype share a graph: `variable.ref()`, `variable.name`, "
+        "`id(variable)` and `variable is other` are those of the first. Nothing raises."
     ),
     samples=Samples(
         bad="""\

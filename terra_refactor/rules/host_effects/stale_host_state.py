@@ -89,7 +89,7 @@ def _lists_of_variables(view: ContextView) -> Iterator[LocalHazard]:
     """
     reads = [read.op for read in view.reached(AttributeRead) if read.name in _LISTS]
     reads += [call.op for call in view.reached(Call) if _asks_whether_frozen(view, call)]
-    if not reads or view.function.name in _OF_FIT:
+    if not reads or (view.function.name in _OF_FIT and view.context.entry is EntryKind.FRAMEWORK):
         return
     setting = [
         context.id
