@@ -156,6 +156,8 @@ def leave(run: Run, started: float, failure: BaseException | None, way: Way = Wa
             run.depth = 0
             try:
                 run.cut()
+                while run.pending and not run.passive:  # operations of finalizers
+                    run.cut()
             except BaseException as error:
                 if not _interrupts(failure):
                     if _interrupts(error):

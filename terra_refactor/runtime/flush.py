@@ -36,15 +36,18 @@ def guards_hold(run: Any, node: Node) -> bool:
 
 
 def _drop_what_hangs_on_the_dead(slots: list[Any]) -> None:
-    """Drops the attributes of tensors that are no longer referenced, unless the program holds their dictionary."""
+    """Drops the tensors among the attributes of tensors that are no longer referenced, unless the program holds their
+    dictionary. Other attributes, which may have finalizers, live until the segment has ended.
+    """
     count = sys.getrefcount
     dropped = True
     while dropped:
         dropped = False
         for lazy in slots:
             if count(lazy) <= _BASE_COUNT and lazy.__dict__ and count(lazy.__dict__) <= _DICTIONARY_COUNT:
-                lazy.__dict__.clear()
-                dropped = True
+                for name in [name for name, item in lazy.__dict__.items() if type(item) is LazyTensor]:
+                    del lazy.__dict__[name]
+                    dropped = True
 
 
 def _wanted(slots: list[Any], static_too: bool) -> list[int]:

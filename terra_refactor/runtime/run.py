@@ -162,12 +162,12 @@ class Run(Encoder):
             for tensor, spec in zip(slots, specs, strict=False):
                 self.learn(real_of(tensor), spec)
             tensor = None  # reference counts show whether anything except the slots holds it
-        if slots:
+        notice_patched_classes()
+        self.node = self.program.root(global_settings())
+        if slots:  # last of all: what hangs on the tensors may have finalizers that run operations
             self.kept.extend(flush.release(slots))
             if len(self.kept) > MOST_KEPT:
                 self.hand_over_kept()
-        notice_patched_classes()
-        self.node = self.program.root(global_settings())
 
     def hand_over_kept(self) -> None:
         """Records tensors that may outlive the run."""

@@ -197,6 +197,29 @@ def finalizers_that_run_operations(co: Decorator) -> Any:
     return found, sorted(log), gc.isenabled()
 
 
+def finalizers_of_attributes(co: Decorator) -> Any:
+    log, v = [], tf.Variable(1.0)
+
+    class Box:
+        def __init__(self, tensor: Any) -> None:
+            self.tensor = tensor
+
+        def __del__(self) -> None:
+            log.append(float(tf.reduce_sum(self.tensor)))
+            v.assign_add(1.0)
+
+    def step(x: Any, look: bool) -> Any:
+        y = x * v
+        y.box = Box(x + v)
+        z = tf.tanh(y)
+        if look:
+            float(z[0, 0])
+        return z * v, v + 0
+
+    decorated = co(step)
+    return [(decorated(rows(), number % 2 == 1), list(log), float(v)) for number in range(6)]
+
+
 # --- variables
 
 
