@@ -1,8 +1,8 @@
 """Compares the tool's decisions about random functions with TensorFlow's behaviour.
 
 Computes: the decisions about the functions of some seeds, and those that TensorFlow contradicts. Gives: `measure`. As
-a script (`PYTHONPATH=tests python path_measure.py FIRST NUMBER ANSWERS`) it prints the counts, and the functions that
-are wrongly called safe. TensorFlow's answers are stored (`kept_answers`) for the seeds of the tests; the script
+a script (`PYTHONPATH=tests python path_measure.py FIRST NUMBER ANSWERS [SHOWN] [carried]`) it prints the counts, and the functions
+that are wrongly called safe. TensorFlow's answers are stored (`kept_answers`) for the seeds of the tests; the script
 stores others in the given file.
 """
 
@@ -15,9 +15,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from analysis_support import analyze_text
+from carried_programs import write_carried
 from kept_answers import Harness, read
 from path_judge import judge
-from path_programs import ARGUMENTS, HEAD, Program, module_of, write_function
+from path_programs import ARGUMENTS, Program, module_of, write_function
 
 from terra_refactor.classify.decide import DecisionOptions
 from terra_refactor.classify.decision import Classification, Decision
@@ -30,7 +31,7 @@ OUTCOMES = {"d": "differs", "t": "tensors", "s": "same", "p": "fails partly", "f
 
 def question(program: Program) -> str:
     """The dependencies of a function's answer: its text, with a neutral name, and its arguments."""
-    return f"{program.text.replace(program.name, 'f', 1)}{ARGUMENTS}{HEAD}"
+    return f"{program.text.replace(program.name, 'f', 1)}{ARGUMENTS}{program.head}"
 
 
 def answers_of(programs: Iterable[Program], known: dict[str, str] | None = None) -> dict[str, str]:
@@ -40,9 +41,10 @@ def answers_of(programs: Iterable[Program], known: dict[str, str] | None = None)
     questions = {program.name: question(program) for program in programs}
     found = {name: known[PATHS.key(text)] for name, text in questions.items() if PATHS.key(text) in known}
     told: dict[str, str] = {}
+    heads = {program.name: program.head for program in programs}
 
     def ask(asked: dict[str, str]) -> dict[str, str]:
-        told.update(judge({name: texts[name] for name in asked}, ARGUMENTS, HEAD))
+        told.update(judge({name: texts[name] for name in asked}, ARGUMENTS, heads[next(iter(asked))]))
         return {name: verdict.partition(":")[0] for name, verdict in told.items()}
 
     rest = {name: text for name, text in questions.items() if name not in found}
@@ -81,13 +83,14 @@ def measure(programs: list[Program], known: dict[str, str] | None = None) -> Mea
     return found
 
 
-def main(first: int, number: int, cache: str, shown: int) -> None:
+def main(first: int, number: int, cache: str, shown: int, *, carried: bool) -> None:
     """Prints the results for that many seeds."""
     file = Path(cache)
     known = read(file)
     found = Measured()
     for start in range(first, first + number, 250):
-        programs = [write_function(seed) for seed in range(start, min(start + 250, first + number))]
+        write = write_carried if carried else write_function
+        programs = [write(seed) for seed in range(start, min(start + 250, first + number))]
         some = measure(programs, known)
         found.counts += some.counts
         found.wrong += some.wrong
@@ -108,4 +111,5 @@ def main(first: int, number: int, cache: str, shown: int) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3], int(sys.argv[4]) if len(sys.argv) > 4 else 10)
+    shown = int(sys.argv[4]) if len(sys.argv) > 4 else 10
+    main(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3], shown, carried="carried" in sys.argv[5:])

@@ -105,6 +105,8 @@ class Program:
     constructs: frozenset[str]
     known_flag: bool
     """The analyser sees the values of `flag`; otherwise it is any bool."""
+    head: str = HEAD
+    """The text of its module before it."""
 
 
 class _Writer:
@@ -255,6 +257,11 @@ def write_function(seed: int) -> Program:
     return Program(name, text, frozenset(writer.constructs), writer.random.random() < 0.6)
 
 
+def themes_of(seed: int) -> dict[str, Theme]:
+    """The themes of the variables of that function."""
+    return _Writer(seed).themes
+
+
 def module_of(programs: list[Program]) -> str:
     """A module with these functions, and calls with their arguments."""
     calls = []
@@ -264,4 +271,4 @@ def module_of(programs: list[Program]) -> str:
                 f"    {program.name}(tf.constant({x}), tf.constant({k}), {flag if program.known_flag else 'FLAG'}, {n})"
             )
     bodies = "\n\n\n".join(program.text for program in programs)
-    return f"{HEAD}{bodies}\n\n\nif __name__ == '__main__':\n" + "\n".join(calls) + "\n"
+    return f"{programs[0].head}{bodies}\n\n\nif __name__ == '__main__':\n" + "\n".join(calls) + "\n"
