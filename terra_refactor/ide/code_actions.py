@@ -309,14 +309,14 @@ def _extractions(snapshot: Snapshot, path: str, first_line: int, last_line: int)
         lines = f"lines {region.line} to {region.end_line}"
         title = action_title(Action.EXTRACT_TF_FUNCTION)
         request = _extraction(region)
-        if region.extract:
+        if region.changes:
             yield Offer(
                 f"{extraction_title(region)} ({lines})",
-                OfferKind.EXTRACT,
+                OfferKind.EXTRACT if region.extract else OfferKind.REWRITE_CO_EXECUTE,
                 request,
                 assumptions=_region_assumptions(region),
             )
-        else:
+        if not region.extract:
             yield Offer(f"{title}: {lines}", OfferKind.EXTRACT, request, disabled=region.reason)
 
 
@@ -328,7 +328,7 @@ def best_change(snapshot: Snapshot, path: str, qualname: str, line: int) -> Requ
     """The change that is proposed first for a function, or for code of a module (`MODULE`) at the line: that of its lens. It may also be
     named by the function that a training step at the line becomes."""
     for found in regions_at(snapshot, path, line, line):
-        if found.decision.extract and (found.decision.qualname, found.decision.line) == (qualname, line):
+        if found.decision.changes and (found.decision.qualname, found.decision.line) == (qualname, line):
             return _extraction(found.decision)
     around = [
         decision
@@ -342,7 +342,7 @@ def best_change(snapshot: Snapshot, path: str, qualname: str, line: int) -> Requ
     else:
         return Request(Task.REFACTOR, path, qualname, line)
     for found in regions_at(snapshot, path, *lines):
-        if found.decision.extract and found.decision.inside == qualname:
+        if found.decision.changes and found.decision.inside == qualname:
             return _extraction(found.decision)
     return Request(Task.REFACTOR, path, qualname, line)
 
@@ -502,7 +502,7 @@ def _extracted(snapshot: Snapshot, request: Request) -> NewText | NotPossible:
     """The file with one region extracted as a function."""
     for found in regions_at(snapshot, request.path, request.line, request.line):
         decision = found.decision
-        if decision.extract and (decision.line, decision.qualname) == (request.line, request.qualname):
+        if decision.changes and (decision.line, decision.qualname) == (request.line, request.qualname):
             text = apply_edits(snapshot.sources[request.path].text, found.edits)
             return NewText(request.path, text, extraction_title(decision), _region_assumptions(decision))
     return NotPossible(f"{shown_name(request.qualname)} cannot be extracted there any more")

@@ -83,7 +83,11 @@ def code_lenses(snapshot: Snapshot, path: str, *, every: bool = False, co_execut
             title = f"{title} · saves about {gain.seconds_saved:.1f} s"
         title = " · ".join(filter(None, (title, recorded)))
         found.append(Lens(_line(decision.line), title, decision.qualname, applies or region is not None))
-    in_module = (each for each in regions.decisions if each.extract and each.inside == MODULE)
+    in_module = (
+        each
+        for each in regions.decisions
+        if each.inside == MODULE and (each.extract or (co_execution and each.co_execute))
+    )
     found.extend(Lens(_line(region.line), _extraction(region), MODULE, True) for region in in_module)
     return tuple(sorted(found, key=lambda lens: lens.span.line))
 
@@ -95,7 +99,7 @@ def _line(number: int) -> Span:
 def _extraction(region: RegionDecision) -> str:
     """The action of a click on the lens of a region, and its dependencies."""
     title = extraction_title(region)
-    if region.level is Level.SAFE:
+    if region.level is Level.SAFE or region.co_execute:
         return title
     count = len(region.assumptions)
     if count:

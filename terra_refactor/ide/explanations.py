@@ -75,7 +75,8 @@ def hazards_in_words(decision: Decision) -> str:
 
 def extraction_title(region: RegionDecision) -> str:
     """The function that a region should become: `Extract as @tf.function: train_step`."""
-    return f"{action_title(Action.EXTRACT_TF_FUNCTION)}: {region.function_name}"
+    title = "Extract and co-execute" if region.co_execute else action_title(Action.EXTRACT_TF_FUNCTION)
+    return f"{title}: {region.function_name}"
 
 
 def assumptions_in_words(decision: Decision | RegionDecision) -> str:

@@ -193,9 +193,9 @@ def proposals(session: Session, cancelled: Callable[[], bool], progress: Progres
     found: list[Proposal] = []
     for snapshot in _snapshots(session, cancelled, progress):
         regions = find_regions(snapshot, cancelled)
-        for path, decisions in snapshot.decisions.items():
+        for path in dict.fromkeys((*snapshot.decisions, *regions)):  # a script may have steps, but no function
             here = Regions(tuple(each.decision for each in regions.get(path, ())))
-            found.extend(_proposals(snapshot, path, decisions, here))
+            found.extend(_proposals(snapshot, path, snapshot.decisions.get(path, ()), here))
     return tuple(sorted(found, key=order_of_proposals))
 
 
@@ -216,7 +216,7 @@ def _proposals(snapshot: Snapshot, path: str, decisions: tuple[Decision, ...], r
                 None if gain is None else gain.seconds_saved,
             )
     for region in regions.decisions:
-        if region.extract and (region.inside == MODULE or region is regions.best_in(region.inside)):
+        if region.changes and (region.inside == MODULE or region is regions.best_in(region.inside)):
             yield Proposal(
                 snapshot,
                 path,

@@ -51,6 +51,55 @@ def test_a_step_is_offered_as_a_function_where_somebody_asks(tmp_path: Path) -> 
     assert isinstance(perform(snapshot, gone), NotPossible)
 
 
+CO_EXECUTED = """\
+import numpy as np
+import tensorflow as tf
+
+model = tf.keras.Sequential([tf.keras.layers.Dense(8), tf.keras.layers.Dense(1)])
+optimizer = tf.keras.optimizers.Adam()
+history = []
+
+for step in range(600):
+    inputs = tf.random.normal([32, 4])
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(tf.square(model(inputs, training=True)))
+        if float(loss) > 10.0:
+            loss = loss * 0.5
+            history.append(float(loss))
+    gradients = tape.gradient(loss, model.trainable_variables)
+    if np.isnan(gradients[0].numpy()).any():
+        history.append(-1.0)
+    optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+"""
+
+
+def test_a_step_that_cannot_be_a_graph_is_offered_to_the_shim(tmp_path: Path) -> None:
+    session = project(tmp_path, {"m.py": CO_EXECUTED})
+    path = shown(tmp_path, "m.py")
+    snapshot = session.snapshot(path)
+    find_regions(snapshot)
+    (lens,) = code_lenses(snapshot, path)
+    assert (lens.title, lens.applies) == ("Extract and co-execute: train_step", True)
+    assert code_lenses(snapshot, path, co_execution=False) == ()
+    (offer,) = [
+        each
+        for each in code_actions(snapshot, path, 10, 10, explicit=True)
+        if each.kind is OfferKind.REWRITE_CO_EXECUTE
+    ]
+    assert offer.title.startswith("Extract and co-execute: train_step (lines ")
+    assert best_change(snapshot, path, lens.qualname, lens.span.line) == offer.request
+    made = perform(snapshot, offer.request)
+    assert isinstance(made, NewText)
+    assert "@co_execute\ndef train_step(" in made.text and "import co_execute" in made.text
+    assert [each.title for each in proposals(session, lambda: False, lambda *_: None)] == [lens.title]
+    (disabled,) = [
+        each
+        for each in code_actions(snapshot, path, 10, 10, explicit=True, co_execution=False)
+        if each.kind is OfferKind.REWRITE_CO_EXECUTE
+    ]
+    assert disabled.disabled is not None
+
+
 def test_what_stands_in_the_way_is_told(tmp_path: Path) -> None:
     text = all_rules()["TR507"].samples.bad.replace(
         "  # TR507", "\n            first = weights[0]\n            print(first)"
