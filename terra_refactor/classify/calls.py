@@ -59,6 +59,8 @@ BOMB: Final = 500
 """Number of operations that take half a second to trace and a second to optimise: requires evidence of repeated calls."""
 BOMB_CALLS: Final = 60
 """Number of calls after which a trace of any length pays off, if each operation saves the time in `PLAIN`."""
+HUGE: Final = 40_000
+"""Number of operations that take minutes to trace and to optimise: requires that the calls that pay for it are known."""
 OFTEN: Final = 160
 """Assumed number of calls of a function if it is unknown."""
 

@@ -26,7 +26,7 @@ from terra_refactor.classify.assessment import (
 )
 from terra_refactor.classify.assumptions import are_too_many
 from terra_refactor.classify.benefit import DEFAULT_MIN_OPS, asks_tape, does_most_in
-from terra_refactor.classify.calls import BOMB, BOMB_CALLS, MARGIN, OFTEN, CallCount, calls_until_paid, cost_of
+from terra_refactor.classify.calls import BOMB, BOMB_CALLS, HUGE, MARGIN, OFTEN, CallCount, calls_until_paid, cost_of
 from terra_refactor.classify.candidates import varying_python_value
 from terra_refactor.classify.co_execution import called_by, does_equal_steps, is_kept_eager, may_run_eagerly
 from terra_refactor.classify.coverage import Coverage
@@ -313,6 +313,8 @@ class _Decider:
         recorded = recorded_calls(self.program.recorded.get(judgement.code.id))
         if calls is not None and recorded is not None:
             calls = max(calls, recorded)
+        if calls is None and count.flat >= HUGE:
+            return f"a trace has about {count.flat} operations, which takes minutes; the number of calls is unknown"
         if calls is None or calls >= BOMB_CALLS:
             return None
         return f"a trace has about {count.flat} operations, and the program is seen to call it {calls} time{'s' if calls != 1 else ''}"

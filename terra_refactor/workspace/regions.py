@@ -232,6 +232,8 @@ def _advance(trial: Trial, decision: Decision | None) -> None:
             trial.best = (trial.region, decision)
         if updates_variables(trial.candidate.statements) and _try_numbers(trial, decision, _may_be_number):
             return
+        if _hoist_assumed(trial, decision):
+            return
         core = frozenset(map(id, (trial.candidate.anchor, *trial.candidate.core)))
         doubtful = _with_unknown(trial, decision)
         if decision.level is not Level.SAFE:
@@ -298,6 +300,22 @@ def _hoist(trial: Trial, decision: Decision) -> bool:
     found = list(trial.hoisted)
     for hazard in decision.hazards:
         if (not hazard.assumed or hazard.rule in (CONFLICTING_COERCION.id, NUMPY_ON_TENSOR.id)) and not hazard.via:
+            found += hoistable(trial, decision, hazard, found)
+    if len(found) == len(trial.hoisted):
+        return False
+    _receive(trial, found)
+    return True
+
+
+def _hoist_assumed(trial: Trial, decision: Decision) -> bool:
+    """Tries again with attributes as arguments that other methods assign; False if there are none.
+
+    That they keep their value is an assumption if no such call is known between two calls of the step; as arguments,
+    they need none.
+    """
+    found = list(trial.hoisted)
+    for hazard in decision.hazards:
+        if hazard.assumed and hazard.rule == STALE_STATE.id and not hazard.via:
             found += hoistable(trial, decision, hazard, found)
     if len(found) == len(trial.hoisted):
         return False

@@ -496,3 +496,46 @@ def test_unknown_networks_that_each_iteration_makes_are_no_arguments() -> None:
     once = once.replace("    for images", "    network, optimizer = make_network(), make_optimizer()\n    for images")
     # made by each call of `adapt`, they are found where they are made
     assert "    @tf.function\n    def train_step(images, labels):\n" in new_text(once, "speculative")
+
+
+ACTION = """\
+import tensorflow as tf
+
+
+class Agent:
+    def __init__(self):
+        self.action = None
+        self.net = tf.keras.Sequential([tf.keras.layers.Dense(64), tf.keras.layers.Dense(64), tf.keras.layers.Dense(2)])
+        self.optimizer = tf.keras.optimizers.Adam(0.001)
+
+    def choose(self, observation):
+        logits = self.net(tf.convert_to_tensor([observation]))
+        self.action = tf.argmax(logits, axis=1)
+        return self.action.numpy()[0]
+
+    def learn(self, state, reward):
+        state = tf.convert_to_tensor([state], dtype=tf.float32)
+        reward = tf.convert_to_tensor(reward, dtype=tf.float32)
+        with tf.GradientTape() as tape:
+            logits = self.net(state)
+            loss = reward * tf.nn.sparse_softmax_cross_entropy_with_logits(self.action, logits)
+        grads = tape.gradient(loss, self.net.trainable_variables)
+        self.optimizer.apply_gradients(zip(grads, self.net.trainable_variables))
+"""
+
+
+def test_an_attribute_that_another_method_sets_is_an_argument() -> None:
+    # nothing calls the methods here, so that the attribute keeps its value would be an assumption, which is false
+    text = new_text(ACTION, "speculative")
+    assert "    def train_step(self, state, reward, action):\n" in text
+    assert "        self.train_step(state, reward, self.action)\n" in text
+    (found,) = analyzed(ACTION).regions
+    assert found.decision.assumptions == ()
+
+
+def test_a_network_that_another_method_replaces_is_an_argument() -> None:
+    text = ACTION.replace(
+        "    def learn(",
+        "    def load(self, path):\n        self.net = tf.keras.models.load_model(path)\n\n    def learn(",
+    )
+    assert "        self.train_step(state, reward, self.net, self.action)\n" in new_text(text, "speculative")
