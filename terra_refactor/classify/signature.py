@@ -39,7 +39,9 @@ _RENAMED = {
 """Former arguments of `tf.function`, and their new names; None if there is no replacement. Source: TensorFlow's release notes."""
 
 
-_WITH_SHAPES: Final = (ParameterValueKind.TENSOR, ParameterValueKind.NDARRAY, ParameterValueKind.VARIABLE)
+_WITH_SHAPES: Final = (
+    *(ParameterValueKind.TENSOR, ParameterValueKind.NDARRAY, ParameterValueKind.VARIABLE, ParameterValueKind.CONTAINER),
+)
 FIRST_THAT_SAVES: Final = 3
 """Relaxed shapes save the trace of the third shape: the first one is traced unchanged, the second one relaxed.
 

@@ -181,7 +181,7 @@ def _given(view: ContextView, call: Call, name: str) -> Iterator[LocalHazard]:
             subject=Subject(container=contents[0]),
         )
         return
-    possible = [number for number in given if view.may_be_symbolic(number)]
+    possible = [found for number in given if (found := _possible_tensor(view, number)) is not None]
     if possible:
         tensor = view.written(possible[0])
         passed = _passed_unknown(view, possible[0]) if has_trait(name, Trait.ARRAY_OF_ITSELF) else None
@@ -200,6 +200,16 @@ def _given(view: ContextView, call: Call, name: str) -> Iterator[LocalHazard]:
             f"`{written}` may get a tensor (`{tensor}`), which NumPy cannot convert in a graph",
             f"`{tensor}` is not a tensor when it is passed to `{view.written(call.function)}`",
         )
+
+
+def _possible_tensor(view: ContextView, number: OpId) -> OpId | None:
+    """What may be a tensor in a graph: the argument, or an item of the list that it is."""
+    if view.may_be_symbolic(number):
+        return number
+    made = view.origin(number)
+    if not isinstance(made, Display) or made.is_comprehension or not made.is_sequence:
+        return None
+    return next((found for item in made.items if (found := _possible_tensor(view, item.value)) is not None), None)
 
 
 def _passed_unknown(view: ContextView, number: OpId) -> str | None:

@@ -15,6 +15,7 @@ from terra_refactor.classify.decide import DecisionOptions
 
 RELAXED = (("reduce_retracing", "True"),)
 ROWS = "f(tf.boolean_mask(tf.ones([100, 3]), tf.random.uniform([100]) > 0.5))"
+LISTED = "f([tf.boolean_mask(tf.ones([100, 3]), tf.random.uniform([100]) > 0.5), tf.ones([2, 3])])"
 VARYING = "f(tf.ones([2, 3]))\nf(tf.ones([4, 3]))\nf(tf.ones([5, 3]))"
 
 
@@ -28,6 +29,7 @@ VARYING = "f(tf.ones([2, 3]))\nf(tf.ones([4, 3]))\nf(tf.ones([5, 3]))"
         ("@tf.function", "tf.tanh(x)", VARYING, RELAXED),
         ("@tf.function(jit_compile=True)", "tf.tanh(x)", VARYING, (("jit_compile", "True"), *RELAXED)),
         ("@tf.function(reduce_retracing=False)", "tf.tanh(x)", VARYING, ()),  # as its author wants it
+        ("", "tf.add_n([tf.reduce_sum(tf.tanh(each)) for each in x])", LISTED, RELAXED),
         ("", "tf.tanh(x) * len(x)", VARYING, ()),  # the size is a Python value, which would be none
         ("", "tf.tanh(x)", "f(tf.ones([2, 3]))\nf(tf.ones([3]))", ()),  # of several ranks nothing can be kept
     ],
