@@ -181,7 +181,7 @@ def _given(view: ContextView, call: Call, name: str) -> Iterator[LocalHazard]:
             subject=Subject(container=contents[0]),
         )
         return
-    possible = [found for number in given if (found := _possible_tensor(view, number)) is not None]
+    possible = [part for number in given if (part := _possible_tensor(view, number)) is not None]
     if possible:
         tensor = view.written(possible[0])
         passed = _passed_unknown(view, possible[0]) if has_trait(name, Trait.ARRAY_OF_ITSELF) else None
@@ -209,7 +209,7 @@ def _possible_tensor(view: ContextView, number: OpId) -> OpId | None:
     made = view.origin(number)
     if not isinstance(made, Display) or made.is_comprehension or not made.is_sequence:
         return None
-    return next((found for item in made.items if (found := _possible_tensor(view, item.value)) is not None), None)
+    return next((part for item in made.items if (part := _possible_tensor(view, item.value)) is not None), None)
 
 
 def _passed_unknown(view: ContextView, number: OpId) -> str | None:
