@@ -39,9 +39,7 @@ _RENAMED = {
 """Former arguments of `tf.function`, and their new names; None if there is no replacement. Source: TensorFlow's release notes."""
 
 
-_WITH_SHAPES: Final = (
-    *(ParameterValueKind.TENSOR, ParameterValueKind.NDARRAY, ParameterValueKind.VARIABLE, ParameterValueKind.CONTAINER),
-)
+_WITH_SHAPES: Final = (ParameterValueKind.TENSOR, ParameterValueKind.NDARRAY, ParameterValueKind.VARIABLE)
 FIRST_THAT_SAVES: Final = 3
 """Relaxed shapes save the trace of the third shape: the first one is traced unchanged, the second one relaxed.
 
@@ -162,7 +160,7 @@ def proposal_for(
         return ProposedArguments(arguments, _several_shapes(varying), SHAPE_RETRACE.id)
     if found.hybrid is None:
         # for an existing graph this alone is no reason for a change: the sizes may be the same in all calls
-        unknown = _unknown_sizes(parameters)
+        unknown = _unknown_sizes(parameters, (*_WITH_SHAPES, ParameterValueKind.CONTAINER))
         if unknown is not None:
             return ProposedArguments(
                 arguments, f"`{unknown}` has sizes that are known only at run time: each would be traced"
@@ -179,10 +177,12 @@ def sizes_to_retrace(found: FunctionFacts, parameters: tuple[ParameterDecision, 
     return _varying_shapes(found, others, FIRST_THAT_SAVES) or _unknown_sizes(others) or _unknown_sizes(variables)
 
 
-def _unknown_sizes(parameters: tuple[ParameterDecision, ...]) -> str | None:
+def _unknown_sizes(
+    parameters: tuple[ParameterDecision, ...], kinds: tuple[ParameterValueKind, ...] = _WITH_SHAPES
+) -> str | None:
     """A parameter to which calls pass tensors of unknown sizes: from a Python list, a filter, a slice."""
     for parameter in parameters:
-        if parameter.kind not in _WITH_SHAPES or parameter.evidence is not Evidence.DATAFLOW:
+        if parameter.kind not in kinds or parameter.evidence is not Evidence.DATAFLOW:
             continue
         if any(type_.shape is not None and None in type_.shape for type_ in parameter.types):
             return parameter.name
