@@ -325,14 +325,14 @@ class Staging:
             case DefinitionKind.UNBOUND:
                 return UNBOUND
             case DefinitionKind.PARAMETER:
-                return self._content(self._view.context.parameters.get(name, UNKNOWN))
+                return _content(self._view, self._view.context.parameters.get(name, UNKNOWN))
             case DefinitionKind.STORED:
                 node = self.flow.nodes[definition.place]
                 match None if node.op is None else self._view.made(node.op):
                     case Return(value=returned) if node.flag is None:
-                        return NONE if returned is None else self._displayed(returned)
+                        return NONE if returned is None else displayed(self._view, returned)
                     case NameWrite(value=stored):
-                        return self._content(self._view.value(stored))
+                        return _content(self._view, self._view.value(stored))
                     case _:
                         return Constant(bool(node.flag))
             case _:
@@ -341,37 +341,41 @@ class Staging:
                 parts = [part for place in places for part in self.alternatives(name, place)]
                 return join_all(as_symbolic(part) for part in parts if part not in (UNBOUND, NONE))
 
-    def _displayed(self, number: OpId) -> Value:
-        """The result of an operation; for a display its content, which nothing else can have changed at that point."""
-        view = self._view
-        match view.made(number):
-            case Display(kind=Container.DICT, is_comprehension=False, items=items):
-                keys = [NONE if item.key is None else view.value(item.key) for item in items]
-                if all(isinstance(key, Constant) and key != NONE for key in keys):
-                    return FrozenDict(
-                        tuple((key, self._displayed(item.value)) for key, item in zip(keys, items, strict=True))
-                    )
-            case Display(kind=Container.LIST, is_comprehension=False, items=items):
-                if not any(item.starred for item in items):
-                    return FrozenList(tuple(self._displayed(item.value) for item in items))
+
+def displayed(view: ContextView, number: OpId) -> Value:
+    """The result of an operation; for a display its content, which nothing else can have changed at that point, and for other lists and
+    dicts their kind.
+    """
+    match view.made(number):
+        case Display(kind=Container.DICT, is_comprehension=False, items=items):
+            keys = [NONE if item.key is None else view.value(item.key) for item in items]
+            if all(isinstance(key, Constant) and key != NONE for key in keys):
+                return FrozenDict(
+                    tuple((key, displayed(view, item.value)) for key, item in zip(keys, items, strict=True))
+                )
+        case Display(kind=Container.LIST, is_comprehension=False, items=items):
+            if not any(item.starred for item in items):
+                return FrozenList(tuple(displayed(view, item.value) for item in items))
+        case _:
+            pass
+    return _content(view, view.value(number))
+
+
+def _content(view: ContextView, value: Value) -> Value:
+    return join_all(_opened(view, part) for part in members(value))
+
+
+def _opened(view: ContextView, value: Value) -> Value:
+    """A list or dict with unknown content."""
+    if isinstance(value, Reference):
+        match view.facts.objects[value.object].kind:
+            case ObjectKind.LIST:
+                return FrozenList(None, UNKNOWN)
+            case ObjectKind.DICT:
+                return FrozenDict((), UNKNOWN)
             case _:
                 pass
-        return self._content(view.value(number))
-
-    def _content(self, value: Value) -> Value:
-        return join_all(self._opened(part) for part in members(value))
-
-    def _opened(self, value: Value) -> Value:
-        """A list or dict with unknown content."""
-        if isinstance(value, Reference):
-            match self._view.facts.objects[value.object].kind:
-                case ObjectKind.LIST:
-                    return FrozenList(None, UNKNOWN)
-                case ObjectKind.DICT:
-                    return FrozenDict((), UNKNOWN)
-                case _:
-                    pass
-        return value
+    return value
 
 
 def has_stages(view: ContextView) -> bool:

@@ -41,7 +41,8 @@ ATTRS: Final = ("attr.", "attrs.")
 """The beginnings of decorators of the package attrs, as they are written."""
 ATTRS_DECORATORS: Final = frozenset({"s", "attrs", "define", "mutable", "frozen", "attr.s"})
 FLAG_MODULES: Final = ("absl.flags", "tensorflow.compat.v1.flags")
-ENTERED: Final = {"contextlib.nullcontext": "enter_result", "contextlib.closing": "thing"}
+CLOSING: Final = "contextlib.closing"
+ENTERED: Final = {"contextlib.nullcontext": "enter_result", CLOSING: "thing"}
 """The parameter of the constructor whose value `with` binds."""
 TENSOR_METHOD: Final = "__tf_tensor__"
 """The method of `tf.types.experimental.TensorProtocol`, and here of the functions that are registered for a class."""

@@ -138,6 +138,7 @@ class Interpreted(Enum):
     REFERENT = "weakref.ReferenceType.__call__"
     BOUND_METHOD = "types.MethodType"
     NAMESPACE = "types.SimpleNamespace"
+    REPLACE_FIELDS = "dataclasses.replace copy.replace"
     TENSOR_CONVERSION = "tensorflow.register_tensor_conversion_function"
     # TensorFlow and Keras
     RUN_EAGERLY = "tensorflow.config.run_functions_eagerly tensorflow.config.experimental_run_functions_eagerly"

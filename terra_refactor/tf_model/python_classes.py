@@ -125,6 +125,8 @@ SPECIAL_METHODS: Final = {
     "builtins.hex": ("__index__",),
     "builtins.bin": ("__index__",),
     "builtins.chr": ("__index__",),
+    "copy.copy": ("__copy__",),
+    "copy.deepcopy": ("__deepcopy__",),
     "math.trunc": ("__trunc__",),
     "math.floor": ("__floor__",),
     "math.ceil": ("__ceil__",),

@@ -17,7 +17,7 @@ from terra_refactor.analysis.engine import TERMINATED, OpHandler, Site, Terminat
 from terra_refactor.analysis.frames import CallArguments, FinalFrame, Frame
 from terra_refactor.analysis.transfer.contents import note_returned
 from terra_refactor.analysis.transfer.data_files import entered_stream
-from terra_refactor.analysis.transfer.handed_on import entered_object
+from terra_refactor.analysis.transfer.handed_on import closing_method, entered_object
 from terra_refactor.analysis.truth import truth_of
 from terra_refactor.domain.lattice import join, join_all
 from terra_refactor.domain.state import CELL, State
@@ -282,12 +282,18 @@ def with_statement(site: Site, op: Op) -> Terminated | None:
     first = op.body[0] if op.body else None
     if isinstance(first, ops.NextItem):
         frame.values[first.id] = item
+    of_exit = CallArguments((UNKNOWN, UNKNOWN, UNKNOWN))
     methods = [
-        method
+        (method, of_exit)
         for member in members(manager)
         if isinstance(member, Reference)
         and (method := find_method(site, member, "__exit__")) is not None
         and not is_library_function(method)
+    ]
+    methods += [
+        (method, CallArguments())
+        for member in members(manager)
+        if isinstance(member, Reference) and (method := closing_method(site, member)) is not None
     ]
     ends = _managers(site, op.manager)
     suppressing = any(map(suppresses, ends))
@@ -313,12 +319,12 @@ def with_statement(site: Site, op: Op) -> Terminated | None:
         return body if reached else None
 
     def finish() -> bool:
-        arguments = CallArguments((UNKNOWN, UNKNOWN, UNKNOWN))
-        answers[:] = [site.call(method, arguments) for method in methods]
+        answers[:] = [site.call(method, arguments) for method, arguments in methods]
         return True
 
     def swallows() -> bool:
-        return any(truth_of(site, member).value is not False for answer in answers for member in members(answer))
+        exits = [answer for answer, (_, arguments) in zip(answers, methods, strict=True) if arguments is of_exit]
+        return any(truth_of(site, member).value is not False for answer in exits for member in members(answer))
 
     return _run_and_finish(site, run, finish, swallows)
 

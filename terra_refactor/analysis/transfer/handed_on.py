@@ -2,13 +2,15 @@
 context managers; functions that it calls.
 
 Computes: the object itself, so that its attributes and methods are known. Needs: the heap. Gives: `HANDED_ON`, by canonical name,
-`entered_object`, `run_given_functions`. Ignores: that the object of a weak reference may be deleted (a rule reports that).
+`entered_object`, `closing_method`, `run_given_functions`. Ignores: that the
+object of a weak reference may be deleted (a rule reports that).
 """
 
 from __future__ import annotations
 
 from typing import Final
 
+from terra_refactor.analysis.classes import find_method, is_library_function
 from terra_refactor.analysis.configuration import CONFIGURATION
 from terra_refactor.analysis.engine import Site
 from terra_refactor.analysis.facts import ObjectKind
@@ -30,7 +32,7 @@ from terra_refactor.domain.value import (
     members,
 )
 from terra_refactor.tf_model import registry
-from terra_refactor.tf_model.class_names import ENTERED, TENSOR_METHOD, VECTORIZED
+from terra_refactor.tf_model.class_names import CLOSING, ENTERED, TENSOR_METHOD, VECTORIZED
 from terra_refactor.tf_model.interpreted import Interpreted, by_name
 from terra_refactor.tf_model.spec import Trait
 
@@ -58,6 +60,16 @@ def entered_object(frame: Frame, manager: Reference) -> Value | None:
     cls = frame.state.get((manager.object, CLASS))
     parameter = ENTERED.get(cls.name) if isinstance(cls, LibraryValue) else None
     return None if parameter is None else frame.state.get((manager.object, CONFIGURATION + parameter)) or NONE
+
+
+def closing_method(site: Site, manager: Reference) -> Value | None:
+    """The method that `contextlib.closing` calls at the end of its block; None for other managers and objects of libraries."""
+    cls = site.frame.state.get((manager.object, CLASS))
+    if not isinstance(cls, LibraryValue) or cls.name != CLOSING:
+        return None
+    thing = entered_object(site.frame, manager)
+    method = find_method(site, thing, "close") if isinstance(thing, Reference) else None
+    return None if method is None or is_library_function(method) else method
 
 
 def _namespace(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
@@ -99,8 +111,19 @@ def _register(site: Site, arguments: CallArguments, receiver: Value | None) -> V
     return None
 
 
+def _with_fields(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
+    """`dataclasses.replace(object, rate=0.5)`: a new object, made by its constructor, of which the other fields are unknown."""
+    match arguments.positional:
+        case (Reference(number),):
+            cls = site.frame.state.get((number, CLASS))
+            if isinstance(cls, Reference):
+                return site.call(cls, CallArguments((), arguments.keywords, None, UNKNOWN))
+    return None
+
+
 HANDED_ON: Final = by_name(
     {
+        Interpreted.REPLACE_FIELDS: _with_fields,
         Interpreted.PROXY: _first,
         Interpreted.REFERENT: _referent,
         Interpreted.BOUND_METHOD: _bound,

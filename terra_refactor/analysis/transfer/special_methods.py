@@ -17,7 +17,7 @@ from terra_refactor.analysis.transfer.kept_tensors import has_new_tensor
 from terra_refactor.analysis.transfer.staged import note_branch
 from terra_refactor.domain.lattice import join_all
 from terra_refactor.domain.state import ITEMS
-from terra_refactor.domain.value import Constant, EnumMember, FrozenList, Reference, TupleValue, Value, members
+from terra_refactor.domain.value import UNKNOWN, Constant, EnumMember, FrozenList, Reference, TupleValue, Value, members
 from terra_refactor.tf_model.class_names import conversion_methods
 from terra_refactor.tf_model.python_classes import FORMATTING, SPECIAL_METHODS
 
@@ -30,6 +30,8 @@ def asked_of_object(site: Site, name: str, arguments: CallArguments) -> Value | 
     if looked_for is None or not arguments.positional:
         return None
     further = arguments.positional[1:] if looked_for[0] in ("__divmod__", "__pow__", "__format__", "__round__") else ()
+    if looked_for[0] == "__deepcopy__":
+        further = (UNKNOWN,)  # the objects that were copied before
     results = [_ask(site, member, looked_for, CallArguments(further)) for member in members(arguments.positional[0])]
     known = [result for result in results if result is not None]
     return join_all(known) if known and len(known) == len(results) else None

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from terra_refactor.analysis.facts import BranchKind, CallFact
-from terra_refactor.domain.dtype import BOOL, FLOAT32, FLOAT64, INT32, STRING, DType
+from terra_refactor.domain.dtype import BOOL, FLOAT32, FLOAT64, FLOATING, INT32, STRING, DType
 from terra_refactor.domain.value import (
     NONE,
     UNBOUND,
@@ -37,14 +37,14 @@ from terra_refactor.facts.records import (
     Region,
     RegionKind,
 )
-from terra_refactor.facts.staging import Staging, has_stages, staging_of
+from terra_refactor.facts.staging import Staging, displayed, has_stages, staging_of
 from terra_refactor.facts.view import ContextView, is_tensorflow_tensor, is_variable
 from terra_refactor.ir.control import RESULT, RETURNED, ControlSite, NodeKind
 from terra_refactor.ir.dataflow import UNBOUND_HERE, Definition, DefinitionKind
 from terra_refactor.ir.ids import OpId
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
 from terra_refactor.rules.tensor_choices import no_choice
-from terra_refactor.tf_model.graph_traits import COND, RANK
+from terra_refactor.tf_model.graph_traits import COND, RANK, made_by_autograph
 from terra_refactor.tf_model.registry import has_trait
 from terra_refactor.tf_model.spec import Trait
 
@@ -65,6 +65,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
     yield from _changing_conditions(view)
     yield from _expressions(view)
     yield from _by_rank(view)
+    yield from _numbers_converted(view)
     if not has_stages(view):
         return
     staging = staging_of(view)
@@ -103,14 +104,27 @@ def _by_rank(view: ContextView) -> Iterator[LocalHazard]:
 
 
 def _expressions(view: ContextView) -> Iterator[LocalHazard]:
-    """Objects and functions selected by a tensor."""
+    """`a if condition else b`, `condition and b` on a tensor: the graph computes both values, and merges them."""
     for choice in view.reached(Choice):
         branch = view.branches.get(choice.op)
-        if not choice.is_connective and branch is not None and branch.kind is BranchKind.TENSOR:
-            reasons = (no_choice(view, view.value(result)) for result in choice.results)
-            reason = next(filter(None, reasons), None)
-            if reason is not None:
-                yield LocalHazard(choice.op, f"a tensor chooses {reason}: in a graph both sides must give tensors")
+        if branch is None or branch.kind is not BranchKind.TENSOR:
+            continue
+        sides = [list(members(displayed(view, result))) for result in choice.results]
+        reasons = (no_choice(view, view.value(result)) for result in choice.results)
+        reason = next(filter(None, reasons), None)
+        if reason is not None and not choice.is_connective:
+            yield LocalHazard(choice.op, f"a tensor chooses {reason}: in a graph both sides must give tensors")
+            continue
+        found = _disagreement(view, *sides) if len(sides) == 2 and all(sides) else None
+        if found is not None:
+            problem, certain = found
+            yield LocalHazard(
+                choice.op,
+                f"the result of an expression that depends on a tensor {problem}: in a graph both sides must agree",
+                None
+                if certain
+                else "both sides of the expression that depends on a tensor have the same structure and dtypes",
+            )
 
 
 def _branch(view: ContextView, staging: Staging, site: ControlSite) -> Iterator[LocalHazard]:
@@ -206,6 +220,8 @@ def _disagreement(view: ContextView, firsts: list[Value], seconds: list[Value]) 
         return "may be a list or dict with other elements on each side", False
     if found is None and any(_is_one_tensor(one, other) for one, other in pairs):
         return "is a tuple, list or dict on one side, and a tensor on the other,", False
+    if found is None and any(map(_may_have_other_dtypes, *zip(*pairs, strict=True))):
+        return "may have another dtype on one side", False
     return None if found is None else (found, all(problems))
 
 
@@ -214,6 +230,14 @@ def _is_one_tensor(first: Value, second: Value) -> bool:
     if isinstance(first, TupleValue) and isinstance(second, TupleValue):
         return any(map(_is_one_tensor, first.elements, second.elements))
     return any(_is_structure(a) and isinstance(b, TensorValue) for a, b in ((first, second), (second, first)))
+
+
+def _may_have_other_dtypes(one: Value, other: Value) -> bool:
+    """Whether one is not of floats, and the other a tensor of unknown dtype, which most likely is."""
+    dtypes = {graph_dtype(one), graph_dtype(other)}
+    known = next(iter(dtypes - {None}), None)
+    is_tensor = any(isinstance(each, TensorValue) and each.type.dtype is None for each in (one, other))
+    return len(dtypes) == 2 and is_tensor and known is not None and known not in FLOATING
 
 
 def is_open(value: Value) -> bool:
@@ -282,6 +306,22 @@ def _unbound_reads(view: ContextView, staging: Staging) -> Iterator[LocalHazard]
                 if staging.definitions(read.name, number, first=True) == frozenset({UNBOUND_HERE})
                 else f"`{read.name}` has a value whenever the function is traced",
             )
+
+
+def _numbers_converted(view: ContextView) -> Iterator[LocalHazard]:
+    """`int(tensor)`, which AutoGraph converts to a cast, combined with a tensor of unknown dtype."""
+    for operation in view.code.of_kind(Operation):
+        for number, other in operation.pairs if operation.symbol in _ARITHMETIC else ():
+            call = view.origin(number)
+            dtype = made_by_autograph(view.library_of(call.op)) if isinstance(call, Call) else None
+            if dtype != INT32 or not all(map(is_symbolic_number, members(view.value(number)))):
+                continue
+            if view.all_of(other, lambda each: is_tensorflow_tensor(each) and graph_dtype(each) is None):
+                yield LocalHazard(
+                    operation.op,
+                    f"`{view.written(number)}` is a tensor of {dtype} in a graph: beside one of another dtype it raises",
+                    f"`{view.written(other)}` is {dtype}",
+                )
 
 
 def _numbers_made_tensors(view: ContextView, staging: Staging) -> Iterator[LocalHazard]:

@@ -11,6 +11,7 @@ from terra_refactor.domain.value import (
     Constant,
     DatasetValue,
     DTypeValue,
+    EnumMember,
     FrozenDict,
     FrozenList,
     FunctionValue,
@@ -355,6 +356,8 @@ def _problem(view: ContextView, value: Value, depth: int) -> tuple[str, bool] | 
     match value:
         case Constant(bool() | int() | float() | complex() | str() | bytes()) | Scalar():
             return "a Python value", True
+        case Constant(EnumMember()):
+            return "a member of an enumeration", False
         case TupleValue() | FrozenList() | FrozenDict():
             inner = (each for part in _parts(value) for each in _without_start_values(members(part)))
             return next(filter(None, (_problem(view, each, depth + 1) for each in inner)), None)
