@@ -18,6 +18,7 @@ from terra_refactor.domain.value import (
     LibraryValue,
     PartialValue,
     PythonType,
+    Reference,
     Scalar,
     TensorKind,
     TensorValue,
@@ -28,14 +29,17 @@ from terra_refactor.domain.value import (
 )
 from terra_refactor.facts.records import (
     AttributeRead,
+    AttributeWrite,
     Call,
     Choice,
+    ItemWrite,
     NameRead,
     NameWrite,
     Operation,
     Raise,
     Region,
     RegionKind,
+    Write,
 )
 from terra_refactor.facts.staging import Staging, displayed, has_stages, staging_of
 from terra_refactor.facts.view import ContextView, is_tensorflow_tensor, is_variable
@@ -72,6 +76,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
     yield from _loops_left(view, staging)
     yield from _unbound_reads(view, staging)
     yield from _numbers_made_tensors(view, staging)
+    yield from _parts_of_objects(view)
     for site in staging.sites():
         for name, certain in staging.missing(site):
             yield LocalHazard(
@@ -82,6 +87,86 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
             )
         if not site.is_loop:
             yield from _branch(view, staging, site)
+
+
+def _parts_of_objects(view: ContextView) -> Iterator[LocalHazard]:
+    """Attributes and items with constant keys, which AutoGraph makes variables of a branch or loop as it does names.
+
+    The values written to one of them in the function are compared in any order, so a mismatch is an assumption.
+    """
+    written: dict[tuple[object, object], list[Write]] = {}
+    writes: list[AttributeWrite | ItemWrite] = [*view.reached(AttributeWrite), *view.reached(ItemWrite)]
+    for write in sorted(writes, key=lambda each: each.op):
+        part = _part_of(view, write)
+        for holder in members(view.value(write.owner)) if part is not None else ():
+            written.setdefault((_holder(view, write.owner, holder), part), []).append(write)
+    for (place, part), places in written.items():
+        staged = [write for write in places if any(True for _ in view.staged_around(write.op))]
+        first = _first_of(view, place, part) if staged else []
+        for stored in staged:
+            others = [displayed(view, each.value) for each in places if each is not stored] + first
+            sides = list(members(displayed(view, stored.value))), [each for value in others for each in members(value)]
+            found = _disagreement(view, *sides) if all(sides) else None
+            in_loop = any(region.is_loop for region in view.staged_around(stored.op))
+            if found is not None or (in_loop and (_has_other_shape(*sides) or _is_resized(view, stored.value))):
+                name = view.written(stored.op)
+                problem = "may get another shape" if found is None else found[0]
+                yield LocalHazard(
+                    stored.op,
+                    f"`{name}` {problem} in a branch or loop on a tensor: in a graph its values must agree",
+                    f"`{name}` has the same structure, dtypes and shapes in and around the branch or loop on a tensor",
+                )
+                break
+
+
+def _is_resized(view: ContextView, number: OpId) -> bool:
+    """Whether a function that changes sizes, such as `tf.concat`, computes a value of unknown size."""
+    call = view.origin(number)
+    return (
+        isinstance(call, Call)
+        and any(has_trait(name, Trait.RESIZES) for name in view.library_of(call.op))
+        and view.any_of(number, lambda each: not isinstance(each, TensorValue) or each.type.shape is None)
+    )
+
+
+def _part_of(view: ContextView, write: AttributeWrite | ItemWrite) -> object:
+    """The name of an attribute, or the constant key of an item; None for other keys."""
+    if isinstance(write, AttributeWrite):
+        return write.name
+    key = view.value(write.index)
+    return key if isinstance(key, Constant) else None
+
+
+def _holder(view: ContextView, number: OpId, holder: Value) -> object:
+    return holder if isinstance(holder, Reference) else view.written(number)
+
+
+def _first_of(view: ContextView, holder: object, part: object) -> list[Value]:
+    """The value with which a display creates an item."""
+    facts = view.facts.objects[holder.object] if isinstance(holder, Reference) else None
+    if facts is None or facts.function != view.function.id or facts.op is None:
+        return []
+    made = displayed(view, facts.op)
+    match made, part:
+        case FrozenDict(items), Constant():
+            return [value for key, value in items if key == part]
+        case FrozenList(tuple() as elements), Constant(int() as index) if -len(elements) <= index < len(elements):
+            return [elements[index]]
+        case _:
+            return []
+
+
+def _has_other_shape(firsts: list[Value], seconds: list[Value]) -> bool:
+    """Whether two tensors have shapes that certainly differ."""
+    return any(
+        isinstance(one, TensorValue)
+        and isinstance(other, TensorValue)
+        and one.type.shape is not None
+        and other.type.shape is not None
+        and one.type.shape != other.type.shape
+        for one in firsts
+        for other in seconds
+    )
 
 
 def _by_rank(view: ContextView) -> Iterator[LocalHazard]:
