@@ -89,7 +89,7 @@ def _lists_of_variables(view: ContextView) -> Iterator[LocalHazard]:
     """
     reads = [read.op for read in view.reached(AttributeRead) if read.name in _LISTS]
     reads += [call.op for call in view.reached(Call) if _asks_whether_frozen(view, call)]
-    if not reads or (view.function.name in _OF_FIT and view.context.entry is EntryKind.FRAMEWORK):
+    if not reads or (view.function.name in _OF_FIT and not _is_called_by_program(view)):
         return
     setting = [
         context.id
@@ -120,6 +120,16 @@ def _lists_of_variables(view: ContextView) -> Iterator[LocalHazard]:
             continue
         message = f"a graph keeps the value that `{written}` had when it was traced; `trainable` is set between calls"
         yield LocalHazard(read, message, f"`{written}` does not change between calls")
+
+
+def _is_called_by_program(view: ContextView) -> bool:
+    """Whether eager code of the program calls the function itself, not only Keras."""
+    contexts = view.facts.contexts
+    return any(
+        call.op == caller.op and not call.library and not contexts[caller.context].in_graph
+        for caller in view.function_facts.callers
+        for call in contexts[caller.context].calls
+    )
 
 
 def _asks_whether_frozen(view: ContextView, call: Call) -> bool:
