@@ -165,7 +165,7 @@ class Staging:
         if self._eager is None:
             parameters = frozenset(parameter.name for parameter in self._view.function.parameters)
             self._eager = reaching(self.flow, parameters, self._is_reached, lambda *_: True, {}, {}, lambda *_: False)
-        for place in self.flow.by_op.get(op, ()):
+        for place in self.flow.by_op.get(op) or self._following(op):
             found = self._eager.get(place, {}).get(name, _NOWHERE)
             for each in sorted(found, key=lambda each: each.place):
                 write = self.flow.nodes[each.place].op if each.kind is DefinitionKind.STORED else None
@@ -179,6 +179,7 @@ class Staging:
         waiting = list(sites) or [
             following for place in self.flow.by_op.get(op, ()) for following in self.flow.nodes[place].next
         ]
+        waiting = waiting or list(self._following(op))
         seen: set[NodeId] = set()
         while waiting:
             place = waiting.pop()
@@ -191,6 +192,11 @@ class Staging:
             if node.name != name:
                 waiting.extend(node.next)
         return False
+
+    def _following(self, op: OpId) -> tuple[NodeId, ...]:
+        """The nodes of the next operation in the source that has some: a call has none of its own."""
+        later = min((each for each in self.flow.by_op if each > op), default=None)
+        return () if later is None else tuple(self.flow.by_op[later])
 
     def alternatives(self, name: str, place: NodeId, *, first: bool = False) -> list[Value]:
         """The possible values of a name at a node, over all traces; a container only by its kind."""
