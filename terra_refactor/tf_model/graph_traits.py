@@ -91,7 +91,7 @@ GRAPH_TRAITS: Final[Mapping[Trait, str]] = {
     + " functools.reduce collections.deque collections.Counter heapq.merge heapq.nlargest heapq.nsmallest math.fsum math.prod "
     + within(
         "itertools",
-        "accumulate batched chain chain.from_iterable combinations combinations_with_replacement compress cycle dropwhile "
+        "accumulate chain chain.from_iterable combinations combinations_with_replacement compress cycle dropwhile "
         "filterfalse groupby islice pairwise permutations product starmap takewhile tee zip_longest",
     ),
     Trait.ITERATES_FIRST: within("builtins", "all any dict enumerate frozenset iter list reversed set sorted sum tuple")
@@ -105,10 +105,9 @@ GRAPH_TRAITS: Final[Mapping[Trait, str]] = {
     + " "
     + within(
         "itertools",
-        "accumulate batched chain chain.from_iterable combinations combinations_with_replacement compress count cycle dropwhile "
+        "accumulate chain chain.from_iterable combinations combinations_with_replacement compress count cycle dropwhile "
         "filterfalse groupby islice pairwise permutations product repeat starmap takewhile zip_longest",
-    )
-    + " csv.DictReader csv.reader glob.iglob heapq.merge re.finditer",
+    ),
     Trait.COMPARES_ELEMENTS: within("builtins", "all any max min sorted"),
     Trait.COMPARES_RESULTS: "builtins.filter builtins.list.sort builtins.tuple.count builtins.tuple.index "
     + within("builtins.list", "count index remove")

@@ -34,7 +34,7 @@ from terra_refactor.refactor.plan import refactor_file
 from terra_refactor.refactor.regions.candidates import Candidate
 from terra_refactor.refactor.regions.conversions import number_as_operand, numpy_name
 from terra_refactor.refactor.regions.early_conversions import without_inner
-from terra_refactor.refactor.regions.hoisting import Hoisted, hoisted_inside
+from terra_refactor.refactor.regions.hoisting import Hoisted, hoisted_inside, is_used_as_object
 from terra_refactor.refactor.regions.outline import Placement
 from terra_refactor.refactor.regions.own_names import made_by_scope
 from terra_refactor.refactor.regions.region import ExtractedFunction
@@ -311,12 +311,14 @@ def _hoist_assumed(trial: Trial, decision: Decision) -> bool:
     """Tries again with attributes as arguments that other methods assign; False if there are none.
 
     That they keep their value is an assumption if no such call is known between two calls of the step; as arguments,
-    they need none.
+    they need none. A model remains an assumption: an optimizer creates variables for another one, which a later trace
+    must not.
     """
     found = list(trial.hoisted)
     for hazard in decision.hazards:
         if hazard.assumed and hazard.rule == STALE_STATE.id and not hazard.via:
-            found += hoistable(trial, decision, hazard, found)
+            more = hoistable(trial, decision, hazard, found)
+            found += (each for each in more if not is_used_as_object(trial.candidate, each))
     if len(found) == len(trial.hoisted):
         return False
     _receive(trial, found)

@@ -62,6 +62,17 @@ class Hoisted:
     nodes: tuple[ast.expr, ...]
 
 
+def is_used_as_object(candidate: Candidate, hoisted: Hoisted) -> bool:
+    """Whether the run calls the value, or reads an attribute of it."""
+    places = set(map(id, hoisted.nodes))
+    return any(
+        (isinstance(node, ast.Call) and id(node.func) in places)
+        or (isinstance(node, ast.Attribute) and id(node.value) in places)
+        for statement in candidate.statements
+        for node in ast.walk(statement)
+    )
+
+
 def hoisted_inside(candidate: Candidate, hoisted: Sequence[Hoisted]) -> tuple[Hoisted, ...]:
     """The expressions that the run still evaluates: what a statement outside evaluates itself is no argument."""
     inside = {id(node) for statement in candidate.statements for node in ast.walk(statement)}

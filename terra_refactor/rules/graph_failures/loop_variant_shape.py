@@ -30,7 +30,7 @@ from terra_refactor.facts.view import ContextView
 from terra_refactor.ir.control import RESULT, ControlSite
 from terra_refactor.ir.dataflow import DefinitionKind
 from terra_refactor.ir.ids import OpId
-from terra_refactor.rules.graph_failures.branch_mismatch import graph_dtype, is_open, mismatch
+from terra_refactor.rules.merged_values import graph_dtype, is_open, mismatch
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
 from terra_refactor.rules.tensor_choices import no_choice
 from terra_refactor.tf_model.graph_traits import WHILE_LOOP

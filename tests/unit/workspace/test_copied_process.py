@@ -24,6 +24,8 @@ from terra_refactor.workspace.copied_process import start_copy
 
 output.err = lambda: output._console(sys.stderr)
 output._HarmlessConsole.is_terminal = True
+output._HarmlessConsole.is_dumb_terminal = False
+sys.stderr.isatty = lambda: True
 output._PATIENCE = 0.0
 with output.progress_callback(quiet=False) as progress:
     progress("reading", 1, 2)
