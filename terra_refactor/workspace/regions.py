@@ -310,9 +310,7 @@ def _hoist(trial: Trial, decision: Decision) -> bool:
 def _hoist_assumed(trial: Trial, decision: Decision) -> bool:
     """Tries again with attributes as arguments that other methods assign; False if there are none.
 
-    That they keep their value is an assumption if no such call is known between two calls of the step; as arguments,
-    they need none. A model remains an assumption: an optimizer creates variables for another one, which a later trace
-    must not.
+    As arguments, they need no assumption. A model keeps it: an optimizer creates variables for another one.
     """
     found = list(trial.hoisted)
     for hazard in decision.hazards:
