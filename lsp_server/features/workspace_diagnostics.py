@@ -166,11 +166,13 @@ async def _told(
     except Exception:  # an internal error affects only this component
         LOGGER.exception("the analysis of %s failed", component[0])
         return _Told(state, {})
+    # asked first: they may become known meanwhile, for another request
+    has_steps = not with_steps and is_to_be_searched(snapshot)
     found: dict[str, list[types.Diagnostic]] = {}
     for path in snapshot.paths:
         if not server.documents.is_notebook(path):  # diagnostics of the cells of open ones are pushed
             found.update(problems_of(server, snapshot, path))
-    return _Told(state, found, not with_steps and is_to_be_searched(snapshot))
+    return _Told(state, found, has_steps)
 
 
 def _reports(

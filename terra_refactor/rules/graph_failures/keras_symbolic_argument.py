@@ -13,12 +13,17 @@ from terra_refactor.tf_model.releases import MODELS_KEEP_SYMBOLS_OUT
 
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
+    # what other calls pass does not get into the graph of a caller, such as that of `fit`
+    is_callers_graph = view.context.in_graph and view.function_facts.hybrid is None
     for read in view.reached(NameRead, AttributeRead):
         parameter = view.parameter_behind(read.op)
         if view.any_of(read.op, _is_keras_tensor):
             what = "is a KerasTensor"
         elif (
-            isinstance(read, NameRead) and parameter is not None and any(map(_holds_one, view.values_given(parameter)))
+            isinstance(read, NameRead)
+            and parameter is not None
+            and not is_callers_graph
+            and any(map(_holds_one, view.values_given(parameter)))
         ):
             what = "holds KerasTensors"
         else:

@@ -423,6 +423,29 @@ print(accumulator.step(tf.ones([2])), accumulator.step(tf.ones([2])))
 EACH_CALL = FIRST_CALL.replace("call = False", "call = True").replace("zeros([2]))]", "zeros([2]))]  # error")
 
 
+OF_A_SUMMARY = """\
+import tensorflow as tf
+
+class Ranking(tf.keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.dense = tf.keras.layers.Dense(1)
+
+    def call(self, inputs):
+        return self.dense(inputs["user"])
+
+    def summary(self):
+        inputs = {"user": tf.keras.Input((3,))}
+        tf.keras.Model(inputs=inputs, outputs=self.call(inputs)).summary()
+
+model = Ranking()
+model.summary()
+model.compile("sgd", "mse")
+model.fit({"user": tf.ones([4, 3])}, tf.ones([4, 1]))
+"""
+"""The summary passes KerasTensors, `fit` tensors."""
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -440,6 +463,7 @@ EACH_CALL = FIRST_CALL.replace("call = False", "call = True").replace("zeros([2]
         STRUCTURES_OVER_TIME,
         FIRST_CALL,
         EACH_CALL,
+        OF_A_SUMMARY,
     ],
 )
 def test_only_what_is_proven_is_an_error(text: str) -> None:
