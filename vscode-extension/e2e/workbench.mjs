@@ -178,9 +178,18 @@ export class Workbench {
         const base = path.basename(name);
         const tab = this.page.locator(`.tab.active:has-text("${base}")`);
         const row = this.page.locator(`.quick-input-list .monaco-list-row:has-text("${base}")`).first();
+        const listed = this.page.locator(`.explorer-folders-view .monaco-list-row:has-text("${base}")`).first();
         await until(async () => {
             await this.ask("Control+P", name);
-            await row.click();
+            if (await seen(row, 5000)) {
+                await row.click();
+            } else {
+                // the search may not know a new file yet, which the explorer shows
+                await this.page.keyboard.press("Escape");
+                if (await seen(listed, 1000)) {
+                    await listed.dblclick();
+                }
+            }
             return seen(tab, 5000);
         }, `${name} cannot be opened`);
     }
