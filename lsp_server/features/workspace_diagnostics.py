@@ -12,7 +12,7 @@ import functools
 import logging
 from collections.abc import AsyncIterator, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeAlias
 
 from lsprotocol import types
 
@@ -40,9 +40,13 @@ class _Told:
     """Whether training steps are still to be searched for."""
 
 
+_Computed: TypeAlias = dict[tuple[Session, tuple[str, ...]], _Told]
+"""By session and component."""
+
+
 def register(server: TerraServer) -> None:
     """Adds the handler."""
-    computed: dict[tuple[Session, tuple[str, ...]], _Told] = {}
+    computed: _Computed = {}
 
     @server.feature(types.WORKSPACE_DIAGNOSTIC)
     async def pull(params: types.WorkspaceDiagnosticParams) -> types.WorkspaceDiagnosticReport:
@@ -83,7 +87,7 @@ async def _quiet(server: TerraServer) -> None:
 
 async def _news(
     server: TerraServer,
-    computed: dict[tuple[Session, tuple[str, ...]], _Told],
+    computed: _Computed,
     known: Mapping[str, str],
     generation: int,
 ) -> AsyncIterator[list[types.WorkspaceFullDocumentDiagnosticReport]]:
@@ -116,7 +120,7 @@ async def _news(
 
 async def _steps(
     server: TerraServer,
-    computed: dict[tuple[Session, tuple[str, ...]], _Told],
+    computed: _Computed,
     known: Mapping[str, str],
     generation: int,
 ) -> AsyncIterator[list[types.WorkspaceFullDocumentDiagnosticReport]]:

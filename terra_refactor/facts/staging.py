@@ -194,7 +194,7 @@ class Staging:
         return False
 
     def _following(self, op: OpId) -> tuple[NodeId, ...]:
-        """The nodes of the next operation in the source that has some: a call has none of its own."""
+        """The nodes of the next operation in the source that is part of the flow; a call is not."""
         later = min((each for each in self.flow.by_op if each > op), default=None)
         return () if later is None else tuple(self.flow.by_op[later])
 

@@ -2,8 +2,8 @@
 context managers; functions that it calls.
 
 Computes: the object itself, so that its attributes and methods are known. Needs: the heap. Gives: `HANDED_ON`, by canonical name,
-`entered_object`, `closing_method`, `run_given_functions`. Ignores: that the
-object of a weak reference may be deleted (a rule reports that).
+`entered_object`, `closing_method`, `run_given_functions`. Ignores: that the object of a weak reference may be deleted (a rule
+reports that).
 """
 
 from __future__ import annotations

@@ -18,14 +18,12 @@ from terra_refactor.domain.effect import EffectKind
 from terra_refactor.domain.lattice import join_all, list_element
 from terra_refactor.domain.state import ITEMS
 from terra_refactor.domain.value import (
-    UNKNOWN,
     BoundMethod,
     FrozenList,
     LibraryValue,
     Reference,
     SequenceValue,
     TupleValue,
-    UnknownValue,
     Value,
     members,
 )
@@ -60,9 +58,8 @@ _READERS: Final = (ops.For, ops.Comprehension, ops.With, ops.YieldFrom, ops.Unpa
 def as_object(site: Site, value: Value) -> Value:
     """The result of an operation: an iterator becomes an object, unless its only use is the operation that consumes it."""
     alternatives = members(value)
-    # all or none of an iterator's elements may be known: the operation distinguishes it from a tuple, or another unknown value
-    is_open = any(isinstance(each, TupleValue) or each == UNKNOWN for each in alternatives)
-    made_by = _maker(site) if is_open else None
+    # all elements of an iterator may be known: the operation distinguishes it from a tuple
+    made_by = _maker(site) if any(isinstance(each, TupleValue) for each in alternatives) else None
     if made_by is None and not any(isinstance(each, SequenceValue) and each.kind in ITERATORS for each in alternatives):
         return value
     if all(_is_read_at_once(site, reader) for reader in site.engine.code.readers(site.frame.function, site.op)):
@@ -88,8 +85,6 @@ def _kept(site: Site, value: Value, made_by: str | None) -> Value:
             content, name = FrozenList(None, element, length), kind
         case TupleValue(elements) if made_by is not None:
             content, name = FrozenList(elements), made_by
-        case UnknownValue() if value == UNKNOWN and made_by is not None:
-            content, name = FrozenList(None, value), made_by
         case _:
             return value
     number = site.allocate(ObjectKind.ITERATOR, name)

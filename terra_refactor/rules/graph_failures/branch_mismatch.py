@@ -86,13 +86,16 @@ def _parts_of_objects(view: ContextView) -> Iterator[LocalHazard]:
         for holder in members(view.value(write.owner)) if part is not None else ():
             written.setdefault((_holder(view, write.owner, holder), part), []).append(write)
     for (place, part), places in written.items():
-        staged = [write for write in places if any(True for _ in view.staged_around(write.op))]
-        first = _first_of(view, place, part) if staged else []
-        for stored in staged:
-            others = [displayed(view, each.value) for each in places if each is not stored] + first
-            sides = list(members(displayed(view, stored.value))), [each for value in others for each in members(value)]
+        around = {write.op: regions for write in places if (regions := list(view.staged_around(write.op)))}
+        values = {write.op: displayed(view, write.value) for write in places} if around else {}
+        first = _first_of(view, place, part) if around else []
+        for stored in places if around else ():
+            if stored.op not in around:
+                continue
+            others = [value for op, value in values.items() if op != stored.op] + first
+            sides = list(members(values[stored.op])), [each for value in others for each in members(value)]
             found = disagreement(view, *sides) if all(sides) else None
-            in_loop = any(region.is_loop for region in view.staged_around(stored.op))
+            in_loop = any(region.is_loop for region in around[stored.op])
             if found is not None or (in_loop and (_has_other_shape(*sides) or _is_resized(view, stored.value))):
                 name = view.written(stored.op)
                 problem = "may get another shape" if found is None else found[0]
