@@ -16,7 +16,8 @@ from pygls.exceptions import JsonRpcException
 
 from lsp_server.convert import range_as_json
 from lsp_server.edits import workspace_edit
-from lsp_server.features.diagnostics import publish_closed
+from lsp_server.features.diagnostics import publish_closed, publish_soon
+from lsp_server.features.synchronization import refresh
 from lsp_server.progress import Progress, progress_bar
 from lsp_server.requests import decoded
 from lsp_server.server import TerraServer
@@ -189,7 +190,7 @@ def register(server: TerraServer) -> None:
         wanted = functools.partial(safe_changes, only=only or None)
         changes: list[tuple[Snapshot, NewText]] = []
         async with progress_bar(server, "Looking for safe changes") as progress:
-            for session in _projects(server):
+            for session in await _projects(server):
                 changes.extend(await _working(server, session, progress, wanted))
         closed = [new.path for snapshot, new in changes if _is_closed_notebook(server, snapshot, new.path)]
         changes = [(snapshot, new) for snapshot, new in changes if new.path not in closed]
@@ -207,7 +208,7 @@ def register(server: TerraServer) -> None:
     async def analyze_workspace() -> dict[str, int] | None:
         found = Totals()
         async with progress_bar(server, "Analysing the workspace") as progress:
-            for session in _projects(server):
+            for session in await _projects(server):
                 for component in await server.scheduler.in_thread(session.components):
                     progress.check()
                     analysed = functools.partial(session.snapshot, component[0], progress.is_cancelled, progress.told)
@@ -227,7 +228,7 @@ def register(server: TerraServer) -> None:
         """Every proposed change in the workspace, the largest gain first."""
         found: list[Proposal] = []
         async with progress_bar(server, "Looking for changes") as progress:
-            for session in _projects(server):
+            for session in await _projects(server):
                 found.extend(await _working(server, session, progress, proposals))
         return [
             {
@@ -256,7 +257,7 @@ def register(server: TerraServer) -> None:
 
         pages: list[str] = []
         async with progress_bar(server, "Writing the report") as progress:
-            for session in _projects(server):
+            for session in await _projects(server):
                 report = await _working(server, session, progress, report_of)
                 folder = Path(tempfile.mkdtemp(prefix="terra-refactor-"))
                 page = folder / "report.html"
@@ -332,10 +333,21 @@ def _is_closed_notebook(server: TerraServer, snapshot: Snapshot, path: str) -> b
     return snapshot.sources[path].notebook is not None and not server.documents.is_open(path)
 
 
-def _projects(server: TerraServer) -> tuple[Session, ...]:
-    """The projects of the folders, or of the single files if there is no folder."""
+async def _projects(server: TerraServer) -> tuple[Session, ...]:
+    """The projects of the folders, or of the single files if there is no folder; as they are on disk, since the editor may
+    report changes much later.
+    """
     folders = tuple(folder.session for folder in server.documents.folders)
-    return folders or server.documents.sessions()
+    sessions = folders or server.documents.sessions()
+    changed = [
+        await server.scheduler.in_thread(functools.partial(session.check_disk, listing=True)) for session in sessions
+    ]
+    if any(changed):
+        server.documents.generation += 1
+        server.scheduler.changed()
+        publish_soon(server)
+        refresh(server)
+    return sessions
 
 
 async def _working(

@@ -70,7 +70,7 @@ def register(server: TerraServer) -> None:
                             part = types.WorkspaceDiagnosticReportPartialResult(reports)
                             server.progress(types.ProgressParams(token, part))
             except StaleError:
-                pass  # from the beginning, when it is quiet
+                continue  # from the beginning, when it is quiet: a text has changed, or a request for an open file comes first
             if server.documents.generation == generation and not answer and not streamed:
                 await server.scheduler.next_change()
         return types.WorkspaceDiagnosticReport(answer)

@@ -175,11 +175,16 @@ class Session:
         if listing:
             self._found = None
 
-    def check_disk(self) -> bool:
-        """Checks the modification times of the files, for editors that do not report changes. True if any has changed."""
+    def check_disk(self, *, listing: bool = False) -> bool:
+        """Checks the modification times of the files, for changes that the editor has not reported. True if any has changed.
+
+        `listing`: lists the folder again as well, to find created files.
+        """
         changed = [path for path, known in tuple(self._disk.items()) if known.stamp != stamp_of(known.file)]
-        if changed or self.records_changed() or self._data.has_changed():
-            self.files_changed(changed, listing=bool(changed))
+        known_files = self._found
+        created = listing and known_files is not None and self._listed() != known_files
+        if changed or created or self.records_changed() or self._data.has_changed():
+            self.files_changed(changed, listing=bool(changed) or created)
             return True
         return False
 
@@ -334,8 +339,11 @@ class Session:
     def _discovered(self) -> DiscoveredFiles:
         found = self._found
         if found is None:
-            found = self._found = discover_files([self.root] if os.path.lexists(self.root) else [], self.config)
+            found = self._found = self._listed()
         return found
+
+    def _listed(self) -> DiscoveredFiles:
+        return discover_files([self.root] if os.path.lexists(self.root) else [], self.config)
 
     def _data_of(self, sources: Mapping[str, Source]) -> dict[str, bytes]:
         found = {display_path(path): file for path, file in self._discovered().data.items()}

@@ -149,3 +149,18 @@ def test_training_steps_in_closed_files_are_found_after_all_other_findings(folde
 
     converse(folder, modern(), pulled, options=WHOLE)
     converse(folder, modern(), pushed)
+
+
+def test_the_whole_workspace_is_read_from_disk_though_the_editor_has_not_reported_new_files(folder: Path) -> None:
+    async def scenario(talk: Conversation) -> None:
+        before = await talk.command("terra-refactor.analyzeWorkspace")
+        (folder / "new.py").write_text(WRONG)
+        (folder / "right.py").write_text(WRONG)
+        after = await talk.command("terra-refactor.analyzeWorkspace")
+        assert (before["files"], before["findings"]) == (3, 2)
+        assert (after["files"], after["findings"]) == (4, 4)
+        await talk.until(lambda: talk.uri("new.py") in talk.published)
+        (folder / "new.py").unlink()
+        assert (await talk.command("terra-refactor.analyzeWorkspace"))["files"] == 3
+
+    converse(folder, modern(), scenario)
