@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import Final
 
+from terra_refactor.analysis.facts import ParameterFacts
 from terra_refactor.domain.value import FrozenDict, FrozenList, TensorKind, TensorValue, TupleValue, Value, members
 from terra_refactor.facts.records import AttributeRead, NameRead
 from terra_refactor.facts.view import ContextView
@@ -15,19 +17,16 @@ from terra_refactor.tf_model.releases import MODELS_KEEP_SYMBOLS_OUT
 def check(view: ContextView) -> Iterator[LocalHazard]:
     # what other calls pass does not get into the graph of a caller, such as that of `fit`
     is_callers_graph = view.context.in_graph and view.function_facts.hybrid is None
+    parameters = () if is_callers_graph else view.function_facts.parameters
+    holding = view.codes.once((check, view.function.id, is_callers_graph), partial(_holding, parameters))
     for read in view.reached(NameRead, AttributeRead):
-        parameter = view.parameter_behind(read.op)
         if view.any_of(read.op, _is_keras_tensor):
             what = "is a KerasTensor"
-        elif (
-            isinstance(read, NameRead)
-            and parameter is not None
-            and not is_callers_graph
-            and any(map(_holds_one, view.values_given(parameter)))
-        ):
+        elif holding and isinstance(read, NameRead) and view.parameter_behind(read.op) in holding:
             what = "holds KerasTensors"
         else:
             continue
+        parameter = view.parameter_behind(read.op)
         if parameter is not None or view.is_captured(read.op):
             # one created during the trace works there
             yield LocalHazard(
@@ -36,6 +35,11 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
                 parameter=parameter,
             )
             return
+
+
+def _holding(parameters: Iterable[ParameterFacts]) -> frozenset[str]:
+    """The parameters for which a call passes a list, tuple or dict that contains a KerasTensor."""
+    return frozenset(each.name for each in parameters if any(map(_holds_one, each.values)))
 
 
 def _is_keras_tensor(value: Value) -> bool:

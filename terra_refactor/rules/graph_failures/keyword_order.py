@@ -79,6 +79,8 @@ def _looks_at_views(view: ContextView, name: str) -> Iterator[OpId]:
 def _looks_at_order(view: ContextView, name: str, *, only_views: bool = False) -> Iterator[OpId]:
     """The operations whose result or control flow depends on the order of the dict."""
     kept = {read.op for read in view.code.of_kind(NameRead) if view.parameter_behind(read.op) == name}
+    if not kept:
+        return
     itself = frozenset() if only_views else frozenset(kept)
     sequences: set[OpId] = set()
     order_free: set[OpId] = set()

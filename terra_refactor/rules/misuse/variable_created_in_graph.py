@@ -20,11 +20,13 @@ from terra_refactor.tf_model.spec import Trait
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
     """Optimizers passed by callers: each creates its variables when it is first applied, which only the first trace may do."""
-    several = dict(_several_given(view))
-    if not several or _is_built_elsewhere(view):
+    # most functions apply no optimizer, and comparing all calls is expensive
+    if not view.facts.leads_to(view.context.id, Trait.TAKES_VARIABLES) or _is_built_elsewhere(view):
         return
-    for parameter, assumption in several.items():
-        for number in dict.fromkeys(uses_of(view, parameter, _applied, _is_parameter)):
+    for parameter, found, is_repeated in _several_given(view):
+        uses = dict.fromkeys(uses_of(view, parameter, _applied, _is_parameter))
+        assumption = _assumption(view, parameter, found, is_repeated=is_repeated) if uses else None
+        for number in uses:
             yield LocalHazard(
                 number,
                 f"calls pass several optimizers as `{parameter}`: each creates its variables when it is first applied, which a "
@@ -46,10 +48,8 @@ def _is_parameter(view: ContextView, number: OpId, name: str) -> bool:
     return isinstance(read, NameRead) and read.name == name and view.code.has_parameter(name)
 
 
-def _several_given(view: ContextView) -> Iterator[tuple[str, str | None]]:
-    """The parameters for which calls pass several objects (a loop may create one for each call), with the assumption under which they
-    create no variables in a later trace.
-    """
+def _several_given(view: ContextView) -> Iterator[tuple[str, set[Reference], bool]]:
+    """The parameters for which calls pass several objects, with these objects and whether a loop may create one for each call."""
     own = 1 if view.function.kind is FunctionKind.METHOD else 0
     for parameter in view.function_facts.parameters[own:]:
         found = {
@@ -59,16 +59,18 @@ def _several_given(view: ContextView) -> Iterator[tuple[str, str | None]]:
             if isinstance(each, Reference) and view.object_kind(each) is ObjectKind.INSTANCE
         }
         is_repeated = any(_is_made_for_each_call(view, each) for each in found)
-        if len(found) < 2 and not is_repeated:
-            continue
-        name = parameter.name
-        if any(view.class_of(each) == "SGD" for each in found):
-            # without momentum there is nothing to create
-            yield name, f"the optimizers that are passed as `{name}` make no variables"
-        elif is_repeated or _some_are_passed_apart(view, name, found):
-            yield name, None
-        else:
-            yield name, f"a run passes only one of the optimizers that calls pass as `{name}`"
+        if len(found) > 1 or is_repeated:
+            yield parameter.name, found, is_repeated
+
+
+def _assumption(view: ContextView, name: str, found: Collection[Reference], *, is_repeated: bool) -> str | None:
+    """The assumption under which the optimizers passed for a parameter create no variables in a later trace."""
+    if any(view.class_of(each) == "SGD" for each in found):
+        # without momentum there is nothing to create
+        return f"the optimizers that are passed as `{name}` make no variables"
+    if is_repeated or _some_are_passed_apart(view, name, found):
+        return None
+    return f"a run passes only one of the optimizers that calls pass as `{name}`"
 
 
 def _run_together(view: ContextView, first: Reference, second: Reference) -> bool:

@@ -17,6 +17,7 @@ from terra_refactor.facts.whole_program import with_all_callers
 from terra_refactor.ir.build.module import lower_module
 from terra_refactor.ir.program import ModuleIR, Program
 from terra_refactor.rules.misuse.one_optimizer_many_models import RULE as MANY_MODELS
+from terra_refactor.rules.misuse.variable_created_in_graph import RULE as VARIABLE_CREATED
 from terra_refactor.rules.registry import local_hazards
 from terra_refactor.rules.rule import LocalHazard, Rule
 from terra_refactor.syntax.parse import parse_module
@@ -345,6 +346,32 @@ def test_rules_are_not_asked_again_about_what_an_edit_elsewhere_does_not_touch(
         assert "near" in asked
         assert ("far" in asked) is (code == "pass")
     assert (decisions, findings) == judge_facts(state, analyze_program(state, AnalysisOptions()), Config())
+
+
+@pytest.mark.parametrize(("used", "asks"), [("apply_gradients([])", True), ("get_config()", False)])
+def test_callers_are_compared_only_where_an_optimizer_is_applied(used: str, asks: bool) -> None:
+    text = analyze_text(
+        f"""
+import tensorflow as tf
+
+def use(optimizer):
+    return optimizer.{used}
+
+def one():
+    return use(tf.keras.optimizers.Adam())
+
+def other():
+    return use(tf.keras.optimizers.RMSprop())
+
+one(), other()
+"""
+    )
+    watch = Watch(Codes(text.program), text.facts)
+    function = next(each for each in text.facts.functions if text.program.function(each).name == "use")
+    (context, *_) = text.facts.functions[function].contexts
+    assert VARIABLE_CREATED.check is not None
+    list(VARIABLE_CREATED.check(ContextView(watch.codes, watch.facts, watch.facts.contexts[context])))
+    assert (("function", (function, "callers")) in watch.notes.looks) is asks
 
 
 def test_what_is_computed_once_is_a_dependency_of_each_who_asks() -> None:
