@@ -46,7 +46,7 @@ from terra_refactor.runtime.tf_internals import (
     variables,
 )
 from terra_refactor.runtime.trie import ArrayRule, Call
-from terra_refactor.runtime.values import real_value
+from terra_refactor.runtime.values import as_given, real_value
 
 _NAMESPACES: tuple[Any, ...] = (
     tf,
@@ -118,7 +118,11 @@ def hook(original: Any, call: Call) -> Any:
     def hooked(*args: Any, **kwargs: Any) -> Any:
         run = thread.run
         if run is None or run.depth:
-            return original(*args, **kwargs)
+            result = original(*args, **kwargs)
+            # outside of a function, or where nothing is deferred any more, a tensor stays the program's object, too
+            if type(result) is EagerTensor and (run is None or (run.passive and run.depth == 1)):
+                return as_given(result, args)
+            return result
         return run.call(call, args, kwargs)
 
     hooked.__coexec_original__ = original  # type: ignore[attr-defined]

@@ -258,15 +258,11 @@ def replay(run: Any, nodes: list[Node]) -> None:
 def _run_piece(run: Any, nodes: list[Node], values: list[Any], live: tuple[int, ...], last: Node, start: int) -> None:
     program = run.program
     recording = thread.recording()
-    if len(recording) > 1 or (recording and recording[0]._persistent):
-        program.fell_back("operations under several open tapes, or a persistent one, across a cut")
-        wait_for_segments()
-        _replay_nodes(run, nodes, values)
-        return
+    several = len(recording) > 1 or (bool(recording) and recording[0]._persistent)
     if all(node.call is not None and node.call.role in (Role.PUSH, Role.POP) for node in nodes):
         return
     under_tape = bool(recording)
-    place = (start, under_tape)
+    place = (start, under_tape, several)
     found = last.segments.get(place)
     if found is None or (found != "failed" and not found.live_set.issuperset(live)):
         last.seen += 1
@@ -288,7 +284,7 @@ def _run_piece(run: Any, nodes: list[Node], values: list[Any], live: tuple[int, 
             if program.shadow:
                 _run_and_compare(run, nodes, values, found, last, place)
             else:
-                found.run(values, run.inputs, recording[0])
+                found.run(values, run.inputs, several)
         except BuildError as error:
             program.build_failures[str(error).splitlines()[0]] += 1
             last.segments[place] = "failed"
@@ -324,11 +320,11 @@ def _run_and_compare(run: Any, nodes: list[Node], values: list[Any], segment: An
         BuildError: the gradient cannot be built; nothing has run.
     """
     program = run.program
-    tape = thread.recording()[0]
+    several = place[2]
     arguments = segment.arguments(values, run.inputs)
     watched = segment.watched(arguments)
-    if watched in segment.variants:
-        segment.run(values, run.inputs, tape)
+    if (watched, several) in segment.variants:
+        segment.run(values, run.inputs, several)
         return
     wait_for_segments()
     snapshot = shadow.Snapshot(segment.captures)
@@ -338,7 +334,7 @@ def _run_and_compare(run: Any, nodes: list[Node], values: list[Any], segment: An
     def results() -> list[Any]:
         return [values[slot] for slot in segment.live]
 
-    compiled = shadow.differentiated(lambda: segment.run(values, run.inputs, tape), results, sources)
+    compiled = shadow.differentiated(lambda: segment.run(values, run.inputs, several), results, sources)
     after = shadow.Snapshot(segment.captures)
     computed = list(values)
     snapshot.restore()

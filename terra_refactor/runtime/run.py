@@ -291,7 +291,7 @@ class Run(Encoder):
             return call.original(*args, **kwargs)
         if self.shared:
             self.share()
-            return call.eager(*real_values(args), **{name: real_value(value) for name, value in kwargs.items()})
+            return as_given(call.eager(*real_values(args), **real_value(kwargs)), (*args, *kwargs.values()))
         collects = gc.isenabled()
         try:
             if collects:

@@ -608,3 +608,22 @@ def slower_than_eager_execution(co: Decorator) -> Any:
 
     decorated = co(step)
     return [decorated(number % 70 + 1) for number in range(160)]
+
+
+def a_tensor_stays_itself_when_nothing_is_deferred_any_more(co: Decorator) -> Any:
+    pool = ThreadPoolExecutor(1)
+    pool.submit(int).result()
+    variable = tf.Variable(tf.ones((2, 3)))
+
+    def step(number: int) -> Any:
+        x = tf.tanh(rows() * number)
+        if number % 3:
+            pool.submit(variable.assign_add, rows()).result()
+        found = [tf.convert_to_tensor(x) is x, keras.ops.convert_to_tensor(x) is x, tf.cast(x, x.dtype) is x]
+        y = x + variable
+        return [*found, tf.convert_to_tensor(y) is y, y]
+
+    decorated = co(step)
+    found = [decorated(number) for number in range(12)]
+    pool.shutdown()
+    return found
