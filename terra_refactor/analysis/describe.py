@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from terra_refactor.ir import ops
-from terra_refactor.ir.ids import OpId
+from terra_refactor.ir.ids import OpId, source_name
 from terra_refactor.ir.ops import Op
 
 
@@ -19,7 +19,7 @@ def written_form(lookup: Callable[[OpId], Op | None], number: OpId, depth: int =
         return "..."
     match op:
         case ops.LoadName(name=name) | ops.StoreName(name=name):
-            return name.partition("%")[0]
+            return source_name(name)
         case ops.LoadAttribute(object=owner, name=name) | ops.StoreAttribute(object=owner, name=name):
             return f"{written_form(lookup, owner, depth + 1)}.{name}"
         case ops.LoadItem(object=owner, index=index) | ops.StoreItem(object=owner, index=index):

@@ -8,6 +8,7 @@ definitions, they are alternatives: a trace has one of them, and it is unknown h
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final
 
 from terra_refactor.analysis.facts import BranchKind, ObjectKind
@@ -21,6 +22,7 @@ from terra_refactor.domain.value import (
     FrozenDict,
     FrozenList,
     Reference,
+    TupleValue,
     Value,
     as_symbolic,
     members,
@@ -171,6 +173,10 @@ class Staging:
                 write = self.flow.nodes[each.place].op if each.kind is DefinitionKind.STORED else None
                 if isinstance(fact := None if write is None else self._view.made(write), NameWrite):
                     yield fact
+
+    def is_live(self, name: str, op: OpId) -> bool:
+        """Whether the value that a variable has before a branch or loop may be read in it or later."""
+        return any(name in self._live[site.before] for site in self.flow.sites if site.op == op and not site.flags)
 
     def is_read_after(self, name: str, op: OpId) -> bool:
         """Whether the value that a variable has after a branch, loop or call may be read: here, or by a nested function that is used."""
@@ -372,7 +378,10 @@ def _content(view: ContextView, value: Value) -> Value:
 
 
 def _opened(view: ContextView, value: Value) -> Value:
-    """A list or dict with unknown content."""
+    """A list or dict with unknown content, also as an element of a tuple."""
+    if isinstance(value, TupleValue):
+        parts = tuple(_content(view, part) for part in value.elements)
+        return value if parts == value.elements else replace(value, elements=parts)
     if isinstance(value, Reference):
         match view.facts.objects[value.object].kind:
             case ObjectKind.LIST:

@@ -35,6 +35,7 @@ from terra_refactor.ide.unchanged import unchanged_functions
 from terra_refactor.ide.values import tensor_text
 from terra_refactor.ir import ops
 from terra_refactor.ir.function import Function
+from terra_refactor.ir.ids import source_name
 from terra_refactor.ir.walk import walk
 from terra_refactor.rules.registry import all_rules
 from terra_refactor.syntax.comments import read_suppressions
@@ -191,7 +192,7 @@ def _smallest(function: Function, line: int, column: int) -> tuple[Span, ops.Op]
 def _told(snapshot: Snapshot, function: Function, op: ops.Op, word: str) -> str | None:
     """Hover text of an operation. `word` is the identifier under the cursor, or empty."""
     contexts = snapshot.contexts(function)
-    stands_for = _plain(op.name) if isinstance(op, _NAMED_OPERATIONS) else ""
+    stands_for = source_name(op.name) if isinstance(op, _NAMED_OPERATIONS) else ""
     match op:
         case ops.StoreName(value=result) | ops.StoreAttribute(value=result):
             if result is None:
@@ -220,11 +221,6 @@ def _told(snapshot: Snapshot, function: Function, op: ops.Op, word: str) -> str 
             return f"{as_code(name)} is unbound here" if word == name else None
         case _:
             return _values(snapshot, function, op.id, None)
-
-
-def _plain(name: str) -> str:
-    """A name as written: the variable of a comprehension has a numeric suffix."""
-    return name.partition("%")[0]
 
 
 def _call(snapshot: Snapshot, function: Function, op: ops.Op, call: ops.Call, name: str) -> str:

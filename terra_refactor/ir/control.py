@@ -17,7 +17,7 @@ from typing import Final, TypeAlias
 
 from terra_refactor.ir import ops
 from terra_refactor.ir.function import Function, FunctionKind
-from terra_refactor.ir.ids import OpId
+from terra_refactor.ir.ids import OpId, source_name
 from terra_refactor.ir.walk import operands, walk
 from terra_refactor.syntax.deep_stack import call_with_deep_stack
 
@@ -138,7 +138,8 @@ class _Builder:
                 by_op.setdefault(node.op, []).append(number)
         bound: list[set[str]] = [set() for _ in self.sites]
         for node in self.nodes:
-            for number, arm in node.sites if node.name else ():
+            # a comprehension's variables exist in it alone: they are not variables of the branches and loops around it
+            for number, arm in node.sites if node.name and source_name(node.name) == node.name else ():
                 if not (self.sites[number].is_loop and arm):
                     bound[number].add(node.name)
         for site, found in zip(self.sites, bound, strict=True):
@@ -304,7 +305,9 @@ class _Builder:
                     if isinstance(inner, ops.LoadName):
                         self._add(NodeKind.READ, inner.id, (inner.name,))
                     elif isinstance(inner, ops.StoreName) and inner.value is not None:
-                        self._add(NodeKind.MAY_BIND, inner.id, name=inner.name)
+                        # what reads a comprehension's variable runs only after it is bound
+                        own = source_name(inner.name) != inner.name
+                        self._add(NodeKind.BIND if own else NodeKind.MAY_BIND, inner.id, name=inner.name)
                     elif isinstance(inner, ops.MakeFunction):
                         self._made(inner)
             case ops.MakeFunction():

@@ -32,6 +32,11 @@ class FunctionId:
         return f"{self.module}#{self.index}"
 
 
+def source_name(name: str) -> str:
+    """The name of a variable as written: a comprehension's variable `x` is `x%3` in the IR."""
+    return name[:1] + name[1:].partition("%")[0]
+
+
 def numbers_of(qualnames: Iterable[str]) -> tuple[int, ...]:
     """The numbers of functions with these qualified names, which are given in source order. Functions of the same name
     are numbered by their order.

@@ -247,6 +247,7 @@ _TURN_EAGER_ON: Final = frozenset(within("tensorflow.compat.v1", "enable_eager_e
 _FORMER: Final = ("tensorflow.compat.v1.layers.", "tensorflow.contrib.")
 # functions that a single rule is about
 APPEND: Final = "builtins.list.append"
+SETS_ATTRIBUTE: Final = frozenset({"builtins.setattr", "builtins.object.__setattr__"})
 BOOL_OF: Final = "builtins.bool"
 COND: Final = "tensorflow.cond"
 WHILE_LOOP: Final = "tensorflow.while_loop"

@@ -9,8 +9,6 @@ from terra_refactor.analysis.facts import BranchKind, CallFact
 from terra_refactor.domain.dtype import INT32
 from terra_refactor.domain.value import (
     Constant,
-    FrozenDict,
-    FrozenList,
     PythonType,
     Reference,
     Scalar,
@@ -24,6 +22,7 @@ from terra_refactor.facts.records import (
     AttributeWrite,
     Call,
     Choice,
+    ItemRead,
     ItemWrite,
     NameRead,
     NameWrite,
@@ -39,6 +38,7 @@ from terra_refactor.ir.control import RESULT, RETURNED, ControlSite, NodeKind
 from terra_refactor.ir.dataflow import UNBOUND_HERE, Definition, DefinitionKind
 from terra_refactor.ir.ids import OpId
 from terra_refactor.rules.merged_values import disagreement, graph_dtype, mismatch
+from terra_refactor.rules.object_parts import initial_values
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
 from terra_refactor.rules.tensor_choices import no_choice
 from terra_refactor.tf_model.graph_traits import COND, RANK, made_by_autograph
@@ -88,7 +88,7 @@ def _parts_of_objects(view: ContextView) -> Iterator[LocalHazard]:
     for (place, part), places in written.items():
         around = {write.op: regions for write in places if (regions := list(view.staged_around(write.op)))}
         values = {write.op: displayed(view, write.value) for write in places} if around else {}
-        first = _first_of(view, place, part) if around else []
+        first = initial_values(view, place, part) if around else []
         for stored in places if around else ():
             if stored.op not in around:
                 continue
@@ -127,21 +127,6 @@ def _part_of(view: ContextView, write: AttributeWrite | ItemWrite) -> object:
 
 def _holder(view: ContextView, number: OpId, holder: Value) -> object:
     return holder if isinstance(holder, Reference) else view.written(number)
-
-
-def _first_of(view: ContextView, holder: object, part: object) -> list[Value]:
-    """The value with which a display creates an item."""
-    facts = view.facts.objects[holder.object] if isinstance(holder, Reference) else None
-    if facts is None or facts.function != view.function.id or facts.op is None:
-        return []
-    made = displayed(view, facts.op)
-    match made, part:
-        case FrozenDict(items), Constant():
-            return [value for key, value in items if key == part]
-        case FrozenList(tuple() as elements), Constant(int() as index) if -len(elements) <= index < len(elements):
-            return [elements[index]]
-        case _:
-            return []
 
 
 def _has_other_shape(firsts: list[Value], seconds: list[Value]) -> bool:
@@ -368,6 +353,8 @@ def _is_merged(view: ContextView, staging: Staging, number: OpId) -> bool | None
         case Operation(sides=sides, is_comparison=False):
             found = [_is_merged(view, staging, side) for side in sides]
             return None if all(each is None for each in found) else found == [False] or True in found
+        case AttributeRead() | ItemRead():
+            return False if any(map(is_symbolic_number, members(view.value(number)))) else None
         case _:
             return None
 

@@ -7,6 +7,7 @@ from typing import Final
 
 from terra_refactor.analysis.facts import ContextFacts, ObjectKind
 from terra_refactor.domain.effect import Effect, EffectKind, RootKind
+from terra_refactor.domain.value import Reference, members
 from terra_refactor.facts.records import (
     Arm,
     AttributeWrite,
@@ -22,8 +23,9 @@ from terra_refactor.facts.records import (
 from terra_refactor.facts.staging import is_made_within, staging_of
 from terra_refactor.facts.view import ContextView
 from terra_refactor.ir.ids import FunctionId, OpId
+from terra_refactor.rules.object_parts import is_returned, variables_of_target
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
-from terra_refactor.tf_model.graph_traits import is_method_of_array
+from terra_refactor.tf_model.graph_traits import SETS_ATTRIBUTE, is_method_of_array
 from terra_refactor.tf_model.python_effects import MUTATING_METHODS
 from terra_refactor.tf_model.registry import has_trait
 from terra_refactor.tf_model.spec import Trait
@@ -33,7 +35,9 @@ _STATEMENTS: Final = frozenset({RegionKind.IF, RegionKind.FOR, RegionKind.WHILE}
 
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
-    yield from _in_containers(view)
+    left = {hazard.op: hazard for hazard in _left_behind(view)}
+    yield from left.values()
+    yield from (hazard for hazard in _in_containers(view) if hazard.op not in left)
     for number, fact in view.calls.items():
         call = view.made(number)
         if not fact.callees or not isinstance(call, Call):
@@ -103,6 +107,56 @@ def _is_carried(view: ContextView, name: str, number: OpId, around: Region | Non
     return (around is not None and around.is_loop) or staging.is_read_after(name, start)
 
 
+def _left_behind(view: ContextView) -> Iterator[LocalHazard]:
+    """Attributes and items that a branch or loop of the graph sets and does not return.
+
+    AutoGraph returns those whose names it can tell: attributes, and items under a literal or a variable, of variables
+    that are live before the statement (`_get_block_composite_vars` in control_flow.py of TensorFlow 2.21).
+    """
+    writes = [
+        *((write.op, write.owner, variables_of_target(view, write)) for write in view.reached(AttributeWrite)),
+        *((write.op, write.owner, variables_of_target(view, write)) for write in view.reached(ItemWrite)),
+        *((call.op, call.first, None) for call, name in view.library_calls() if name in SETS_ATTRIBUTE),
+    ]
+    for number, owner, names in sorted(writes, key=lambda write: write[0]):
+        for region in view.staged_around(number):
+            if owner is None or not _is_stage(region, number):
+                continue
+            if is_made_within(view, owner, region) or _is_unread(view, owner, region):
+                break
+            if not is_returned(view, region, names):
+                where = "in a loop on a tensor" if region.is_loop else "under a condition on a tensor"
+                yield LocalHazard(
+                    number,
+                    f"`{view.written(number)}` is set {where}: in a graph this is no result of the statement, and what is read "
+                    "later belongs to its part of the graph",
+                )
+                break
+
+
+def _is_unread(view: ContextView, owner: OpId, region: Region) -> bool:
+    """Whether an object that the function made is not read after a branch or loop, nor in it but for such changes."""
+    read = view.made(owner)
+    made = [view.facts.objects[each.object] for each in members(view.value(owner)) if isinstance(each, Reference)]
+    return (
+        isinstance(read, NameRead)
+        and bool(made)
+        and all(each.function == view.context.function and each.op is not None for each in made)
+        and not view.code.set_in(region, read.name)
+        and not staging_of(view).is_read_after(read.name, region.op)
+        and not (
+            region.is_loop
+            and any(_is_used(view, each) for each in view.code.reads_of(read.name) if region.holds(each.op))
+        )
+    )
+
+
+def _is_used(view: ContextView, read: NameRead) -> bool:
+    """Whether an object is read otherwise than to set an item or attribute of it."""
+    writes = [view.made(user) for user in view.code.readers(read.op)]
+    return not all(isinstance(each, AttributeWrite | ItemWrite) and each.owner == read.op for each in writes)
+
+
 def _in_containers(view: ContextView) -> Iterator[LocalHazard]:
     for call, name in view.library_calls():
         owner, _, method = name.rpartition(".")
@@ -112,8 +166,16 @@ def _in_containers(view: ContextView) -> Iterator[LocalHazard]:
                     call.op,
                     f"`{view.written(call.op)}` under a condition on a tensor: a trace runs both sides, so it always happens",
                 )
+            elif not has_trait(name, Trait.FILLS_LIST) and _is_repeated(view, call.op, call.owner):
+                yield LocalHazard(
+                    call.op,
+                    f"`{view.written(call.op)}` in a loop on a tensor: a trace does it once, regardless of the tensor's value",
+                )
     for write in view.code.of_kind(ItemWrite):
         if view.is_object(write.owner, ObjectKind.DICT) and _is_conditional(view, write.op, write.owner):
+            region = next(each for each in view.staged_around(write.op) if _is_stage(each, write.op))
+            if not is_returned(view, region, variables_of_target(view, write)):
+                continue
             written = view.written(write.owner)
             yield LocalHazard(
                 write.op,
@@ -121,6 +183,13 @@ def _in_containers(view: ContextView) -> Iterator[LocalHazard]:
                 f"`{written}` has that item on both sides of the condition",
             )
     for deletion in view.code.of_kind(ItemDeletion):
+        if view.is_object(deletion.owner, ObjectKind.DICT, ObjectKind.LIST) and _is_repeated(
+            view, deletion.op, deletion.owner
+        ):
+            yield LocalHazard(
+                deletion.op,
+                f"an item of `{view.written(deletion.owner)}` is deleted in a loop on a tensor: a trace does it once",
+            )
         if view.is_object(deletion.owner, ObjectKind.DICT) and _is_conditional(view, deletion.op, deletion.owner):
             yield LocalHazard(
                 deletion.op,
@@ -133,6 +202,15 @@ def _is_conditional(view: ContextView, number: OpId, container: OpId) -> bool:
     conditions = (each for each in view.staged_around(number) if each.kind is RegionKind.IF)
     condition = next(conditions, None)
     return condition is not None and not is_made_within(view, container, condition)
+
+
+def _is_repeated(view: ContextView, number: OpId, container: OpId) -> bool:
+    """Whether iterations of a loop of the graph change one container, which is read in the next one or later."""
+    loop = next((each for each in view.staged_around(number) if _is_stage(each, number)), None)
+    if loop is None or not loop.is_loop or is_made_within(view, container, loop):
+        return False
+    read = view.made(container)
+    return not (isinstance(read, NameRead) and read.is_local) or _is_carried(view, read.name, number, loop)
 
 
 RULE: Final = Rule(

@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from terra_refactor.analysis.facts import BranchKind
+from terra_refactor.analysis.facts import BranchKind, ObjectKind
 from terra_refactor.domain.shape import Shape
 from terra_refactor.domain.traced import without_marks
 from terra_refactor.domain.value import (
     NONE,
     UNBOUND,
     Constant,
+    DatasetValue,
     FrozenDict,
     FrozenList,
     FunctionValue,
     PythonType,
+    Reference,
     Scalar,
     TensorKind,
     TensorValue,
@@ -24,24 +26,40 @@ from terra_refactor.domain.value import (
     Value,
     members,
 )
-from terra_refactor.facts.records import Call, Display, ItemRead, NameRead, NameWrite, Slice
-from terra_refactor.facts.staging import Staging, has_stages, staging_of
+from terra_refactor.facts.records import (
+    AttributeWrite,
+    Call,
+    Display,
+    ItemRead,
+    ItemWrite,
+    NameRead,
+    NameWrite,
+    Region,
+    Slice,
+)
+from terra_refactor.facts.staging import Staging, displayed, has_stages, is_made_within, staging_of
 from terra_refactor.facts.view import ContextView
 from terra_refactor.ir.control import RESULT, ControlSite
 from terra_refactor.ir.dataflow import DefinitionKind
 from terra_refactor.ir.ids import OpId
 from terra_refactor.rules.merged_values import graph_dtype, is_open, mismatch
+from terra_refactor.rules.object_parts import initial_values, is_returned, variables_of_target
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
 from terra_refactor.rules.tensor_choices import no_choice
 from terra_refactor.tf_model.graph_traits import WHILE_LOOP
 from terra_refactor.tf_model.registry import has_trait
 from terra_refactor.tf_model.spec import Trait
 
+_LIST: Final = (
+    "is or holds a list, which a loop over a dataset in a graph makes one tensor: it can keep tuples and dicts only"
+)
+
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
     yield from _loops_of_library(view)
     if not has_stages(view):
         return
+    yield from _parts_in_loops_over_datasets(view)
     staging = staging_of(view)
     declared = [call.op for call, _ in view.calls_with(Trait.LOOP_OPTIONS)]
     for site in staging.sites():
@@ -145,6 +163,18 @@ def _loop(view: ContextView, staging: Staging, site: ControlSite, invariants: bo
                 f"{shown} is {reason}, which an iteration cannot pass to the next one: the variables of a loop in a graph are tensors",
             )
             continue
+        lists = (
+            [each for each in (*starts, *ends) if _holds_list(each)]
+            if _is_over_dataset(view, view.code.regions.get(site.op))
+            else []
+        )
+        if lists:
+            yield LocalHazard(
+                site.op,
+                f"{shown} {_LIST}",
+                None if all(map(_holds_list, ends)) else f"{shown} is or holds no list",
+            )
+            continue
         pairs = [(start, end) for start in starts if start not in empty for end in staging.parts(name, site.ends[0])]
         first = [] if invariants or empty else changed.get(name, [])
         found = list(_variant(site.op, shown, first, [] if invariants else pairs))
@@ -227,6 +257,65 @@ def _variant(
             f"{shown} is a list or dict that an iteration sets: a loop in a graph keeps its number of elements",
             f"{shown} has as many elements after an iteration as before",
         )
+
+
+def _parts_in_loops_over_datasets(view: ContextView) -> Iterator[LocalHazard]:
+    """Attributes and items that such a loop sets: it makes a list one tensor, and an item must exist before it."""
+    writes: list[AttributeWrite | ItemWrite] = [*view.reached(AttributeWrite), *view.reached(ItemWrite)]
+    for write in sorted(writes, key=lambda each: each.op):
+        for region in view.staged_around(write.op):
+            if not _is_over_dataset(view, region) or is_made_within(view, write.owner, region):
+                continue
+            if not is_returned(view, region, variables_of_target(view, write)):
+                continue
+            if any(map(_holds_list, members(displayed(view, write.value)))):
+                yield LocalHazard(write.op, f"`{view.written(write.op)}` {_LIST}")
+            elif isinstance(write, ItemWrite) and _is_missing(view, write, region):
+                yield LocalHazard(
+                    write.op,
+                    f"`{view.written(write.op)}` does not exist before the loop over a dataset: in a graph it must have a value there",
+                )
+
+
+def _is_missing(view: ContextView, write: ItemWrite, region: Region) -> bool:
+    """Whether a dict that the function made certainly has no such item before a loop."""
+    key, holders = view.value(write.index), members(view.value(write.owner))
+    if not isinstance(key, Constant) or key == NONE or not all(isinstance(each, Reference) for each in holders):
+        return False
+    made = [view.facts.objects[each.object] for each in holders if isinstance(each, Reference)]
+    if any(each.kind is not ObjectKind.DICT or each.function != view.function.id or each.op is None for each in made):
+        return False
+    others = [each for each in view.reached(ItemWrite) if not region.holds(each.op)]
+    changed = any(set(members(view.value(each.owner))) & set(holders) for each in others)
+    displays = [view.made(each.op) for each in made if each.op is not None]
+    is_known = all(
+        isinstance(each, Display)
+        and not each.is_comprehension
+        and all(item.key is not None and isinstance(view.value(item.key), Constant) for item in each.items)
+        for each in displays
+    )
+    return is_known and not changed and not any(initial_values(view, each, key) for each in holders)
+
+
+def _is_over_dataset(view: ContextView, region: Region | None) -> bool:
+    """Whether a loop is over a dataset itself, which reduces it in a graph. A loop over an iterator is a `tf.while_loop`."""
+    iterated = None if region is None else region.iterated
+    return iterated is not None and view.any_of(
+        iterated, lambda one: isinstance(one, DatasetValue) and not one.iterator
+    )
+
+
+def _holds_list(value: Value) -> bool:
+    """Whether it is a list, or a tuple or dict with one in it: as an element of a dataset it is a single tensor."""
+    match value:
+        case FrozenList():
+            return True
+        case TupleValue(elements=parts):
+            return any(_holds_list(each) for part in parts for each in members(part))
+        case FrozenDict(items=items):
+            return any(_holds_list(each) for _, part in items for each in members(part))
+        case _:
+            return False
 
 
 def _is_text(value: Value) -> bool:

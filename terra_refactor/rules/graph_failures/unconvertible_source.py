@@ -30,6 +30,8 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
     for region in view.code.of_kind(Region):
         if view.kind_of(region) is BranchKind.TENSOR and region.kind is not RegionKind.COMPREHENSION:
             yield LocalHazard(region.op, f"this tests the value of a tensor, and {reason}: in a graph it raises")
+        elif view.kind_of(region) is BranchKind.DATASET and region.kind is RegionKind.FOR:
+            yield LocalHazard(region.op, f"this loops over a dataset, and {reason}: its trace never ends")
 
 
 def _has_double(view: ContextView) -> bool:
