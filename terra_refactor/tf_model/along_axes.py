@@ -250,6 +250,21 @@ def is_layer_call(name: str) -> bool:
     return name.startswith("keras.") and name.endswith(".__call__")
 
 
+def is_array_reshape(name: str) -> bool:
+    """Whether a function or method reshapes a NumPy array."""
+    return name in ("numpy.reshape", "numpy.ndarray.reshape")
+
+
+def is_array_method(name: str) -> bool:
+    """Whether the array is the object of a method, not an argument."""
+    return name.startswith("numpy.ndarray.")
+
+
+def is_squeeze(name: str) -> bool:
+    """Whether a function removes axes of size 1."""
+    return name in ("tensorflow.squeeze", "keras.ops.squeeze")
+
+
 def gives_sizes(name: str) -> bool:
     """Whether a function returns the sizes of a tensor's axes."""
     return name in ("tensorflow.shape", "tensorflow.compat.v1.shape", "keras.ops.shape")

@@ -15,6 +15,11 @@ MADE_OF_CLASS: Final = {"numpy.random.default_rng": "numpy.random.Generator"}
 
 CONSTRUCTED_FROM: Final = {"keras.Model": ("inputs", "outputs", "name")}
 """Positional parameters of constructors whose signature is `*args, **kwargs`."""
+SETTINGS_OF_PART: Final[dict[str, tuple[str, frozenset[str]]]] = {
+    "tensorflow.lookup.StaticHashTable": ("initializer", words("key_dtype value_dtype keys values")),
+    "tensorflow.lookup.StaticVocabularyTable": ("initializer", words("key_dtype value_dtype keys values")),
+}
+"""Classes whose objects also have settings of an object that their constructor takes: its parameter, and the names of the settings."""
 PLACEHOLDERS: Final = frozenset(
     {"tensorflow.compat.v1.placeholder", "tensorflow.compat.v1.placeholder_with_default", "keras.backend.placeholder"}
 )

@@ -52,6 +52,7 @@ from terra_refactor.tf_model import arguments as read
 from terra_refactor.tf_model import registry
 from terra_refactor.tf_model.graph_traits import LAYER, LOSS, METRIC, SEQUENTIAL
 from terra_refactor.tf_model.keras.layer_call import Settings
+from terra_refactor.tf_model.library_objects import CONSTRUCTED_FROM
 
 Protocol: TypeAlias = Callable[[Site, str, CallArguments, Value], "Value | None"]
 
@@ -263,12 +264,21 @@ def take_layer(site: Site, name: str, arguments: CallArguments, receiver: Value)
 
 
 def initialize_layer(site: Site, name: str, arguments: CallArguments, receiver: Value) -> Value | None:
-    """`super().__init__(dtype=...)` of a layer or model of the program: the dtype is part of its configuration."""
-    if not isinstance(receiver, Reference) or not registry.is_library_subclass(name.rpartition(".")[0], LAYER):
+    """`super().__init__(dtype=...)` of a layer or model of the program: the dtype is part of its configuration, and so
+    are the inputs and outputs of a functional model (`super().__init__(inputs, outputs)`).
+    """
+    owner = name.rpartition(".")[0]
+    if not isinstance(receiver, Reference) or not registry.is_library_subclass(owner, LAYER):
         return None
-    dtype = dict(arguments.keywords).get("dtype")
+    given = dict(arguments.keywords)
+    dtype = given.get("dtype")
     if dtype is not None:
         configure(site.frame, receiver, "dtype", dtype)
+    for parameter, value in zip(CONSTRUCTED_FROM.get(owner, ()), arguments.positional, strict=False):
+        given.setdefault(parameter, value)
+    if owner in CONSTRUCTED_FROM and {"inputs", "outputs"} <= given.keys():
+        for parameter in ("inputs", "outputs"):
+            configure(site.frame, receiver, parameter, given[parameter])
     return None
 
 

@@ -190,6 +190,12 @@ def _run_step(site: Site, receiver: Value, step: str, training: Value, data: Val
 
 def _run_loss(site: Site, model: Reference, targets: Value, predicted: Value, *, graph: bool) -> None:
     """Calls the losses and metrics of the program with which the model was compiled; for several outputs, on each of them."""
+    losses = _by_name(site, site.frame.state.get((model.object, _LOSS)))
+    named_labels, named_outputs = _by_name(site, targets), _by_name(site, predicted)
+    for key, loss in losses.items():
+        if key in named_labels and key in named_outputs:
+            for member in members(loss):
+                _run_one(site, member, named_labels[key], named_outputs[key], is_loss=True, graph=graph)
     labels = _of_outputs(site, targets)
     outputs = _of_outputs(site, predicted)
     if len(outputs) != len(labels):
@@ -205,6 +211,12 @@ def _run_loss(site: Site, model: Reference, targets: Value, predicted: Value, *,
                     _run_one(site, member, label, output, is_loss=field == _LOSS, graph=graph)
 
 
+def _by_name(site: Site, value: Value | None) -> dict[Value, Value]:
+    """The content of a dict with constant keys; {} for other values."""
+    content = None if value is None else freeze(site.frame, value)
+    return dict(content.items) if isinstance(content, FrozenDict) else {}
+
+
 def _of_outputs(site: Site, value: Value) -> tuple[Value, ...]:
     """The labels (or predictions) of each output of a model: a loss never receives a structure."""
     is_list = isinstance(value, Reference) and site.engine.objects.facts[value.object].kind is ObjectKind.LIST
@@ -215,7 +227,7 @@ def _of_outputs(site: Site, value: Value) -> tuple[Value, ...]:
 
 
 def _listed(site: Site, value: Value) -> tuple[Value, ...]:
-    """The losses or metrics of a list; none for a dict, whose assignment to outputs is not followed."""
+    """The losses or metrics of a list; none for a dict, which `_run_loss` assigns by name."""
     if isinstance(value, Reference):
         kind = site.engine.objects.facts[value.object].kind
         if kind is ObjectKind.LIST:

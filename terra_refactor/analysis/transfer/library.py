@@ -93,6 +93,7 @@ from terra_refactor.tf_model.library_objects import (
     FLOAT_SETTINGS,
     MADE_OF_CLASS,
     PLACEHOLDERS,
+    SETTINGS_OF_PART,
     reads_default_writer,
 )
 from terra_refactor.tf_model.packages import TENSOR_PACKAGES
@@ -371,6 +372,9 @@ def _instance_of(site: Site, entity: Entity, arguments: CallArguments) -> Value:
     if incomplete:
         # `**settings` may set parameters that are not passed by name, so a default is not certain
         bound |= {each.name: UNKNOWN for each in entity.parameters or () if may_be_given(each, bound)}
+    part, settings = SETTINGS_OF_PART.get(entity.name, ("", frozenset()))
+    of_part = configuration_of(frame, bound[part]) if part in bound and not incomplete else {}
+    keywords |= {each: value for each, value in of_part.items() if each in settings and each not in bound}
     for parameter, value in zip(CONSTRUCTED_FROM.get(entity.name, ()), extra, strict=False):
         keywords.setdefault(parameter, value)
     for parameter, value in [*bound.items(), *keywords.items()]:

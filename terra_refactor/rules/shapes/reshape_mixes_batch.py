@@ -2,7 +2,8 @@
 moves axes as only a transpose can.
 
 An axis is moved if all sizes are known and are those of the tensor in another order, or if a size is read from the
-tensor's own shape (`tf.shape(x)[1]`) and follows one more size than before. Sizes of 1 may be anywhere. Ignores:
+tensor's own shape (`tf.shape(x)[1]`) and follows one more size than before. Sizes of 1 may be anywhere. Of NumPy arrays,
+only those of rank 4 or more whose examples keep their rank. Ignores:
 merged or split neighbouring axes: `(batch, time, d)` to `(-1, d)` and back applies a layer to every step.
 """
 
@@ -19,11 +20,12 @@ from terra_refactor.facts.records import Call, Display, ItemRead, NameRead, Unpa
 from terra_refactor.facts.view import ContextView
 from terra_refactor.ir.ids import OpId
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
-from terra_refactor.tf_model.along_axes import gives_sizes
+from terra_refactor.tf_model.along_axes import gives_sizes, is_array_method, is_array_reshape
 from terra_refactor.tf_model.arguments import integer
 from terra_refactor.tf_model.spec import Trait
 
 _MAX_AXES: Final = 6
+_RANK_OF_IMAGES: Final = 4
 
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
@@ -33,7 +35,9 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
         data = view.library_argument(call, name, "tensor", "x")
         wanted = view.library_argument(call, name, "shape", "newshape")
         if data is not None and wanted is not None:
-            moved = _moved(view, call.op, data, wanted) or _merged(view, call.op, data)
+            moved = (
+                _moved(view, call.op, data, wanted) or _permuted(view, call.op, data) or _merged(view, call.op, data)
+            )
             if moved is not None:
                 yield LocalHazard(call.op, moved)
                 continue
@@ -43,6 +47,37 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
         messages = [_mixed(value, target) for value in members(view.value(data))]
         if messages and messages[0] is not None and None not in messages:
             yield LocalHazard(call.op, messages[0])
+    for call, name in view.library_calls():
+        if is_array_reshape(name):
+            data = call.owner if is_array_method(name) else view.library_argument(call, name, "a")
+            moved = None if data is None else _permuted(view, call.op, data)
+            if moved is not None:
+                yield LocalHazard(call.op, moved)
+
+
+def _permuted(view: ContextView, op: OpId, data: OpId) -> str | None:
+    """A message about a reshape of tensors or arrays of rank 4 or more to the same sizes per example in another order;
+    the number of examples may be unknown.
+    """
+    before, after = _shape_of(view.value(data)), _shape_of(view.value(op))
+    if before is None or after is None or not len(before) == len(after) >= _RANK_OF_IMAGES:
+        return None
+    rest, wanted = (tuple(size for size in map(eager, shape[1:]) if size != 1) for shape in (before, after))
+    known = all(isinstance(size, int) for size in (*rest, *wanted))
+    if not known or eager(before[0]) == 1 or rest == wanted or sorted(map(str, rest)) != sorted(map(str, wanted)):
+        return None
+    return (
+        f"reshape of shape {format_shape(before)} to {format_shape(after)} keeps the order of the elements: to move axes takes "
+        "a transpose"
+    )
+
+
+def _shape_of(value: Value) -> Shape:
+    """The shape of a value that certainly is one tensor or array; otherwise None."""
+    found = members(value)
+    if len(found) != 1 or not isinstance(found[0], TensorValue):
+        return None
+    return found[0].type.shape if found[0].kind in (TensorKind.TENSOR, TensorKind.NDARRAY) else None
 
 
 def _target(view: ContextView, wanted: OpId) -> tuple[int, ...] | None:

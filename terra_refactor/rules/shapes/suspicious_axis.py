@@ -28,6 +28,7 @@ from terra_refactor.tf_model.along_axes import (
     class_loss_of,
     is_layer_call,
     is_log_softmax,
+    is_squeeze,
     is_validity_mask,
     keeps_first_axis,
     normalising_of,
@@ -207,7 +208,8 @@ def _over_batch(view: ContextView, call: Call, name: str) -> Iterator[LocalHazar
     shape = _shape(view, data)
     given = view.library_argument(call, name, "axis", "dimension", "dim")
     axis = choice.axis if given is None else _axis_of(view, given)
-    if shape is None or len(shape) != 2 or axis not in (0, -2) or shape[0] == 1:
+    if shape is None or len(shape) != 2 or axis not in (0, -2) or 1 in shape:
+        # a column of scores is compared or normalised over its rows: instances of a bag, candidates
         return
     layer = _layer_behind(view, data, 0)
     if layer is None and given is None:
@@ -231,7 +233,8 @@ def _layer_behind(view: ContextView, number: OpId, calls: int) -> str | None:
                 names = _names(view, fact)
                 if names and all(map(is_layer_call, names)):
                     return view.written(fact.op)
-                if not names or not all(map(keeps_first_axis, names)) or fact.first is None:
+                kept = all(keeps_first_axis(name) or _squeezes_behind(view, fact, name) for name in names)
+                if not names or not kept or fact.first is None:
                     return None
                 number = fact.first
             case NameRead(is_local=True, name=name) if view.code.has_parameter(name) and calls < _MAX_CALLERS:
@@ -245,6 +248,14 @@ def _layer_behind(view: ContextView, number: OpId, calls: int) -> str | None:
             case _:
                 return None
     return None
+
+
+def _squeezes_behind(view: ContextView, call: Call, name: str) -> bool:
+    """Whether a call removes an axis other than the first."""
+    given = view.library_argument(call, name, "axis") if is_squeeze(name) else None
+    axis = None if given is None else _axis_of(view, given)
+    shape = _shape(view, call.op)
+    return axis is not None and bool(shape) and shape is not None and axis not in (0, -len(shape) - 1)
 
 
 def _crossed(view: ContextView, call: Call, name: str) -> Iterator[LocalHazard]:

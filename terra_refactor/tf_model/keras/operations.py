@@ -39,7 +39,7 @@ def _name(call: BoundCall) -> str:
 
 
 def _value(call: BoundCall, *names: str) -> Value | None:
-    return read.first_of(call, *(names or ("x", "array", "a")))
+    return read.first_of(call, *(names or ("x", "array", "a", "variable")))
 
 
 def common_dtype(values: list[Value | None]) -> DType | None:

@@ -36,8 +36,9 @@ def _product(call: BoundCall) -> Value:
 
 
 def _dot(call: BoundCall) -> Value:
-    first = call.receiver if call.receiver is not None else call.argument("a")
-    left, right = array_operand(first).type, array_operand(call.argument("b")).type
+    is_method = call.receiver is not None
+    first, second = (call.receiver, call.argument("other")) if is_method else (call.argument("a"), call.argument("b"))
+    left, right = array_operand(first).type, array_operand(second).type
     return array_result(promoted_strong([left.dtype, right.dtype]), shapes.dot("dot", left.shape, right.shape))
 
 

@@ -16,11 +16,16 @@ from terra_refactor.tf_model.spec import BoundCall, OperationRule
 
 
 def _value_dtype(call: BoundCall) -> DType | None:
-    """The dtype of the values, if the constructor names it; vocabulary buckets are int64."""
+    """The dtype of the values, if the constructor or the initializer of the table names it or converts values to it;
+    vocabulary buckets are int64.
+    """
     if call.name.startswith(_VOCABULARY):
         return INT64
     wanted = call.configuration.get("value_dtype")
-    return None if is_none(wanted) else tensor_dtype(wanted)
+    if not is_none(wanted):
+        return tensor_dtype(wanted)
+    values = call.configuration.get("values")
+    return None if values is None else operand(values).type.dtype
 
 
 def _found(call: BoundCall) -> Value:

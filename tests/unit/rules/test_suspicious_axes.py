@@ -142,6 +142,7 @@ def test_an_axis_that_is_meant(text: str) -> None:
     assert analyze_text(HEAD + text + "\n").lines("TR407") == ()
 
 
+HEAD_OF_ARRAYS = "import numpy as np\nimport os\nimport tensorflow as tf\nn = int(os.environ['N'])\n"
 MOVED = (
     "def f(t):\n    a, b, c = t.shape\n    return tf.reshape(t, [a, c, b])\ny = f(tf.zeros([g, 3, 4]))",
     "def f(t):\n    return tf.reshape(t, [2, 4, 3])\ny = f(x)",
@@ -155,6 +156,20 @@ MOVED = (
     "y = tf.reshape(tf.stack([x[:, 0, 0], x[:, 1, 0], x[:, 2, 0]]), [2, 3])",
     "def f(t):\n    return tf.reshape(tf.reshape(t, [-1, 8, 6, 3]), [-1, 24, 6])\n"
     "import os\nn = int(os.environ['N'])\ny = f(tf.zeros([n, 48, 3]))",
+)
+MOVED_ARRAYS = (
+    "a = np.zeros([5, 3072]).reshape(-1, 3, 32, 32)\ny = a.reshape(-1, 32, 32, 3)",
+    "def f(t):\n    return np.reshape(t, (t.shape[0], 4, 9, 8))\ny = f(np.zeros([2, 9, 8, 4]))",
+    "import os\nn = int(os.environ['N'])\ny = np.zeros([n, 3, 9, 8]).reshape(n, 9, 8, 3)",
+    "y = tf.reshape(tf.zeros([n, 3, 9, 8]), [-1, 9, 8, 3])",
+)
+KEPT_ARRAYS = (
+    "y = np.zeros([5, 28, 28, 1]).reshape(-1, 1, 28, 28)",
+    "y = np.arange(24).reshape(2, 3, 4).reshape(2, 4, 3)",
+    "y = np.zeros([5, 6, 4, 4]).reshape(-1, 4, 4, 2, 3)",
+    "y = np.zeros([5, 8, 8, 3]).reshape(-1, 8, 8, 3)",
+    "y = np.zeros([1, 8, 6, 3]).reshape(1, 3, 8, 6)",
+    "y = np.zeros([5, 8, 8, 3]).transpose(0, 3, 1, 2)",
 )
 KEPT = (
     "def f(t):\n    a, b, c = t.shape\n    return tf.reshape(t, [a, c, b])\ny = f(tf.zeros([g, 3, 1]))",
@@ -182,6 +197,39 @@ KEPT = (
 @pytest.mark.parametrize("text", MOVED)
 def test_a_reshape_in_the_place_of_a_transpose(text: str) -> None:
     assert len(analyze_text(HEAD + text + "\n").lines("TR405")) == 1
+
+
+@pytest.mark.parametrize("text", MOVED_ARRAYS)
+def test_a_reshape_of_an_array_in_the_place_of_a_transpose(text: str) -> None:
+    assert len(analyze_text(HEAD_OF_ARRAYS + text + "\n").lines("TR405")) == 1
+
+
+@pytest.mark.parametrize("text", KEPT_ARRAYS)
+def test_a_reshape_of_an_array_that_keeps_the_order(text: str) -> None:
+    assert analyze_text(HEAD_OF_ARRAYS + text + "\n").lines("TR405") == ()
+
+
+@pytest.mark.parametrize("text", ["tf.nn.softmax(column(x[0]), axis=0)", "tf.argmax(column(x[0]), 0)"])
+def test_a_column_of_scores_may_go_over_its_rows(text: str) -> None:
+    head = HEAD + "column = tf.keras.layers.Dense(1)\n"
+    assert analyze_text(f"{head}y = {text}\n").lines("TR407") == ()
+
+
+SQUEEZED = "layer = tf.keras.layers.Dense(1)\nscores = {squeeze}\ny = tf.nn.softmax(scores, axis={axis})"
+
+
+@pytest.mark.parametrize(
+    ("squeeze", "axis", "found"),
+    [
+        ("tf.squeeze(layer(x), -1)", 0, 1),
+        ("tf.squeeze(layer(x), axis=2)", 0, 1),
+        ("tf.squeeze(layer(x), -1)", 1, 0),
+        ("tf.squeeze(layer(x[:1]), 0)", 0, 0),
+        ("tf.squeeze(layer(x[:1]), -3)", 0, 0),
+    ],
+)
+def test_a_softmax_over_the_batch_of_squeezed_scores(squeeze: str, axis: int, found: int) -> None:
+    assert len(analyze_text(HEAD + SQUEEZED.format(squeeze=squeeze, axis=axis) + "\n").lines("TR407")) == found
 
 
 @pytest.mark.parametrize("text", KEPT)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import pkgutil
 from collections.abc import Sequence
@@ -28,10 +29,11 @@ from terra_refactor.domain.value import (
     UnknownValue,
     Value,
 )
-from terra_refactor.tf_model import ops
+from terra_refactor.tf_model import ops, registry
+from terra_refactor.tf_model.name_table import words
 from terra_refactor.tf_model.ops.operators import convert_rule, index_rule, operator_rule
 from terra_refactor.tf_model.registry import canonical_name, lookup
-from terra_refactor.tf_model.spec import BoundCall, ErrorKind, OperationError, OperationRule
+from terra_refactor.tf_model.spec import BoundCall, EntityKind, ErrorKind, OperationError, OperationRule
 
 N = symbol("N")
 
@@ -195,3 +197,58 @@ def test_gradients_have_the_types_of_their_sources() -> None:
     sources = FrozenList((TensorValue(TensorType(FLOAT32, (3, 4)), TensorKind.VARIABLE), tensor((4,))))
     made = call("tensorflow.GradientTape.gradient", target=tensor(()), sources=sources)
     assert made == FrozenList((tensor((3, 4)), tensor((4,))))
+
+
+class _Asked(dict[str, Value]):
+    """Arguments that record which names are asked for."""
+
+    def __init__(self, values: dict[str, Value]) -> None:
+        super().__init__(values)
+        self.names: list[str] = []
+
+    def get(self, name: str, default: Value | None = None) -> Value | None:  # type: ignore[override]
+        self.names.append(name)
+        return super().get(name, default)
+
+
+@pytest.mark.parametrize("name", ["numpy.ndarray.dot", "math.nextafter", "math.zeta", "keras.ops.stop_gradient"])
+def test_results_of_functions_with_unusual_names_of_parameters(name: str) -> None:
+    name = f"tensorflow.{name}" if name.startswith("math") else name
+    entity = lookup(name)
+    assert entity is not None and entity.rule is not None
+    kind = TensorKind.NDARRAY if name.startswith("numpy") else TensorKind.TENSOR
+    data = TensorValue(TensorType(FLOAT32, (4, 4)), kind)
+    given: dict[str, Value] = {each.name: data for each in entity.parameters or () if not each.has_default}
+    receiver = data if name.startswith("numpy") else None
+    assert entity.rule(BoundCall(name, given, receiver=receiver)) == data
+
+
+_ALL_ARGUMENTS = words("keras.Model.__call__ keras.layers.InputLayer.__call__ tensorflow.data.Dataset.range")
+"""Functions whose catalogued signature is `*args`, or a method that takes the input under any name."""
+_CONSTRUCTED = words("numpy.complex64 numpy.complex128 keras.regularizers.OrthogonalRegularizer.__call__")
+"""Functions whose result does not depend on the shapes of their arguments."""
+_ONLY_OPTIONS = words("operator.pow tensorflow.io.decode_gif tensorflow.compat.v1.data.Dataset.range")
+"""Functions whose rule is another one's and does not need the data; `keras.backend.stop_gradient` takes a list, too."""
+
+
+def test_rules_ask_for_parameters_that_exist() -> None:
+    known = _ALL_ARGUMENTS | _CONSTRUCTED | _ONLY_OPTIONS | {"keras.backend.stop_gradient"}
+    asking = set()
+    for name in registry._rules():
+        entity = lookup(name)
+        if entity is None or entity.rule is None or not entity.parameters:
+            continue
+        kind = TensorKind.NDARRAY if name.startswith("numpy") else TensorKind.TENSOR
+        data = TensorValue(TensorType(FLOAT32, (4, 4)), kind)
+        holder = lookup(name.rpartition(".")[0])
+        arguments = _Asked({each.name: data for each in entity.parameters})
+        # arguments of no meaning: only the names matter here
+        with contextlib.suppress(Exception):
+            entity.rule(
+                BoundCall(
+                    name, arguments, receiver=data if holder is not None and holder.kind is EntityKind.CLASS else None
+                )
+            )
+        if arguments.names and not set(arguments.names) & set(arguments):
+            asking.add(name)
+    assert asking == known
