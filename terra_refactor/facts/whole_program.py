@@ -1,7 +1,7 @@
 """Whole-program queries of rules, answered without a walk over all contexts for each query.
 
 Computes: whether a library function is called anywhere; the direct and indirect callers of some contexts. Needs: the
-facts. Gives: `calls_anywhere`, `with_all_callers`.
+facts. Gives: `with_all_callers`, `contexts_leading_to`.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from terra_refactor.analysis.facts import ContextId, ProgramFacts
+from terra_refactor.facts.codes import Codes
 from terra_refactor.ir.ids import FunctionId
 
 
@@ -33,3 +34,12 @@ def with_all_callers(facts: ProgramFacts, contexts: Iterable[ContextId]) -> set[
         found |= further
         pending += further
     return found
+
+
+def contexts_leading_to(codes: Codes, facts: ProgramFacts, function: FunctionId) -> frozenset[ContextId]:
+    """The contexts of a function with all their callers: found once for all rules and contexts that ask."""
+
+    def find() -> frozenset[ContextId]:
+        return frozenset(with_all_callers(facts, facts.functions[function].contexts))
+
+    return codes.once_with_looks((contexts_leading_to, function), find)

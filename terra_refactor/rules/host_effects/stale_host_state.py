@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from typing import Final, TypeAlias
 
 from terra_refactor.analysis.facts import ContextFacts, ContextId, EntryKind
@@ -23,7 +23,7 @@ from terra_refactor.facts.records import (
     NameRead,
 )
 from terra_refactor.facts.view import ContextView, is_tensorflow_tensor
-from terra_refactor.facts.whole_program import with_all_callers
+from terra_refactor.facts.whole_program import contexts_leading_to, with_all_callers
 from terra_refactor.ir.function import FunctionKind
 from terra_refactor.ir.ids import FunctionId, OpId
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
@@ -334,7 +334,7 @@ def _may_change(
     ]
     if not writes:
         return False
-    running = with_all_callers(view.facts, view.function_facts.contexts)
+    running = contexts_leading_to(view.codes, view.facts, view.function.id)
     calls = {
         call.op
         for context in view.facts.contexts_of(function)
@@ -348,7 +348,7 @@ def _may_change(
         return _comes_between(code, writes, calls) or not (is_once or code.function.kind is FunctionKind.MODULE)
     if code.function.kind in (FunctionKind.MODULE, FunctionKind.CLASS_BODY):
         return False
-    changing = with_all_callers(view.facts, (context.id for context in view.facts.contexts_of(function)))
+    changing = contexts_leading_to(view.codes, view.facts, function)
     both = running & changing
     if not both:
         return True  # other code calls both
@@ -356,7 +356,7 @@ def _may_change(
 
 
 def _call_comes_between(
-    view: ContextView, around: ContextFacts, changing: set[ContextId], running: set[ContextId]
+    view: ContextView, around: ContextFacts, changing: Set[ContextId], running: Set[ContextId]
 ) -> bool:
     """Whether a function or module body, between two calls that run the view's function, calls a function that changes
     something.

@@ -115,15 +115,20 @@ def _some_are_passed_apart(view: ContextView, parameter: str, found: Collection[
     return any(not pair <= several or any(pair <= each for each in single.values()) for pair in pairs)
 
 
-def _callers_of(view: ContextView, function: FunctionId) -> set[FunctionId]:
+def _callers_of(view: ContextView, function: FunctionId) -> frozenset[FunctionId]:
     """A function and those that call it, directly or not."""
-    found, pending = {function}, [function]
-    while pending:
-        callers = view.facts.functions[pending.pop()].callers
-        new = {view.facts.function_of(caller.context) for caller in callers} - found
-        found |= new
-        pending.extend(new)
-    return found
+
+    def find() -> frozenset[FunctionId]:
+        found, pending = {function}, [function]
+        while pending:
+            callers = view.facts.functions[pending.pop()].callers
+            new = {view.facts.function_of(caller.context) for caller in callers} - found
+            found |= new
+            pending.extend(new)
+        return frozenset(found)
+
+    # many pairs of objects have the same creators
+    return view.codes.once_with_looks((_callers_of, function), find)
 
 
 def _is_made_for_each_call(view: ContextView, value: Reference) -> bool:
