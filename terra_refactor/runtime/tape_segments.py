@@ -68,6 +68,8 @@ class Entry:
     build: Callable[[Any, Any], Entry | None] | None = None
     sliced: dict[tuple[Any, Any], Entry | None] = field(default_factory=dict)
     """For a gradient of the result that is an `IndexedSlices`, by the dtypes of its indices and its dense shape."""
+    passes: bool = False
+    """Whether the result is its input, so that its gradient, rows too, is the gradient of the input."""
     build_higher: Callable[[], Higher] | None = None
     built_higher: Higher | None = None
 
@@ -241,6 +243,8 @@ class TapeSegment:
             entry = self._entry(result, position, [*sources, *recorded], [r for r, _ in recorded], positions, extra)
             if entry is not None:
                 if several:
+                    if "slices" in entry.shape and self.captures + self.sources:
+                        raise BuildError("rows under several tapes")  # of a higher order, there are others than eagerly
                     entry.build_higher = functools.partial(
                         self._higher, result, entry.inputs, list(recorded), reads, positions
                     )
@@ -402,6 +406,7 @@ class TapeSegment:
             outputs=len(outputs),
             shapes=tuple(_known_shape(output) for output in outputs),
             result=_known_shape(result),
+            passes=len(inputs) == 1 and _is_value_of(result, inputs[0], positions),
             build=None
             if slices
             else lambda *dtypes: self._entry(result, position, list(against), stops, positions, [], dtypes),
@@ -421,6 +426,16 @@ def _incoming(result: Any, slices: tuple[Any, Any] | None) -> tuple[Any, list[An
         placeholder(dense_shape, [result.shape.rank]),
     ]
     return IndexedSlices(*parts), parts
+
+
+def _is_value_of(result: Any, position: int, positions: dict[int, int]) -> bool:
+    """Whether a result is the tensor at a position, or the value of the variable whose handle is there."""
+    tensor = result
+    while tensor.op.type in ("Identity", _READ):
+        tensor = tensor.op.inputs[0]
+        if positions.get(id(tensor)) == position:
+            return True
+    return False
 
 
 def _copy(result: Any, copies: dict[int, Any]) -> Any:
@@ -486,6 +501,8 @@ def _backward(whole: Entry, captured: list[Any], attrs: tuple[Any, ...], place: 
         incoming = real_of(gradients[0])
         entry, parts, given = whole, [incoming], captured
         records = not tf.executing_eagerly() or not pywrap_tfe.TFE_Py_TapeSetIsEmpty()
+        if whole.passes and place and records:
+            return [incoming]
         higher = whole.higher() if place and records else None
         if higher is not None:
             results, kinds = higher(convert_to_tensor(incoming), place)

@@ -154,6 +154,24 @@ def test_rows_that_are_looked_up_under_two_tapes() -> None:
     compared(rows)
 
 
+def test_rows_that_are_looked_up_after_a_value_was_read() -> None:
+    import tensorflow as tf
+
+    def later(x: Any, variables: Any) -> Any:
+        w, u, _ = variables
+        with tf.GradientTape() as outer:
+            with tf.GradientTape() as inner:
+                read = tf.convert_to_tensor(w)
+                same = tf.identity(u)
+                float(tf.reduce_sum(x))
+                y = tf.reduce_sum(tf.sin(tf.gather(read, [0, 2, 0]))) * tf.reduce_sum(tf.gather(same, [1, 1]) ** 2)
+            slopes = inner.gradient(y, [w, u])
+            total = tf.add_n([tf.reduce_sum(slope.values**2) for slope in slopes])
+        return total, [slope.indices for slope in slopes], outer.gradient(total, [w, u])
+
+    compared(later)
+
+
 def test_a_jacobian_under_another_tape() -> None:
     import tensorflow as tf
 
