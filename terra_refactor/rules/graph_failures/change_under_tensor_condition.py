@@ -20,7 +20,7 @@ from terra_refactor.facts.records import (
     Region,
     RegionKind,
 )
-from terra_refactor.facts.staging import is_made_within, staging_of
+from terra_refactor.facts.staging import has_stages, is_made_within, staging_of
 from terra_refactor.facts.view import ContextView
 from terra_refactor.ir.ids import FunctionId, OpId
 from terra_refactor.rules.object_parts import is_returned, variables_of_target
@@ -113,6 +113,8 @@ def _left_behind(view: ContextView) -> Iterator[LocalHazard]:
     AutoGraph returns those whose names it can tell: attributes, and items under a literal or a variable, of variables
     that are live before the statement (`_get_block_composite_vars` in control_flow.py of TensorFlow 2.21).
     """
+    if not has_stages(view):
+        return
     writes = [
         *((write.op, write.owner, variables_of_target(view, write)) for write in view.reached(AttributeWrite)),
         *((write.op, write.owner, variables_of_target(view, write)) for write in view.reached(ItemWrite)),
