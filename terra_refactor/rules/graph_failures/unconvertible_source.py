@@ -7,6 +7,7 @@ from typing import Final
 
 from terra_refactor.analysis.facts import BranchKind
 from terra_refactor.facts.records import Region, RegionKind, Suspension
+from terra_refactor.facts.staging import staging_of
 from terra_refactor.facts.unconverted import unconverted_construct
 from terra_refactor.facts.view import ContextView
 from terra_refactor.ir.function import FunctionKind
@@ -31,7 +32,14 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
         if view.kind_of(region) is BranchKind.TENSOR and region.kind is not RegionKind.COMPREHENSION:
             yield LocalHazard(region.op, f"this tests the value of a tensor, and {reason}: in a graph it raises")
         elif view.kind_of(region) is BranchKind.DATASET and region.kind is RegionKind.FOR:
-            yield LocalHazard(region.op, f"this loops over a dataset, and {reason}: its trace never ends")
+            leaves = function.is_generator or any(
+                site.op == region.op and site.is_loop and site.flags for site in staging_of(view).flow.sites
+            )
+            yield LocalHazard(
+                region.op,
+                f"this loops over a dataset, and {reason}: its trace does not end with the dataset",
+                "the loop is left before the dataset ends" if leaves else None,
+            )
 
 
 def _has_double(view: ContextView) -> bool:
