@@ -227,7 +227,9 @@ RULE: Final = Rule(
         "uses the changed object in every call, silently. Setting an item of a dict on one side raises (`'d['b']' must also be "
         "initialized in the else branch`) unless the key existed before. The same holds for functions that are called there or "
         "passed to `tf.cond`: attributes and captured variables (`nonlocal`) are not results of the `tf.cond`, so they keep a "
-        "tensor of the inner graph (`InaccessibleTensorError`)."
+        "tensor of the inner graph (`InaccessibleTensorError`). In the statement itself AutoGraph returns `x.a`, `x[0]` and "
+        "`x[key]`, but not `x[-1]`, `x[key + 1]`, `setattr(x, 'a', ...)`, or what a variable of the statement refers to "
+        "(`x[i]` under `for i in range(2)`, `y = x; y.a = ...`)."
     ),
     samples=Samples(
         bad="""\
