@@ -339,9 +339,7 @@ async def _projects(server: TerraServer) -> tuple[Session, ...]:
     """
     folders = tuple(folder.session for folder in server.documents.folders)
     sessions = folders or server.documents.sessions()
-    changed = [
-        await server.scheduler.in_thread(functools.partial(session.check_disk, listing=True)) for session in sessions
-    ]
+    changed = [session.check_disk(await server.scheduler.in_thread(session.listed)) for session in sessions]
     if any(changed):
         server.documents.generation += 1
         server.scheduler.changed()

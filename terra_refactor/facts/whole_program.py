@@ -1,7 +1,6 @@
 """Whole-program queries of rules, answered without a walk over all contexts for each query.
 
-Computes: whether a library function is called anywhere; the direct and indirect callers of some contexts. Needs: the
-facts. Gives: `with_all_callers`, `contexts_leading_to`.
+Computes: the direct and indirect callers of some contexts. Needs: the facts. Gives: `with_all_callers`, `contexts_leading_to`.
 """
 
 from __future__ import annotations

@@ -175,16 +175,16 @@ class Session:
         if listing:
             self._found = None
 
-    def check_disk(self, *, listing: bool = False) -> bool:
+    def check_disk(self, listed: DiscoveredFiles | None = None) -> bool:
         """Checks the modification times of the files, for changes that the editor has not reported. True if any has changed.
 
-        `listing`: lists the folder again as well, to find created files.
+        `listed`: the files that are there now (`listed`); without it, created files are not noticed.
         """
         changed = [path for path, known in tuple(self._disk.items()) if known.stamp != stamp_of(known.file)]
-        known_files = self._found
-        created = listing and known_files is not None and self._listed() != known_files
+        created = listed is not None and self._found is not None and listed != self._found
         if changed or created or self.records_changed() or self._data.has_changed():
             self.files_changed(changed, listing=bool(changed) or created)
+            self._found = listed or self._found
             return True
         return False
 
@@ -339,10 +339,11 @@ class Session:
     def _discovered(self) -> DiscoveredFiles:
         found = self._found
         if found is None:
-            found = self._found = self._listed()
+            found = self._found = self.listed()
         return found
 
-    def _listed(self) -> DiscoveredFiles:
+    def listed(self) -> DiscoveredFiles:
+        """The files of the folder as they are on disk; walks the folder."""
         return discover_files([self.root] if os.path.lexists(self.root) else [], self.config)
 
     def _data_of(self, sources: Mapping[str, Source]) -> dict[str, bytes]:

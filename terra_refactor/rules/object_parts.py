@@ -1,7 +1,8 @@
 """Attributes and items of objects as variables of the branches and loops of a graph.
 
-Computes: which of them AutoGraph returns from a branch or loop, and their first values. Needs: a view. Gives: `variables_of_target`,
-`is_returned`, `initial_values`. Source: `_get_block_composite_vars` in control_flow.py, and pyct/qual_names.py, of TensorFlow 2.21.
+Computes: which of them AutoGraph returns from a branch or loop, and their first values. Needs: a view. Gives:
+`part_writes`, `variables_of_target`, `is_returned`, `initial_values`. Source: `_get_block_composite_vars` in
+control_flow.py, and pyct/qual_names.py, of TensorFlow 2.21.
 """
 
 from __future__ import annotations
@@ -10,6 +11,11 @@ from terra_refactor.domain.value import Constant, FrozenDict, FrozenList, Refere
 from terra_refactor.facts.records import AttributeRead, AttributeWrite, ItemRead, ItemWrite, Literal, NameRead, Region
 from terra_refactor.facts.staging import displayed, staging_of
 from terra_refactor.facts.view import ContextView
+
+
+def part_writes(view: ContextView) -> list[AttributeWrite | ItemWrite]:
+    """The reached assignments to attributes and items, in order."""
+    return sorted([*view.reached(AttributeWrite), *view.reached(ItemWrite)], key=lambda write: write.op)
 
 
 def variables_of_target(view: ContextView, write: AttributeWrite | ItemWrite) -> frozenset[str] | None:

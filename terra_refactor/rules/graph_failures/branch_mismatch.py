@@ -38,7 +38,7 @@ from terra_refactor.ir.control import RESULT, RETURNED, ControlSite, NodeKind
 from terra_refactor.ir.dataflow import UNBOUND_HERE, Definition, DefinitionKind
 from terra_refactor.ir.ids import OpId
 from terra_refactor.rules.merged_values import disagreement, graph_dtype, mismatch
-from terra_refactor.rules.object_parts import initial_values
+from terra_refactor.rules.object_parts import initial_values, part_writes
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
 from terra_refactor.rules.tensor_choices import no_choice
 from terra_refactor.tf_model.graph_traits import COND, RANK, made_by_autograph
@@ -80,8 +80,7 @@ def _parts_of_objects(view: ContextView) -> Iterator[LocalHazard]:
     The values written to one of them in the function are compared in any order, so a mismatch is an assumption.
     """
     written: dict[tuple[object, object], list[Write]] = {}
-    writes: list[AttributeWrite | ItemWrite] = [*view.reached(AttributeWrite), *view.reached(ItemWrite)]
-    for write in sorted(writes, key=lambda each: each.op):
+    for write in part_writes(view):
         part = _part_of(view, write)
         for holder in members(view.value(write.owner)) if part is not None else ():
             written.setdefault((_holder(view, write.owner, holder), part), []).append(write)

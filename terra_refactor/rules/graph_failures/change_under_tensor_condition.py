@@ -23,7 +23,7 @@ from terra_refactor.facts.records import (
 from terra_refactor.facts.staging import has_stages, is_made_within, staging_of
 from terra_refactor.facts.view import ContextView
 from terra_refactor.ir.ids import FunctionId, OpId
-from terra_refactor.rules.object_parts import is_returned, variables_of_target
+from terra_refactor.rules.object_parts import is_returned, part_writes, variables_of_target
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
 from terra_refactor.tf_model.graph_traits import SETS_ATTRIBUTE, is_method_of_array
 from terra_refactor.tf_model.python_effects import MUTATING_METHODS
@@ -116,8 +116,7 @@ def _left_behind(view: ContextView) -> Iterator[LocalHazard]:
     if not has_stages(view):
         return
     writes = [
-        *((write.op, write.owner, variables_of_target(view, write)) for write in view.reached(AttributeWrite)),
-        *((write.op, write.owner, variables_of_target(view, write)) for write in view.reached(ItemWrite)),
+        *((write.op, write.owner, variables_of_target(view, write)) for write in part_writes(view)),
         *((call.op, call.first, None) for call, name in view.library_calls() if name in SETS_ATTRIBUTE),
     ]
     for number, owner, names in sorted(writes, key=lambda write: write[0]):
@@ -163,7 +162,7 @@ def _in_containers(view: ContextView) -> Iterator[LocalHazard]:
     for call, name in view.library_calls():
         owner, _, method = name.rpartition(".")
         if method in MUTATING_METHODS.get(owner, ()) and not is_method_of_array(name) and call.owner is not None:
-            if _is_conditional(view, call.op, call.owner):
+            if _condition(view, call.op, call.owner) is not None:
                 yield LocalHazard(
                     call.op,
                     f"`{view.written(call.op)}` under a condition on a tensor: a trace runs both sides, so it always happens",
@@ -174,10 +173,8 @@ def _in_containers(view: ContextView) -> Iterator[LocalHazard]:
                     f"`{view.written(call.op)}` in a loop on a tensor: a trace does it once, regardless of the tensor's value",
                 )
     for write in view.code.of_kind(ItemWrite):
-        if view.is_object(write.owner, ObjectKind.DICT) and _is_conditional(view, write.op, write.owner):
-            region = next(each for each in view.staged_around(write.op) if _is_stage(each, write.op))
-            if not is_returned(view, region, variables_of_target(view, write)):
-                continue
+        region = _condition(view, write.op, write.owner) if view.is_object(write.owner, ObjectKind.DICT) else None
+        if region is not None and is_returned(view, region, variables_of_target(view, write)):
             written = view.written(write.owner)
             yield LocalHazard(
                 write.op,
@@ -192,18 +189,18 @@ def _in_containers(view: ContextView) -> Iterator[LocalHazard]:
                 deletion.op,
                 f"an item of `{view.written(deletion.owner)}` is deleted in a loop on a tensor: a trace does it once",
             )
-        if view.is_object(deletion.owner, ObjectKind.DICT) and _is_conditional(view, deletion.op, deletion.owner):
+        if view.is_object(deletion.owner, ObjectKind.DICT) and _condition(view, deletion.op, deletion.owner):
             yield LocalHazard(
                 deletion.op,
                 f"an item of `{view.written(deletion.owner)}` is deleted under a condition on a tensor: a trace always does it",
             )
 
 
-def _is_conditional(view: ContextView, number: OpId, container: OpId) -> bool:
-    """Whether a tensor decides if an existing container is changed there."""
+def _condition(view: ContextView, number: OpId, container: OpId) -> Region | None:
+    """The condition on a tensor that decides whether an existing container is changed there."""
     conditions = (each for each in view.staged_around(number) if each.kind is RegionKind.IF)
     condition = next(conditions, None)
-    return condition is not None and not is_made_within(view, container, condition)
+    return None if condition is None or is_made_within(view, container, condition) else condition
 
 
 def _is_repeated(view: ContextView, number: OpId, container: OpId) -> bool:

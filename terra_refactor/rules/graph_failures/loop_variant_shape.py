@@ -27,7 +27,6 @@ from terra_refactor.domain.value import (
     members,
 )
 from terra_refactor.facts.records import (
-    AttributeWrite,
     Call,
     Display,
     ItemRead,
@@ -43,7 +42,7 @@ from terra_refactor.ir.control import RESULT, ControlSite
 from terra_refactor.ir.dataflow import DefinitionKind
 from terra_refactor.ir.ids import OpId
 from terra_refactor.rules.merged_values import graph_dtype, is_open, mismatch
-from terra_refactor.rules.object_parts import initial_values, is_returned, variables_of_target
+from terra_refactor.rules.object_parts import initial_values, is_returned, part_writes, variables_of_target
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
 from terra_refactor.rules.tensor_choices import no_choice
 from terra_refactor.tf_model.graph_traits import WHILE_LOOP
@@ -261,8 +260,7 @@ def _variant(
 
 def _parts_in_loops_over_datasets(view: ContextView) -> Iterator[LocalHazard]:
     """Attributes and items that such a loop sets: it makes a list one tensor, and an item must exist before it."""
-    writes: list[AttributeWrite | ItemWrite] = [*view.reached(AttributeWrite), *view.reached(ItemWrite)]
-    for write in sorted(writes, key=lambda each: each.op):
+    for write in part_writes(view):
         for region in view.staged_around(write.op):
             if not _is_over_dataset(view, region) or is_made_within(view, write.owner, region):
                 continue
