@@ -62,9 +62,9 @@ def code_lenses(snapshot: Snapshot, path: str, *, every: bool = False, co_execut
     regions = shown_regions(snapshot, path)
     found: list[Lens] = []
     for decision in beside_regions(snapshot.decisions.get(path, ()), regions):
-        if decision.kind is FunctionKind.LAMBDA or in_peace(decision):
+        region = regions.best_in(decision, co_execution=co_execution)
+        if decision.kind is FunctionKind.LAMBDA or in_peace(decision, region):
             continue
-        region = regions.best_in(decision.qualname)
         recorded = recorded_text(snapshot.program.recorded.get(decision.function))
         is_relevant = decision.hybrid or decision.tensor_computation
         applies = decision.action is not Action.NONE and (co_execution or decision.action is not Action.CO_EXECUTE)
@@ -107,15 +107,20 @@ def _extraction(region: RegionDecision) -> str:
     return f"{title} · if it pays"
 
 
-def in_peace(decision: Decision) -> bool:
-    """Whether a graph is of no interest: setup code, tests, model factories. An existing decorator always counts."""
+def in_peace(decision: Decision, region: RegionDecision | None = None) -> bool:
+    """Whether a graph is of no interest: setup code, tests, model factories. An existing decorator always counts.
+
+    A function with a `region` that should become a function is no factory: it trains the model that it creates.
+    """
     if decision.hybrid:
         return False
     name = decision.qualname.rpartition(".")[2]
     file = decision.path.rpartition("/")[2]
     is_test = name.startswith("test") or file.startswith("test_") or file.endswith("_test.py")
-    makes = decision.action is not Action.ADD_TF_FUNCTION and any(
-        hazard.rule in _MAKING and not hazard.assumed for hazard in decision.hazards
+    makes = (
+        region is None
+        and decision.action is not Action.ADD_TF_FUNCTION
+        and any(hazard.rule in _MAKING and not hazard.assumed for hazard in decision.hazards)
     )
     return is_test or makes or name in _SET_UP
 
@@ -147,4 +152,4 @@ def _state(decision: Decision) -> str:
         case Classification.SPECULATIVE:
             return f"could be a graph if {assumptions_in_words(decision)} held"
         case _:
-            return "could be a graph, would not gain"
+            return "could be a graph, but would not be faster"

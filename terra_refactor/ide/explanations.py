@@ -161,9 +161,10 @@ def function_card(
         where = "the recorded run" if decision.expected_gain.source == "record" else "a run"
         lines.append(f"Would save about {decision.expected_gain.seconds_saved:.1f} s in {where}.")
     if region is not None:
-        lines.append(f"Lines {region.line} to {region.end_line} can be a graph: {in_markdown(region.reason)}.")
+        how = "can run under the shim" if region.co_execute else "can be a graph"
+        lines.append(f"Lines {region.line} to {region.end_line} {how}: {in_markdown(region.reason)}.")
     elif decision.action is not Action.NONE and decision.level is not Level.SAFE:
-        lines.append(f"The change is made once it is confirmed, or by `fix --level {decision.level.value}`.")
+        lines.append(f"The change requires a confirmation, or `fix --level {decision.level.value}`.")
     if decision.proposal.arguments:
         written = ", ".join(f"{name}={text}" for name, text in decision.proposal.arguments)
         lines.append(f"Proposed: {as_code(f'@tf.function({written})')}")

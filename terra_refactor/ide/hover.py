@@ -37,6 +37,7 @@ from terra_refactor.ir import ops
 from terra_refactor.ir.function import Function
 from terra_refactor.ir.ids import source_name
 from terra_refactor.ir.walk import walk
+from terra_refactor.rules.no_benefit.missed_hybridization import RULE as MISSED_HYBRIDIZATION
 from terra_refactor.rules.registry import all_rules
 from terra_refactor.syntax.comments import read_suppressions
 from terra_refactor.syntax.deep_stack import deeply
@@ -90,7 +91,7 @@ def hover(
         if found is not None:
             span, text = found
             parts.append(text)
-    for where, text in _rules(snapshot, path, line, column, rule_link):
+    for where, text in _rules(snapshot, path, line, column, rule_link, has_card=card is not None):
         span = span if span is not None else where
         parts.append(text)
     if span is None or not parts:
@@ -119,7 +120,7 @@ def _card(
                 regions = shown_regions(snapshot, path)
                 for decision in beside_regions(snapshot.decisions.get(path, ()), regions):
                     if decision.function == function.id:
-                        region = regions.best_in(decision.qualname)
+                        region = regions.best_in(decision)
                         return span, function_card(snapshot, decision, rule_link, place_link, region)
     return None
 
@@ -193,6 +194,8 @@ def _told(snapshot: Snapshot, function: Function, op: ops.Op, word: str) -> str 
     """Hover text of an operation. `word` is the identifier under the cursor, or empty."""
     contexts = snapshot.contexts(function)
     stands_for = source_name(op.name) if isinstance(op, _NAMED_OPERATIONS) else ""
+    if _is_private(word, stands_for):
+        stands_for = word
     match op:
         case ops.StoreName(value=result) | ops.StoreAttribute(value=result):
             if result is None:
@@ -218,9 +221,14 @@ def _told(snapshot: Snapshot, function: Function, op: ops.Op, word: str) -> str 
         case ops.Import() | ops.ImportFrom():
             return _values(snapshot, function, op.id, word) if word else None
         case ops.DeleteName(name=name) | ops.DeleteAttribute(name=name):
-            return f"{as_code(name)} is unbound here" if word == name else None
+            return f"{as_code(word)} is unbound here" if word == name or _is_private(word, name) else None
         case _:
             return _values(snapshot, function, op.id, None)
+
+
+def _is_private(word: str, name: str) -> bool:
+    """Whether a name is a private one of a class, with the class's name before it: `_Net__size` for `__size`."""
+    return word.startswith("__") and not word.endswith("__") and name.startswith("_") and name.endswith(word)
 
 
 def _call(snapshot: Snapshot, function: Function, op: ops.Op, call: ops.Call, name: str) -> str:
@@ -317,12 +325,13 @@ def _joined(cards: list[str]) -> str:
 
 
 def _rules(
-    snapshot: Snapshot, path: str, line: int, column: int, rule_link: Callable[[str], str]
+    snapshot: Snapshot, path: str, line: int, column: int, rule_link: Callable[[str], str], *, has_card: bool
 ) -> Iterator[tuple[Span, str]]:
+    """The rules of the findings and suppressions at the position, without those that repeat the card."""
     rules = all_rules()
     for problem in diagnostics(snapshot, path):
         inside = problem.span.contains(line, column)
-        if inside and problem.rule is not None:
+        if inside and problem.rule is not None and not (has_card and problem.rule == MISSED_HYBRIDIZATION.id):
             rule = rules[problem.rule]
             cure = f"\n\n{rule.cure}" if rule.cure else ""
             yield problem.span, f"{rule_link(rule.id)} **{rule.name}**: {rule.summary}{cure}"

@@ -15,7 +15,7 @@ import difflib
 import json
 import os
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -25,6 +25,7 @@ from terra_refactor.errors import SourceError, TerraError, UsageError
 from terra_refactor.ide.explanations import function_text
 from terra_refactor.ide.session import Session
 from terra_refactor.refactor.plan import refactor_file
+from terra_refactor.refactor.result import Outcome
 from terra_refactor.rules.rule import Finding
 from terra_refactor.syntax.source import Source, display_path, source_from_text
 from terra_refactor.workspace.printable import in_markdown, printable
@@ -59,17 +60,27 @@ def register(shell: Any) -> None:
     from IPython.core.error import UsageError as WrongUse  # noqa: PLC0415 - the shell that calls this has it
     from IPython.display import display  # noqa: PLC0415
 
+    changed: dict[int, tuple[str, str]] = {}
+
     def whole(line: str) -> CellAnswer:
         with _as_errors_of_the_shell(WrongUse):
             _level(line)
-            return decided([*_history(shell).values()], os.getcwd(), numbers=[*_history(shell)])
+            history = _history(shell, changed)
+            return decided([*history.values()], os.getcwd(), numbers=[*history])
 
     def cell(line: str, text: str) -> None:
         python = _python(shell, text)
         with _as_errors_of_the_shell(WrongUse):
-            answer = decided([*_history(shell).values(), python], os.getcwd(), level=_level(line))
+            answer = decided([*_history(shell, changed).values(), python], os.getcwd(), level=_level(line))
         display(answer)  # type: ignore[no-untyped-call]
-        shell.run_cell(text if answer.text == python else answer.text)
+        if answer.text == python:
+            shell.run_cell(text)
+            return
+        number = len(shell.history_manager.input_hist_raw) - 1
+        typed = shell.history_manager.input_hist_raw[number]
+        if typed.partition("\n")[2].rstrip("\n") == text.rstrip("\n"):  # false for a cell that is not stored
+            changed[number] = (typed, answer.text)
+        shell.run_cell(answer.text)
 
     shell.register_magic_function(whole, "line", "terra")
     shell.register_magic_function(cell, "cell", "terra")
@@ -105,15 +116,17 @@ def _level(line: str) -> Level | None:
     return level if "--apply" in words else None
 
 
-def _history(shell: Any) -> dict[int, str]:
+def _history(shell: Any, changed: Mapping[int, tuple[str, str]]) -> dict[int, str]:
     """The cells that have run, as Python, by number, except those that do not parse, which failed when they ran.
 
-    The running cell is excluded.
+    The running cell is excluded. `changed`: cells as typed, and the texts that ran instead, by number; numbers start
+    again after `%reset`.
     """
     found = {}
     for number, raw in enumerate(shell.history_manager.input_hist_raw[:-1]):
         head, _, rest = raw.partition("\n")
-        text = _python(shell, rest if head.startswith(_MAGIC) else raw)
+        typed, ran = changed.get(number, ("", ""))
+        text = ran if typed == raw and ran else _python(shell, rest if head.startswith(_MAGIC) else raw)
         if number and not _has_magic(text):
             found[number] = text
     return found
@@ -204,7 +217,8 @@ def _changed(
     changed = source.notebook.cell_sources(done.new_text, source.path)
     if changed[:-1] != tuple(cells[:-1]):
         return cells[-1], ("nothing is changed: the change needs `import tensorflow as tf` first",)
-    return changed[-1], ()
+    left = [change for change in done.changes if change.outcome is not Outcome.DONE]
+    return changed[-1], tuple(f"{change.qualname} is not changed: {change.reason}" for change in left)
 
 
 def _ended(text: str) -> str:

@@ -90,7 +90,9 @@ def prove(
         path: read for path, read in on_disk.items() if read is not None and read.text == snapshot.sources[path].text
     }
     if len(saved) < len(on_disk):
-        return NotPossible(f"what is not saved cannot be run: {', '.join(sorted({*on_disk} - {*saved}))}")
+        return NotPossible(
+            f"save these files first, because the versions on disk are run: {', '.join(sorted({*on_disk} - {*saved}))}"
+        )
     done = _changed(snapshot, request, cancelled)
     if isinstance(done, NotPossible):
         return done
@@ -172,7 +174,7 @@ def _page(
     if verdict.detail:
         parts.append(in_markdown(verdict.detail))
     timings = (verdict.before, verdict.after)
-    if any(each.calls for each in timings):
+    if any(each.median is not None for each in timings):
         rows = ["| | before | after |", "|---|---|---|"]
         rows.append(f"| calls | {' | '.join(str(each.calls) for each in timings)} |")
         rows.append(f"| median of a call | {' | '.join(map(_median, timings))} |")

@@ -23,7 +23,7 @@ from terra_refactor.ide.snapshot import Snapshot
 from terra_refactor.ir.program import Program
 from terra_refactor.syntax.deep_stack import deeply
 from terra_refactor.syntax.source import Source
-from terra_refactor.workspace.found_region import FoundRegion, may_have_regions, without_shim
+from terra_refactor.workspace.found_region import FoundRegion, may_have_regions, outside_shim, without_shim
 from terra_refactor.workspace.judgement import RepeatedJudge
 from terra_refactor.workspace.judging import judged_by
 
@@ -49,9 +49,17 @@ class Regions:
     are_final: bool = True
     """Whether they are those of the present text."""
 
-    def best_in(self, qualname: str) -> RegionDecision | None:
-        """The first region of a function that should be a function; None if there is none."""
-        return next((each for each in self.decisions if each.extract and each.inside == qualname), None)
+    def best_in(self, decision: Decision, *, co_execution: bool = True) -> RegionDecision | None:
+        """The region that is proposed instead of a change of the function around it; None if there is none.
+
+        It is the first that becomes a graph; if there is none, and the function itself has no proposed change, the
+        first that runs under the shim. Without `co_execution` the program cannot import the shim.
+        """
+        inside = [each for each in self.decisions if each.inside == decision.qualname]
+        shim = co_execution and decision.action is Action.NONE
+        return next(
+            (each for each in inside if each.extract), next((each for each in inside if shim and each.co_execute), None)
+        )
 
 
 _NONE: Final = Regions()
@@ -130,7 +138,7 @@ def _found(snapshot: Snapshot, cancelled: Callable[[], bool]) -> tuple[FoundRegi
         LOGGER.exception("the regions of %s failed", ", ".join(files))
         return ()
     _keep(files, judge, snapshot)
-    return found
+    return outside_shim(found, decisions)
 
 
 def _readable(snapshot: Snapshot) -> dict[str, Source]:

@@ -18,7 +18,7 @@ from terra_refactor.ide.region_findings import findings_of_regions, shown_findin
 from terra_refactor.ide.regions import MODULE, Regions, beside_regions, find_regions
 from terra_refactor.ide.session import Session
 from terra_refactor.ide.snapshot import Snapshot
-from terra_refactor.workspace.found_region import outside_shim, without_shim
+from terra_refactor.workspace.found_region import without_shim
 from terra_refactor.workspace.results import Stats, WorkspaceReport
 from terra_refactor.workspace.workspace import ProgressCallback
 
@@ -99,11 +99,7 @@ def report_of(session: Session, cancelled: Callable[[], bool], progress: Progres
     started = time.perf_counter()
     snapshots = tuple(_snapshots(session, cancelled, progress))
     regions = [
-        outside_shim(
-            (found for group in find_regions(each, cancelled).values() for found in group),
-            [decision for group in each.decisions.values() for decision in group],
-        )
-        for each in snapshots
+        tuple(found for group in find_regions(each, cancelled).values() for found in group) for each in snapshots
     ]
     modules = [module for snapshot in snapshots for module in snapshot.program.modules.values()]
     return WorkspaceReport(
@@ -200,9 +196,11 @@ def proposals(session: Session, cancelled: Callable[[], bool], progress: Progres
 
 
 def _proposals(snapshot: Snapshot, path: str, decisions: tuple[Decision, ...], regions: Regions) -> Iterator[Proposal]:
+    shown = beside_regions(decisions, regions)
     lines = {decision.qualname: decision.line for decision in decisions}
-    for decision in beside_regions(decisions, regions):
-        if decision.action is not Action.NONE and regions.best_in(decision.qualname) is None:
+    best = [regions.best_in(decision) for decision in shown]
+    for decision in shown:
+        if decision.action is not Action.NONE and regions.best_in(decision) is None:
             gain = decision.expected_gain
             yield Proposal(
                 snapshot,
@@ -216,7 +214,7 @@ def _proposals(snapshot: Snapshot, path: str, decisions: tuple[Decision, ...], r
                 None if gain is None else gain.seconds_saved,
             )
     for region in regions.decisions:
-        if region.changes and (region.inside == MODULE or region is regions.best_in(region.inside)):
+        if region.changes and (region.inside == MODULE or region in best):
             yield Proposal(
                 snapshot,
                 path,

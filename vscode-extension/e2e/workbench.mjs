@@ -13,10 +13,11 @@ import { chromium } from "playwright-core";
 export const PATIENCE = Number(process.env.PATIENCE ?? 180_000);
 
 export class Workbench {
-    constructor({ codeServer, project, results, settings }) {
+    constructor({ codeServer, project, results, settings, scale = 1 }) {
         this.home = mkdtempSync(path.join(tmpdir(), "terra-e2e-"));
         this.entry = path.join(codeServer, "node_modules/code-server/out/node/entry.js");
         this.project = project;
+        this.scale = scale; // pixels of a picture for each pixel of the page
         this.results = results;
         this.settings = {
             "security.workspace.trust.enabled": false,
@@ -116,7 +117,7 @@ export class Workbench {
 
     /** Opens the workbench in a page of its own. */
     async show() {
-        this.page = await this.browser.newPage({ viewport: { width: 1280, height: 800 } });
+        this.page = await this.browser.newPage({ viewport: { width: 1280, height: 800 }, deviceScaleFactor: this.scale });
         this.page.setDefaultTimeout(PATIENCE);
         // the workbench asks whether to leave while something is not saved; unless somebody answers, the page stands still for ever
         this.page.on("dialog", (dialog) => dialog.accept().catch(() => undefined));

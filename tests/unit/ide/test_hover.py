@@ -153,6 +153,31 @@ def test_every_summary_speaks_of_something_that_exists() -> None:
     assert summaries.description_of("mylib.softmax") is None
 
 
+def test_a_card_is_not_followed_by_the_rule_that_repeats_it(tmp_path: Path) -> None:
+    text = """\
+        import tensorflow as tf
+
+        def ‸hot(x):
+            for _ in range(20):
+                x = tf.nn.relu(x + 1.0)
+            print(x)
+            return x
+
+        @tf.function
+        def loud(x):
+            ‸print(x)
+            return x * 2.0
+
+        for _ in range(1000):
+            hot(tf.ones([3]))
+        loud(tf.ones([3]))
+        """
+    plain = text.replace("            print(x)\n            return x\n", "            return x\n", 1)
+    card = answer_at(tmp_path, plain.replace("‸print", "print"))
+    assert "Add @tf.function" in card and "missed-hybridization" not in card
+    assert "TR101" in answer_at(tmp_path, text.replace("‸hot", "hot"))
+
+
 def test_the_name_of_a_special_method_is_shown_as_it_is(tmp_path: Path) -> None:
     text = """\
         import tensorflow as tf
@@ -183,6 +208,10 @@ def answer_at(folder: Path, text: str) -> str:
         ("def f(log):\n    return {k: log[k] for ‸k in log}\n", "`k`: unknown; "),
         ("def f(x):\n    raise ValueError\n    return ‸tf.abs(x)\n", "module `tensorflow`"),
         ("def f(x):\n    raise ValueError\n    return ‸f(x)\n", "def f("),
+        ("class A:\n    def f(self, x):\n        ‸__y = x.z\n", "`__y`: unknown; "),
+        ("class A:\n    def f(self, x):\n        __y = x.z\n        return ‸__y + 1\n", "`__y`: unknown; "),
+        ("class A:\n    def f(self):\n        return self.‸__y\n", "`__y`: unknown; "),
+        ("class A:\n    def f(self):\n        del self.‸__y\n", "`__y` is unbound here"),
     ],
 )
 def test_names_in_odd_places_have_an_answer(tmp_path: Path, text: str, part: str) -> None:

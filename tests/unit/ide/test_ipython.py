@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -22,6 +24,16 @@ def step(x):
     return x
 for _ in range(1000):
     y = step(tf.ones([3]))"""
+
+HOT = """\
+def hot(x):
+    for _ in range(20):
+        x = tf.nn.relu(x + 1.0)
+    return x
+import sys
+if sys.argv[900:]:
+    for _ in range(1000):
+        hot(tf.ones([3]))"""
 
 
 def test_the_last_cell_is_told_of_with_what_earlier_cells_define(tmp_path: Path) -> None:
@@ -80,4 +92,17 @@ def test_the_magics_in_a_shell(
     run("def f(x):\n    import tensorflow as tf\n    return tf.matmul(tf.ones([2, 3]), tf.ones([2, 3]))")
     assert "In[5], line 3: TR401" in run("%terra")
     assert "none of safe, speculative, coexec" in run("%terra --level fast")
+    replaced = ModuleType("tensorflow")  # the cells only decorate
+    replaced.function = lambda function: function  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "tensorflow", replaced)
+    run(f"import sys\nif sys.argv[900:]:\n    {IMPORT}")
+    assert "hot is not changed: TensorFlow is imported only under a condition" in run(f"%%terra --apply\n{HOT}")
+    run(IMPORT)
+    assert "+@tf.function" in run(f"%%terra --apply\n{HOT}")
+    whole = run("%terra")
+    assert "hot: tf.function, safe" in whole and whole.count("hot: safe") == 1  # the first cell is still eager
+    run("%reset -f in")
+    run(f"{IMPORT}\nimport sys")
+    run(HOT)
+    assert "hot: safe · Add @tf.function" in run("%terra")
     shell.history_manager.end_session()

@@ -100,6 +100,61 @@ def test_a_step_that_cannot_be_a_graph_is_offered_to_the_shim(tmp_path: Path) ->
     assert disabled.disabled is not None
 
 
+CO_EXECUTED_IN_A_FUNCTION = """\
+import tensorflow as tf
+
+w = tf.Variable(tf.ones([8, 8]))
+data = tf.data.Dataset.from_tensor_slices((tf.ones([64, 8]), tf.ones([64, 8]))).batch(8)
+
+
+def train(epochs):
+    for epoch in range(epochs):
+        for x, y in data:
+            with tf.GradientTape() as tape:
+                h = x
+                for _ in range(4):
+                    h = tf.tanh(h @ w)
+                loss = tf.reduce_mean((h - y) ** 2)
+                if loss.numpy() > 0.5:
+                    loss = loss * 2.0
+            grad = tape.gradient(loss, w)
+            w.assign_sub(0.1 * grad)
+
+
+if __name__ == "__main__":
+    train(20)
+"""
+
+
+@pytest.mark.parametrize("creates", [False, True])
+def test_a_step_of_a_function_that_cannot_be_a_graph_is_offered_to_the_shim(tmp_path: Path, creates: bool) -> None:
+    text = CO_EXECUTED_IN_A_FUNCTION
+    if creates:
+        text = text.replace("        for x, y", "        w = tf.Variable(tf.ones([8, 8]))\n        for x, y")
+    session = project(tmp_path, {"m.py": text})
+    path = shown(tmp_path, "m.py")
+    snapshot = session.snapshot(path)
+    assert code_lenses(snapshot, path) == ()  # the regions are not known yet
+    find_regions(snapshot)
+    (lens,) = code_lenses(snapshot, path)
+    assert (lens.title, lens.qualname, lens.span.line) == ("Extract and co-execute: train_step", "train", 7)
+    assert code_lenses(snapshot, path, co_execution=False) == ()
+    (offer,) = [
+        each
+        for each in code_actions(snapshot, path, 13, 13, explicit=True)
+        if each.kind is OfferKind.REWRITE_CO_EXECUTE
+    ]
+    assert best_change(snapshot, path, lens.qualname, lens.span.line) == offer.request
+    made = perform(snapshot, offer.request)
+    assert isinstance(made, NewText)
+    assert "@co_execute\ndef train_step(" in made.text
+    (proposal,) = proposals(session, lambda: False, lambda *_: None)
+    assert (proposal.title, proposal.qualname) == (lens.title, "train")
+    card = hover(snapshot, path, 7, 5)
+    assert card is not None
+    assert f"Lines {10 + creates} to {18 + creates} can run under the shim" in card.text and lens.title in card.text
+
+
 def test_what_stands_in_the_way_is_told(tmp_path: Path) -> None:
     text = all_rules()["TR507"].samples.bad.replace(
         "  # TR507", "\n            first = weights[0]\n            print(first)"
