@@ -9,10 +9,11 @@ import { PLATFORMS } from "./targets.mjs";
 const targets = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(PLATFORMS);
 run("node", "scripts/wheel.mjs");
 run("node", "scripts/build.mjs", "--production");
+run("node", "scripts/readme.mjs");
 for (const target of targets) {
     const file = `terra-refactor-${target}.vsix`;
     run("node", "scripts/libs.mjs", target);
-    run("npx", "vsce", "package", "--target", target, "--no-dependencies", "--allow-missing-repository", "--no-rewrite-relative-links", "--skip-license", "--out", file);
+    run("npx", "vsce", "package", "--readme-path", "dist/README.md", "--target", target, "--no-dependencies", "--allow-missing-repository", "--no-rewrite-relative-links", "--skip-license", "--out", file);
     run("node", "scripts/contents.mjs", file, target);
 }
 
