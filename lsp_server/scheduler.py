@@ -275,7 +275,7 @@ def _kept(session: Session, cancelled: Callable[[], bool]) -> None:
     except StaleError:
         pass  # there will be another idle moment
     except Exception:
-        LOGGER.exception("what was found out cannot be kept")
+        LOGGER.exception("the results cannot be stored")
 
 
 @asynccontextmanager

@@ -104,7 +104,7 @@ class TerraServer(LanguageServer):
         """The projects with a first answer, by their folders, during their full analysis."""
         self._looking: set[str] = set()
         self.regions_found: Callable[[], Awaitable[object]] | None = None
-        """Called when the regions of a file were found: its diagnostics are others."""
+        """Called when the regions of a file were found, which changes its diagnostics."""
         """The files whose regions are being searched."""
         self._tasks: set[asyncio.Future[Any]] = set()
 
@@ -215,7 +215,7 @@ class TerraServer(LanguageServer):
                 if found is None or not self.documents.is_open(path):
                     return
                 before, reported = await self._shown(found, path), known_regions(found, path)
-                # what diagnostics carry over from the previous text may be no candidate any more: a step that was extracted
+                # diagnostics of steps of the previous text are still shown, and an extracted step is no longer a candidate
                 if before.are_final and reported == before.decisions:
                     return
                 if await self.scheduler.regions(found):

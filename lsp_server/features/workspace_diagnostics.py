@@ -170,7 +170,7 @@ async def _told(
     except Exception:  # an internal error affects only this component
         LOGGER.exception("the analysis of %s failed", component[0])
         return _Told(state, {})
-    # asked first: they may become known meanwhile, for another request
+    # before the findings are read: another request may find the steps meanwhile
     has_steps = not with_steps and is_to_be_searched(snapshot)
     found: dict[str, list[types.Diagnostic]] = {}
     for path in snapshot.paths:

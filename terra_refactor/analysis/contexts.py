@@ -25,7 +25,7 @@ from terra_refactor.ir.program import Program
 MAX_TOLD_APART: Final = 12
 """Maximum number of contexts per function; further ones are joined into one general context."""
 MAX_CONTEXTS: Final = 96
-"""Maximum number of contexts in all of a function with many operations: the result of a call beyond it is unknown."""
+"""Maximum total number of contexts of a function with many operations; the results of further calls are unknown."""
 MAX_OPERATIONS: Final = 12_288
 """Maximum number of operations in all contexts of a smaller function: a property of a base class is called on objects of hundreds of
 classes, and its contexts cost next to nothing."""

@@ -616,7 +616,7 @@ class Interpreter(AbstractHeap, Notes):
         self.finish(frame)
         summary = summary_of(self, frame, NONE, {})
         self.contexts.add_body(summary)
-        # a log may outlive the adoption, which `forget_summaries` ends: it is spoiled then
+        # `forget_summaries` ends the adoption; a log that outlives it is invalid
         if self.log is not None and self.adoption is not None and frame.function.kind is FunctionKind.CLASS_BODY:
             self.adoption.note_body(summary)
             self.log.bodies.add(frame.function.id)

@@ -1,11 +1,12 @@
-"""Which bodies of modules a run need not execute, because an earlier run did the same from the same state.
+"""Reuses the results of module bodies that begin in the same state as in the previous run.
 
-Computes: nothing. Gives: `ModuleBody` (what one body left, kept for the next run), `ModuleBodies` (of one run). Needs: the order in which
-bodies finish, and their writes.
+Computes: nothing. Gives: `ModuleBody` (the result of one body, kept for the next run), `ModuleBodies` (of one run).
+Needs: the order in which bodies finish, and their writes.
 
-A module's body reads the state of the program, which only the bodies before it have changed. So it begins in the same state as in the run
-before if the same bodies have finished, in the same order, and each has left the same; it need not be known what it reads. Besides, its log
-has to hold (`reuse`). A body that imports a module that has not run yet has no log: it is executed, and compared by its writes.
+Only earlier bodies change the state of the program that a module's body reads. So its state is that of the previous
+run if the same bodies have finished, in the same order, with the same writes, whatever it reads. In addition its log
+must be valid (`reuse`). A body that imports a module that has not run yet has no log: it is executed, and compared by
+its writes.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from terra_refactor.domain.value import Value
 
 @dataclass(frozen=True, slots=True)
 class Beginning:
-    """Where in the order of the imports a body began."""
+    """The position in the order of the imports at which a body began."""
 
     finished: int
     """The number of bodies that had finished."""
@@ -38,26 +39,26 @@ class ModuleBody:
     identity: int
     """That of its summary."""
     writes: Mapping[HeapKey, Value] | None
-    """Its writes to the state of the program, in order; None if these are not all."""
+    """Its writes to the state of the program, in order; None if they are incomplete."""
 
 
 class ModuleBodies:
-    """The bodies that have finished in a run, compared with those of the run before."""
+    """The bodies that have finished in a run, compared with those of the previous run."""
 
     def __init__(self, before: Sequence[ModuleBody]) -> None:
         self.finished: list[ModuleBody] = []
         self._before = before
         self._by_name = {body.module: body for body in before}
         self._left_the_same = True
-        """All that have finished left what they left in the run before."""
+        """All finished bodies made the same writes as in the previous run."""
 
     def at(self, module: str, beginning: Beginning) -> ModuleBody | None:
-        """The result of a body that began in the same state in the run before."""
+        """The result of a body that began in the same state in the previous run."""
         known = self._by_name.get(module)
         return known if known is not None and self._left_the_same and known.beginning == beginning else None
 
     def finish(self, body: ModuleBody) -> None:
-        """Notes that a body was executed, or taken over."""
+        """Records that a body was executed, or its result reused."""
         place = len(self.finished)
         self.finished.append(body)
         if self._left_the_same:
@@ -68,5 +69,5 @@ class ModuleBodies:
             )
 
     def differ(self) -> None:
-        """The state of the program was changed outside of a body: no body begins as in the run before any more."""
+        """Called when code outside of a body changes the state of the program: no later body begins in the same state."""
         self._left_the_same = False

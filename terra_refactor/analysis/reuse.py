@@ -70,9 +70,9 @@ class SummaryStore:
         self.by_identity: dict[int, Summary] = {}
         self.settled: SettledHeap | None = None
         self.bodies: tuple[ModuleBody, ...] = ()
-        """What the bodies of modules left, in the order in which they finished."""
+        """The results of the bodies of modules, in the order in which they finished."""
         self.functions: dict[FunctionId, Function] = {}
-        """The functions as of the numbering of operations: those of the last run, finished or not."""
+        """The functions whose operation numbers the summaries use: those of the last run, finished or not."""
         self.changed: set[FunctionId] = set()
         """The functions that changed since the last finished run, to which the summaries belong."""
         self.changed_outside: set[FunctionId] = set()
@@ -220,7 +220,7 @@ class Adoption:
                     self.unchanged.append(function.id)
                 elif old is not None:
                     moves[function.id] = moved_operations(old, function)
-        # nothing refers to a function that is gone, except for results that do not hold: by them it would be looked up
+        # only invalid results refer to a removed function, and it would be looked up through them
         self.changed_outside |= known.keys() - {*self.changed, *self.unchanged}
         self.moves = moves
         """The new numbers of operations of changed functions."""
@@ -489,7 +489,7 @@ class Adoption:
 
 
 def _new_outside(summary: Summary) -> Set[ObjectId]:
-    """The objects created by a context that its callers look for among those: what it keeps to itself does not matter to them."""
+    """The objects created by a context that its callers can reach."""
     if not summary.allocated:
         return summary.allocated
     named = references(summary.returns).union(key[0] for key in (*summary.writes, *summary.state_reads))

@@ -56,5 +56,5 @@ def run_on_dask(entries: Sequence[ManifestEntry], limits: RepositoryLimits, sche
 
 
 def _lost(entry: ManifestEntry, error: BaseException) -> dict[str, Any]:
-    said = f"the cluster lost it: {type(error).__name__}: {error}"
+    said = f"lost by the cluster: {type(error).__name__}: {error}"
     return line_of(entry, 0.0, {"status": RepositoryStatus.FAILED.value, "error": said})

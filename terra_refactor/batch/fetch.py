@@ -73,7 +73,7 @@ def unpack(archive: str, folder: str) -> None:
                 _check_size(archive, (member.file_size for member in opened.infolist()))
                 opened.extractall(folder)
         elif not hasattr(tarfile, "data_filter"):
-            raise FetchError(f"{archive}: is not unpacked by this Python, which cannot tell what an archive may write")
+            raise FetchError(f"{archive}: cannot be unpacked safely: this version of Python has no extraction filters")
         else:
             with tarfile.open(archive) as opened_tar:
                 _check_size(archive, (member.size for member in opened_tar))

@@ -137,7 +137,7 @@ def _from_table(table: Mapping[str, Any], where: str, folder: Path) -> ManifestE
         name = table.get("name", f"{_last(location)}@{revision}" if revision else _last(location))
         return ManifestEntry(name, kind, _checked_url(location, where), _checked_revision(revision, where), paths)
     if "revision" in table:
-        raise UsageError(f"{where}: `revision` goes with `git` only")
+        raise UsageError(f"{where}: `revision` is only valid with `git`")
     return ManifestEntry(table.get("name", location), kind, os.path.abspath(folder / location), "", paths)
 
 

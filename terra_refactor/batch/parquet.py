@@ -94,11 +94,11 @@ def _read(file: Path) -> dict[str, Mapping[str, Any]]:
     except (OSError, arrow.ArrowException) as error:
         raise UsageError(f"{file}: is not a readable Parquet file: {error}") from error
     if not table.schema.equals(_schema()):
-        raise UsageError(f"{file}: is not a result of this program")
+        raise UsageError(f"{file}: was not written by this program")
     lines = [_line(row) for row in table.to_pylist()]
     for line in lines:
         if line["schema"] != BATCH_SCHEMA:
-            raise UsageError(f"{file}: is of the form {line['schema']}, not {BATCH_SCHEMA}")
+            raise UsageError(f"{file}: has the schema {line['schema']}, not {BATCH_SCHEMA}")
     return {str(line["identity"]): line for line in lines}
 
 

@@ -61,9 +61,9 @@ class ResultFile:
                 is_ours = data["schema"] == BATCH_SCHEMA
                 identity = str(data["identity"])
             except (ValueError, KeyError, TypeError) as error:
-                raise UsageError(f"{self._file}:{number}: is not a result line of this program") from error
+                raise UsageError(f"{self._file}:{number}: was not written by this program") from error
             if not is_ours:
-                raise UsageError(f"{self._file}:{number}: is of the form {data['schema']}, not {BATCH_SCHEMA}")
+                raise UsageError(f"{self._file}:{number}: has the schema {data['schema']}, not {BATCH_SCHEMA}")
             self.lines[identity] = data
             whole += len(line)
         stream.seek(whole)

@@ -119,7 +119,7 @@ def _definition_reason(
 ) -> str | None:
     """The reason in the definition, its decorators, its class, or the objects that calls create."""
     if code.kind is FunctionKind.LAMBDA:
-        return "a lambda takes no decorator"
+        return "a lambda cannot have a decorator"
     if code.is_async or code.is_generator:
         return "a generator or coroutine cannot be a graph"
     if code.kind is FunctionKind.NESTED and has_own_gradient(codes.program, facts, code.id):

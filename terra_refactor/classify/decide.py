@@ -272,9 +272,7 @@ class _Decider:
         needed = calls_until_paid(judgement.count, traces=traces, under_tape=under_tape)
         where = "outside of graphs, under a tape of the caller" if under_tape else "outside of graphs"
         if math.isinf(needed):
-            return (
-                f"it is called {where}: a graph's call there costs more than {judgement.count.executed} operations do"
-            )
+            return f"it is called {where}: calling a graph there costs more than {judgement.count.executed} operations"
         recorded = recorded_calls(self.program.recorded.get(identity))
         if pays or (recorded is not None and definitions == 1 and recorded >= MARGIN * needed):
             judgement.paid_after, judgement.seen_repeated = None, True

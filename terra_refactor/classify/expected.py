@@ -295,14 +295,14 @@ class Expected:
     def _always_ends(self, context: ContextFacts, depth: int) -> bool:
         code = self.hazards.index(context.function)
         if code.function.is_generator:
-            return False  # the call only makes it
+            return False  # the call only creates the generator
         endings = [op for op in self._endings(context, depth) if not any(True for _ in code.around(op))]
         return bool(endings) and all(each.op > endings[0] for each in code.of_kind(Return))
 
     def _has_misspelt_keyword(self, context: ContextFacts, call: Call) -> bool:
         keywords = [argument.keyword for argument in call.arguments if argument.keyword]
         called = self.hazards.view(context).library_of(call.op) if keywords else ()
-        # Keras calls more on the way
+        # Keras also calls other methods
         names = [name for name in called if name.rpartition(".")[2] == call.method] or called
         return bool(names) and any(
             all(is_misspelt_keyword(name, each) or is_refused_keyword(name, each) for name in names)
@@ -404,7 +404,7 @@ def _arms_of(region: Region, number: OpId) -> tuple[Arm, ...]:
 
 
 def _is_for(catch: Catch, others: frozenset[str]) -> bool:
-    """Whether a context manager catches more than exceptions unrelated to tensors; for a `try`, the handlers show it."""
+    """Whether a context manager or `try` catches exceptions other than those unrelated to tensors."""
     if catch.is_handler and not catch.classes:
         return catch.everything
     return catch.everything or any(

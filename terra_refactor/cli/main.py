@@ -28,8 +28,8 @@ _COMMANDS: Final = {
     "batch": ("batch_command", "Analyse many repositories, and keep results in one file."),
     "cache": ("cache_app", None),
 }
-"""The commands: the function of each in the module of that name in this folder, and its short help if it differs from
-its first sentence.
+"""For each command: the name of its function, in the module of the same name, and its short help if that is not the
+first sentence of the docstring.
 """
 
 

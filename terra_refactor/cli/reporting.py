@@ -87,7 +87,7 @@ def read_targets(format_name: str, outputs: Sequence[str] | None) -> tuple[Repor
             plain.append(output)
         elif name in FORMATS:
             if not file:
-                raise UsageError(f"--output: {output} names no file")
+                raise UsageError(f"--output: {output} is not the name of a file")
             others.append(ReportTarget(name, None if file == "-" else file))
         else:
             close = difflib.get_close_matches(name, FORMATS, n=1)

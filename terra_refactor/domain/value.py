@@ -302,7 +302,7 @@ class ShapeValue:
 
     shape: Shape
     traced: Traced = KNOWN
-    """Open parts if the rank is unknown."""
+    """Which parts a trace does not know, for an unknown rank."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,4 +42,4 @@ class LookBudget:
         Raises:
             OutOfBudgetError: always.
         """
-        raise OutOfBudgetError("it looks at too much of the program")
+        raise OutOfBudgetError("it reads too much of the program")

@@ -221,9 +221,7 @@ class Codes:
     def _by_name(
         self, names: Callable[[CodeFacts], Iterator[str]], before: dict[str, tuple[FunctionId, ...]] | None
     ) -> dict[str, tuple[FunctionId, ...]]:
-        """Index of the program's functions by the names that each one's code gives; the earlier index if no function
-        gives other names.
-        """
+        """The program's functions by the names that occur in their code; the earlier index if these have not changed."""
         if before is not None and self._before is not None:
             if all({*names(old)} == {*names(self.of(old.function.id))} for old in self._before.changed):
                 return before

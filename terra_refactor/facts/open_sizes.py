@@ -52,7 +52,7 @@ _SIZES_AT_RUN_TIME: Final = frozenset(name.rpartition(".")[2] for name in SIZES_
 _BECAUSE: Final = {
     Why.BATCH: "it is not fixed",
     Why.DECLARED: "it is not fixed",
-    Why.CONTENT: "only the content of a tensor tells it",
+    Why.CONTENT: "it depends on the content of a tensor",
 }
 
 

@@ -294,9 +294,7 @@ def _types(snapshot: Snapshot, path: str, first_line: int, last_line: int, style
 def _type_assumptions(known: KnownTypes) -> tuple[str, ...]:
     if not known.with_shapes:
         return ()
-    return (
-        "no other call, of other code, has other element types or sizes: they are those of the calls in this project",
-    )
+    return ("calls from other code use the same dtypes and sizes as the calls in this project",)
 
 
 def _extractions(snapshot: Snapshot, path: str, first_line: int, last_line: int) -> Iterator[Offer]:
@@ -394,7 +392,7 @@ def _rewrite_kind(action: Action) -> OfferKind:
         case Action.CO_EXECUTE:
             return OfferKind.REWRITE_CO_EXECUTE
         case Action.NONE | Action.EXTRACT_TF_FUNCTION:
-            raise ValueError("nothing to do with a function")
+            raise ValueError("not a change of a function")
         case _:
             assert_never(action)
 

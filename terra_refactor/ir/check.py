@@ -91,13 +91,13 @@ def _check_family(module: ModuleIR) -> Iterator[str]:
             if isinstance(op, MakeFunction | MakeClass):
                 made = by_id.get(op.function if isinstance(op, MakeFunction) else op.body)
                 if made is None:
-                    yield f"{function.id} %{op.id} makes a function that the module lacks"
+                    yield f"{function.id} %{op.id} creates a function that the module lacks"
                     continue
                 makers[made.id] += 1
                 if made.parent != function.id:
-                    yield f"{made.id} is made by {function.id}, but its parent is {made.parent}"
+                    yield f"{made.id} is created by {function.id}, but its parent is {made.parent}"
                 if isinstance(op, MakeClass) != (made.kind is FunctionKind.CLASS_BODY):
-                    yield f"{made.id} is a {made.kind.value}, but made by {type(op).__name__}"
+                    yield f"{made.id} is a {made.kind.value}, but created by {type(op).__name__}"
                 if isinstance(op, MakeFunction):
                     defaults = {name for name, _ in op.defaults}
                     if defaults != {parameter.name for parameter in made.parameters if parameter.has_default}:
@@ -111,7 +111,7 @@ def _check_family(module: ModuleIR) -> Iterator[str]:
             continue
         parent = by_id[function.parent]
         if makers[function.id] != 1:
-            yield f"{function.id} is made {makers[function.id]} times"
+            yield f"{function.id} is created {makers[function.id]} times"
         expected = {FunctionKind.MODULE: FunctionKind.FUNCTION, FunctionKind.CLASS_BODY: FunctionKind.METHOD}
         if function.kind in {FunctionKind.FUNCTION, FunctionKind.METHOD, FunctionKind.NESTED}:
             if function.kind is not expected.get(parent.kind, FunctionKind.NESTED):
@@ -123,7 +123,7 @@ def _check_family(module: ModuleIR) -> Iterator[str]:
     for function in module.functions:
         unused = set(function.cells) - captured.get(function.id, set())
         if unused:
-            yield f"{function.id}: nobody captures the cell {', '.join(sorted(unused))}"
+            yield f"{function.id}: no function captures the cell {', '.join(sorted(unused))}"
 
 
 # --- one function ----------------------------------------------------------------------------------------------------------------
@@ -215,10 +215,10 @@ class _BlockScan:
         seen = set(visible)
         before = -1
         if takes_item and not (block and isinstance(block[0], NextItem)):
-            self.problems.append("a body that is handed an item does not start with NextItem")
+            self.problems.append("a body that receives an item does not start with NextItem")
         for place, op in enumerate(block):
             if isinstance(op, NextItem) and not (takes_item and place == 0):
-                self._complain(op, "is not where an item is handed over")
+                self._complain(op, "is not at the start of a body that receives an item")
             if op.id <= before:
                 self._complain(op, f"is numbered before %{before}, which comes earlier")
             before = op.id

@@ -101,13 +101,13 @@ def program_of(command: Sequence[str]) -> RecordedCommand:
     if is_python(name):
         python = shutil.which(name)
         if python is None:
-            raise UsageError(f"record: there is no program `{name}`")
+            raise UsageError(f"record: no such program: `{name}`")
         return _of_python(python, words, command)
     if name.endswith(".py") and os.path.isfile(name) and not os.access(name, os.X_OK):
         return RecordedCommand(sys.executable, (), "script", name, tuple(words))
     script = shutil.which(name)
     if script is None:
-        raise UsageError(f"record: there is no program `{name}`")
+        raise UsageError(f"record: no such program: `{name}`")
     interpreter = _interpreter_of(script)
     if interpreter is None:
         raise UsageError(
@@ -177,5 +177,5 @@ def _gathered(folder: Path, first: int) -> Record:
             data: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
             parts.append((number != str(first), number, from_process(data)))
     if not parts:
-        return replace(_EMPTY, notices=("the program left nothing: it was killed before anything was written",))
+        return replace(_EMPTY, notices=("no record: the program was killed before it wrote anything",))
     return merged_records(record for _, _, record in sorted(parts, key=lambda part: part[:2]))

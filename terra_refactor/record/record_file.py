@@ -381,7 +381,7 @@ def _described(data: Any, depth: int) -> Any:
 def _small(value: Any) -> Any:
     if value is None or isinstance(value, bool | int | float) or (isinstance(value, str) and len(value) < 8):
         return value
-    raise ValueError("a value is a number, a bool or null")
+    raise ValueError("a value must be a short string, a number, a bool or null")
 
 
 def _text(value: Any) -> str:

@@ -62,7 +62,7 @@ def annotated(
     context = call_with_deep_stack(partial(file_context, source))
     site = context.sites.get(line)
     if site is None:
-        return NotMade("its position was not found: the text is not the one that was analysed")
+        return NotMade("its position was not found: the text has changed since the analysis")
     writer = _Writer(context, site, with_shapes)
     if isinstance(writer.tensorflow, Unreachable):
         return NotMade(writer.tensorflow.reason)

@@ -116,7 +116,7 @@ def _cure(source: Source, context: FileContext, at: Curable, hint: CureHint) -> 
     try:
         place = find_place(context.module, at.span)
         if place is None:
-            return NotMade("its position was not found: the text is not the one that was analysed")
+            return NotMade("its position was not found: the text has changed since the analysis")
         outcome = _transformation(hint.kind)(context, place, hint)
     except Exception as error:  # an internal error affects only this cure
         LOGGER.exception("the cure %s failed", hint.kind.value)

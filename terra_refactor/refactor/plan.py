@@ -75,7 +75,7 @@ def refactor_file(
             and level is not Level.SAFE
             and decision.covered_at_speculative
         ):
-            changes[decision] = _change(decision, Outcome.SKIPPED, "its callers become graphs: it is part of these")
+            changes[decision] = _change(decision, Outcome.SKIPPED, "its callers become graphs, and it is part of them")
         else:
             wanted.append(decision)
     new_text = source.text
@@ -126,7 +126,7 @@ def edits_of_each(source: Source, decisions: Iterable[Decision]) -> dict[Functio
 
 def _transform(context: FileContext, site: DefinitionSite | None, decision: Decision) -> Transformed | Change:
     if decision.kind is FunctionKind.LAMBDA:
-        return NotMade("a lambda has no place for a decorator")
+        return NotMade("a lambda cannot have a decorator")
     if site is None or site.qualname != decision.qualname:
         return _change(decision, Outcome.FAILED, "its definition was not found at the line that was analysed")
     try:
@@ -147,7 +147,7 @@ def _transformation(action: Action) -> Callable[[FileContext, DefinitionSite, De
         case Action.CO_EXECUTE:
             return add_co_execute
         case Action.NONE | Action.EXTRACT_TF_FUNCTION:
-            raise ValueError("nothing to do with a function")
+            raise ValueError("not a change of a function")
         case _:
             assert_never(action)
 

@@ -75,7 +75,7 @@ class _Writer:
         before = "{" + inner
         for key, value in members.items():
             if type(key) is not str:
-                raise TypeError(f"the keys of objects are texts, not {key!r}")
+                raise TypeError(f"object keys must be strings, not {key!r}")
             self._append(before + encode_basestring(key) + ": ")
             self.write(value, inner)
             before = "," + inner

@@ -116,7 +116,7 @@ def _summed_examples(view: ContextView, call: Call, name: str) -> Iterator[Local
             yield LocalHazard(
                 call.op,
                 f"the losses of shape {format_shape(shape)} are summed along axis 0, over the examples, and `{user.written(mean.op)}` "
-                "takes the mean over what is left: the mean over examples of sums along axis 1 is usual",
+                "averages the rest: usually losses are summed along axis 1 and averaged over the examples",
             )
             return
 
@@ -238,8 +238,8 @@ def _divided_product(view: ContextView, op: OpId, left: OpId, right: OpId) -> It
         return
     yield LocalHazard(
         product.fact.op,
-        f"`{view.written(product.fact.op)}` adds along an axis of {format_dim(contracted)} and is divided by the number of another one, "
-        f"{format_dim(kept)}: the other operand is to be transposed",
+        f"`{view.written(product.fact.op)}` sums along an axis of size {format_dim(contracted)} and is divided by the size of another one, "
+        f"{format_dim(kept)}: transpose the other operand instead",
     )
 
 

@@ -54,7 +54,7 @@ def disagreement(view: ContextView, firsts: list[Value], seconds: list[Value]) -
         and seconds
         and any(type(one) is type(other) and (is_open(one) or is_open(other)) for one, other in pairs)
     ):
-        return "may be a list or dict with other elements on each side", False
+        return "may be a list or dict with different elements on each side", False
     if found is None and any(_is_one_tensor(one, other) for one, other in pairs):
         return "is a tuple, list or dict on one side, and a tensor on the other,", False
     if found is None and any(map(_may_have_other_dtypes, *zip(*pairs, strict=True))):
@@ -129,22 +129,22 @@ def mismatch(first: Value, second: Value) -> str | None:
             return "is a tuple, list or dict, and of a different kind on each side"
         if isinstance(a, TupleValue) and isinstance(b, TupleValue):
             if a.name != b.name:
-                return "is a tuple of another class on one side"
+                return "is a tuple of a different class on each side"
             if len(a.elements) != len(b.elements):
-                return "is a tuple of another length on one side"
+                return "is a tuple of a different length on each side"
             return _elements_mismatch(a.elements, b.elements)
         if isinstance(a, FrozenList) and isinstance(b, FrozenList):
             if a.elements is None or b.elements is None:
                 return None
             if len(a.elements) != len(b.elements):
-                return "is a list of another length on one side"
+                return "is a list of a different length on each side"
             return _elements_mismatch(a.elements, b.elements)
         if isinstance(a, FrozenDict) and isinstance(b, FrozenDict):
             if a.rest is not None or b.rest is not None:
                 return None
             ones, others = dict(a.items), dict(b.items)
             if ones.keys() != others.keys():
-                return "is a dict with other keys on one side"
+                return "is a dict with different keys on each side"
             return _elements_mismatch(ones.values(), (others[key] for key in ones))
         one, other = graph_dtype(a), graph_dtype(b)
         if one is not None and other is not None and one != other:

@@ -1,12 +1,12 @@
-"""Whether co-execution pays off: the cost of a call under the shim, and eagerly.
+"""Whether co-execution pays off: compares the time of a call under the shim with the time of an eager one.
 
-Computes: from the times of a few calls, how the next ones run. Needs: nothing of TensorFlow. Gives: `Costs`, `Way`.
-Ignores: why a function is slow.
+Computes: from the times of a few calls, the mode of the next ones. Needs: nothing of TensorFlow. Gives: `Costs`,
+`Way`. Ignores: why a function is slow.
 
-After some calls a few are timed, each to the end of its computation; then a few that run eagerly, without the hooks
-that a rest would remove, and so on in turns, so that a short load on the machine affects both. If the shim is slower,
-the function rests: it runs eagerly, and is tried again at increasing intervals. If it is faster, it is measured again
-at increasing intervals, and sooner if most calls leave the known paths.
+After a warm-up, a few calls under the shim are timed to the end of their computation, then a few eager ones, without
+the shim's hooks; then both again. The modes alternate so that a short load on the machine affects both. If the shim is
+slower, the function runs eagerly (it *rests*), and is measured again at increasing intervals. If the shim is faster,
+it is also measured again at increasing intervals, and sooner if most calls leave the known paths.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ WARM_UP: Final = 8
 LONGEST_WARM_UP: Final = 40
 """Maximum number of calls before the first measurement, while new paths are found."""
 SETTLED: Final = 4
-"""Number of successive calls on known paths that end this extension."""
+"""Number of successive calls on known paths after which the warm-up ends."""
 TURNS: Final = 2
 MOST_TURNS: Final = 4
 CLOSE: Final = 1.25
-"""Ratio of the two times below which more turns are measured, since times depend on the inputs."""
+"""Ratio of the two times below which more turns are measured: times depend on the inputs."""
 LEAST_IN_A_TURN: Final = 3
 MOST_IN_A_TURN: Final = 20
 TURN: Final = 4e-3
 """Minimum seconds of a turn; a turn of short calls has more calls."""
 LONG_CALL: Final = 20e-3
-"""Seconds of a call above which the cost of switching between the two ways is negligible in the first call of a turn."""
+"""Seconds of a call above which the first call of a turn counts: switching between the two modes is negligible."""
 CLEARLY: Final = 1.5
-"""Two eager calls that are slower by this factor end the measurement; a single one may have been disturbed."""
+"""Two eager calls that are slower by this factor end the measurement; one may be an outlier."""
 LOSES: Final = 1.02
 EAGER_OPERATION: Final = 4e-6
 """Minimum seconds of an operation in eager execution: a call with many operations needs no measurement."""
@@ -43,13 +43,14 @@ LONGEST_REST: Final = 100_000
 TRYING_AGAIN: Final = 0.02
 """Budget for further measurements, as a share of the time of the calls between them."""
 SLOW_TRIES: Final = 4
-"""Number of calls with twice the usual time after which a new attempt ends: recording and compiling take two."""
+"""Number of calls that take twice the eager time, after which a new attempt ends: two record and compile."""
 PASSED_OVER: Final = 6
-"""Maximum number of timed calls of a measurement that do not count because they recorded or compiled something."""
+"""Maximum number of timed calls per measurement that are discarded because they recorded or compiled something."""
 LONGEST_LEARNING: Final = 512
+"""The same as a number of calls."""
 INVESTMENT: Final = 60.0
-"""Maximum number of calls, and total seconds, for compiling recurring paths (sequence lengths recur in the next epoch)
-before the function must be faster.
+"""Maximum total seconds for compiling paths that may recur (sequence lengths recur in the next epoch), before the
+function must be faster.
 """
 FORGETS: Final = 0.9
 """Decay, per call, of the share of new paths among recent calls."""
@@ -67,7 +68,7 @@ class Way(enum.Enum):
 
 
 def _typical(times: list[float]) -> float:
-    """Undisturbed time of a call: the mean of the faster half, since times depend on the inputs."""
+    """Typical time of a call: the mean of the faster half, which excludes outliers."""
     lower = sorted(times)[: (len(times) + 1) // 2]
     return sum(lower) / len(lower)
 

@@ -77,7 +77,7 @@ outstanding = Outstanding()
 
 
 def call_function(name: Any, inputs: list[Any], attrs: Any, outputs: int, wait: bool) -> Any:
-    """Runs a library function; with `wait` it has finished, and its errors are raised, when this returns.
+    """Runs a library function. With `wait`, waits until it has finished, and raises its errors.
 
     Raises:
         tf.errors.OpError: what the function raised.

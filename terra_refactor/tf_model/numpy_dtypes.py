@@ -233,7 +233,7 @@ def stays_in_kind(dtype: DType | None, target: DType | None) -> bool:
 def numpy_result(op: str, dtype: DType | None) -> DType | None:
     """The dtype of `left <op> right` computed in `dtype`. Raises OperationError if NumPy has no such operation."""
     if dtype is not None and dtype in _NUMPY_REFUSED.get(op, frozenset()):
-        raise OperationError(ErrorKind.DTYPE, f"operator {op}: NumPy has none for arrays of dtype {dtype}")
+        raise OperationError(ErrorKind.DTYPE, f"operator {op}: not supported for NumPy arrays of dtype {dtype}")
     if dtype not in NUMERIC and dtype != BOOL:
         return None
     if op == "/" and (dtype in INTEGER or dtype == BOOL):

@@ -99,7 +99,7 @@ def _check_fits(op: str, array: TensorValue, found: TensorValue) -> None:
     if not stays_in_kind(found.type.dtype, array.type.dtype):
         raise OperationError(
             ErrorKind.DTYPE,
-            f"operator {op}=: a result of dtype {found.type.dtype} is not written into an array of dtype {array.type.dtype}",
+            f"operator {op}=: a result of dtype {found.type.dtype} cannot be stored in an array of dtype {array.type.dtype}",
             _OPERANDS,
         )
     shape, made = array.type.shape, found.type.shape
@@ -108,7 +108,7 @@ def _check_fits(op: str, array: TensorValue, found: TensorValue) -> None:
     if len(made) > len(shape) or any(definitely_different(a, b) for a, b in zip(shape, made, strict=False)):
         raise OperationError(
             ErrorKind.SHAPE,
-            f"operator {op}=: a result of shape {format_shape(made)} is not written into an array of shape {format_shape(shape)}",
+            f"operator {op}=: a result of shape {format_shape(made)} cannot be stored in an array of shape {format_shape(shape)}",
             _OPERANDS,
         )
 
@@ -117,7 +117,9 @@ def numpy_unary(op: str, value: TensorValue) -> Value:
     """`-value`, `+value`, `~value`, and `abs` for `abs(value)`. Raises OperationError if NumPy raises."""
     dtype = value.type.dtype
     if (op in ("-", "+") and dtype == BOOL) or (op == "~" and dtype in FLOATING | COMPLEX):
-        raise OperationError(ErrorKind.DTYPE, f"operator {op}: NumPy has none for arrays of dtype {dtype}", ("value",))
+        raise OperationError(
+            ErrorKind.DTYPE, f"operator {op}: not supported for NumPy arrays of dtype {dtype}", ("value",)
+        )
     return _result(real_dtype(dtype) if op == "abs" else dtype, value.type.shape)
 
 

@@ -400,7 +400,7 @@ def lookup(name: str) -> Entity | None:
         case "f" | "m" | "s" | "k":
             return _callable(name, EntityKind.FUNCTION, _parameters(rest, file))
         case _:
-            raise InternalError(f"the catalogue's entry of {name} is not understood: {text!r}")
+            raise InternalError(f"the entry of {name} in the catalogue does not parse: {text!r}")
 
 
 def _unlisted(name: str) -> Entity | None:

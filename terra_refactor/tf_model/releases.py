@@ -65,7 +65,7 @@ class Behaviour:
 
 
 _NAMES: Final = {TENSORFLOW: "TensorFlow", KERAS: "Keras", NUMPY: "NumPy"}
-_UNDER: Final = {(KERAS, "3"): "under Keras 3, of TensorFlow 2.16 and newer"}
+_UNDER: Final = {(KERAS, "3"): "under Keras 3 and TensorFlow 2.16 or newer"}
 
 _MINORS: Final[Mapping[str, tuple[tuple[int, int], ...]]] = {
     TENSORFLOW: (*((1, minor) for minor in range(16)), *((2, minor) for minor in range(22))),
@@ -150,7 +150,7 @@ SEEDED_LAYERS_HAVE_VARIABLES: Final = Behaviour(KERAS, "3", "in Keras 2 these la
 OPTIMIZERS_HAVE_VARIABLES: Final = Behaviour(TENSORFLOW, "2.11", "earlier optimizers take any variables")
 """Optimizers create their variables for the variables passed to them first."""
 MODELS_KEEP_SYMBOLS_OUT: Final = Behaviour(
-    KERAS, "2.4", "Keras before takes such a tensor into the graph of the model", assumed=True
+    KERAS, "2.4", "earlier versions of Keras add such a tensor to the graph of the model", assumed=True
 )
 """Traced functions may not use tensors of functional models."""
 BEFORE_TENSORFLOW_2: Final = Releases(

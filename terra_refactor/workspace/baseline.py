@@ -69,7 +69,7 @@ def read_baseline(file: Path) -> Baseline:
                 return _from_report(data)
             case str() if schema.startswith("terra-refactor/"):
                 raise UsageError(
-                    f"{file}: is of the form {schema}, which version {__version__} does not know; write it again with --write-baseline"
+                    f"{file}: has the schema {schema}, which version {__version__} does not support; write it again with --write-baseline"
                 )
             case _:
                 raise UsageError(f"{file}: is not a baseline; --write-baseline writes one")

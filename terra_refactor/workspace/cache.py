@@ -246,7 +246,7 @@ def _make_private(folder: Path, outer: Path) -> None:
     """Makes the folder of an entry, and its parents up to the cache's own, private to the user.
 
     Raises:
-        OSError: it cannot be created, or one of them is a link, belongs to another user, or is open to others.
+        OSError: it cannot be created, or one of them is a link, belongs to another user, or is accessible to other users.
     """
     outer.mkdir(mode=0o700, parents=True, exist_ok=True)
     if outer == _default_folder():
@@ -257,7 +257,7 @@ def _make_private(folder: Path, outer: Path) -> None:
         # access
         status = os.stat(place) if place == outer else os.lstat(place)
         if not stat.S_ISDIR(status.st_mode) or not is_private(status, writable_only=True):
-            raise PermissionError(f"{place} is open to others")
+            raise PermissionError(f"{place} is accessible to other users")
 
 
 def cache_info(folder: Path | None = None) -> CacheInfo:
@@ -284,10 +284,10 @@ def cache_info(folder: Path | None = None) -> CacheInfo:
 
 def _why_unused(folder: Path) -> str | None:
     if cache_key() is None:
-        return "there is no key of your own to sign its entries with"
+        return "there is no private key to sign its entries with"
     with contextlib.suppress(OSError):
         if not is_private(os.stat(folder), writable_only=True):
-            return "others may write to its folder"
+            return "other users can write to its folder"
     return None
 
 

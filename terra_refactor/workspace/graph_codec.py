@@ -182,7 +182,7 @@ class _Encoder:
             self.alive.append(whole)
             return number
         if address in numbers:
-            raise CodecError(f"a {cls.__name__} that is made of itself")
+            raise CodecError(f"a {cls.__name__} that contains itself")
         numbers[address] = None
         known = self.parts.get(cls)
         if known is None:

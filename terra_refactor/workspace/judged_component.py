@@ -107,7 +107,7 @@ def judged_component(
         except Exception as error:
             if repeated is None or not repeated.is_restored or isinstance(error, TerraError | OverLimitError):
                 raise
-            LOGGER.exception("what was kept of %s cannot be used", ", ".join(sorted(loaded.program.modules)))
+            LOGGER.exception("the stored results about %s cannot be used", ", ".join(sorted(loaded.program.modules)))
             repeated = _fresh_judge()
             judge = repeated.decided
             decisions, findings = watched(lambda: judge(program, config, progress), limits)
@@ -193,7 +193,7 @@ class Keeper:
         try:
             keep_analysis(self.results, self.place, judge, program)
         except Exception:  # an internal error only makes the next run slower, and is logged
-            LOGGER.exception("what was found out about %s cannot be kept", ", ".join(sorted(program.modules)))
+            LOGGER.exception("the results about %s cannot be stored", ", ".join(sorted(program.modules)))
             return False
         return True
 

@@ -201,7 +201,7 @@ class RepeatedJudge:
         try:
             facts = analyze_program(program, _options(config), advance, self._store)
         except _CheckpointError:
-            assert self.end_checkpoint is not None, "a copy has something to do"
+            assert self.end_checkpoint is not None, "a copy of the process has work to do"
             self.end_checkpoint()
             raise
         earlier, self._hazards = self._hazards, None

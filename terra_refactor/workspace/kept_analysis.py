@@ -179,7 +179,7 @@ def resumed_judge(
             judge.restored_from = _state(place, earlier)
             return judge
     except Exception:  # an internal error: a full analysis runs instead, and it is logged
-        LOGGER.exception("what was kept of %s cannot be used", ", ".join(sorted(program.modules)))
+        LOGGER.exception("the stored results about %s cannot be used", ", ".join(sorted(program.modules)))
         return None
 
 

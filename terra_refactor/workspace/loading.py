@@ -113,7 +113,7 @@ def read_project(
             errors.append(FileError(display_path(path), 0, message, by_chance=True))
         else:
             if source.path in sources:
-                errors.append(FileError(source.path, 0, "another file is shown by the same name"))
+                errors.append(FileError(source.path, 0, "another file has the same displayed name"))
             sources.setdefault(source.path, source)
     if found.stdin and stdin is not None:
         try:

@@ -106,12 +106,12 @@ def assumed_releases(paths: Iterable[str], pins: Mapping[str, Pins]) -> tuple[As
             pin.path,
             pin.line,
             files,
-            "the project asks for it" if pin.path else "tf-version says so",
+            "the project requires it" if pin.path else "tf-version says so",
         )
         for pin, files in sorted(counts.items())
     ]
     if others:
-        why = "nothing asks for a release" if not found else "nothing asks for a release there"
+        why = "no release is required" if not found else "no release is required there"
         found.append(AssumedRelease(TENSORFLOW, NEWEST, "", 0, others, f"{why}: the newest that is known"))
     return tuple(found)
 

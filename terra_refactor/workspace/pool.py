@@ -236,7 +236,7 @@ def _one_by_one(
                 executor = None
                 died = isinstance(error, BrokenProcessPool)
                 LOGGER.error("a worker process %s %s", "died of" if died else "did not finish with", path)
-                why = "the parser's process died of it" if died else f"the parser took more than {patience:.0f} seconds"
+                why = "the parser's process crashed" if died else f"the parser took more than {patience:.0f} seconds"
                 result = FileError(path, 0, f"could not be analysed: {why}", by_chance=True)
             yield index, result
     finally:

@@ -212,7 +212,7 @@ def _advance(trial: Trial, decision: Decision | None) -> None:
         # creating variables of an optimizer or a network in a second trace is an error
         made = _made_each_call(trial, decision)
         in_loop = trial.candidate.loops and not made
-        once = "each iteration of a loop" if in_loop else "each call of the function around"
+        once = "each iteration of a loop" if in_loop else "each call of the enclosing function"
         trial.reason = f"`{min(others)}` is another object in {once}"
         users = trial.candidate.movable(others)
         if users is not None and _cut(trial, users):

@@ -31,7 +31,7 @@ def asked_of_object(site: Site, name: str, arguments: CallArguments) -> Value | 
         return None
     further = arguments.positional[1:] if looked_for[0] in ("__divmod__", "__pow__", "__format__", "__round__") else ()
     if looked_for[0] == "__deepcopy__":
-        further = (UNKNOWN,)  # the objects that were copied before
+        further = (UNKNOWN,)  # the dict of already copied objects
     results = [_ask(site, member, looked_for, CallArguments(further)) for member in members(arguments.positional[0])]
     known = [result for result in results if result is not None]
     return join_all(known) if known and len(known) == len(results) else None

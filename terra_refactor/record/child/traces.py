@@ -163,7 +163,7 @@ class Traces:
                 self._explain(graph, function, _bind(names, bound, arguments, keywords), traced)
         except Exception as error:  # the observed program continues
             if len(self.notices) < 5:
-                self.notices.append(f"a trace could not be looked at: {type(error).__name__}")
+                self.notices.append(f"a trace could not be recorded: {type(error).__name__}")
 
     def _signature(self, function: Any) -> tuple[CodeType | None, bool, list[tuple[str, int]]]:
         known = self._signatures.get(id(function))

@@ -60,8 +60,8 @@ class Placement(Enum):
     NESTED = "in the function, before its outermost loop"
     METHOD = "before the method, as another one"
     OUTSIDE = "before the function"
-    BESIDE = "as another method, before the method that defines the function around the run"
-    TOP = "in the module, before everything that holds the run"
+    BESIDE = "as another method, before the method that defines the enclosing function"
+    TOP = "in the module, before the enclosing class or function"
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +144,7 @@ class Outliner:
             return Refused("it deletes a name that it did not bind")
         reread = self._declared(candidate) & (set(usage.binds) | set(usage.needs))
         if reread & set(usage.binds):
-            return Refused(f"other functions bind `{min(reread & set(usage.binds))}`, too")
+            return Refused(f"other functions also bind `{min(reread & set(usage.binds))}`")
         kept = flow.kept_by_lambdas(candidate.statements)
         live = flow.live_after(candidate.block, candidate.end) | kept | set(moved.needs)
         outputs = [name for name in usage.binds if name in live]
@@ -521,6 +521,6 @@ def _of_functions_around(scope: RegionScope, names: frozenset[str]) -> frozenset
             bound |= flow.bound_before(*scope.outer_path[-1])
         for name in (names & flow.names) - found:
             if name not in bound or name in declared_names(function.body):
-                return Refused(f"`{name}` may be bound at another time", frozenset({name}))
+                return Refused(f"`{name}` may be bound only later", frozenset({name}))
             found.add(name)
     return frozenset(found)

@@ -137,7 +137,7 @@ def _made(
     if any(name in bound_names(statement) for statement in function.body.body if statement is not removed):
         return NotMade(f"`{name}` is also set elsewhere")
     if removed not in function.body.body or len(function.body.body) == 1:
-        return NotMade("it is inside another statement, or the only one of the function")
+        return NotMade("it is inside another statement, or it is the only statement of the function")
     start, end = module.offsets(removed)
     edits = [added, Edit(module.line_start(start), module.line_end(end), "")]
     if written != name:

@@ -43,7 +43,7 @@ def hoist_function(context: FileContext, place: NodePlace, hint: CureHint) -> Tr
 def _moved_assignment(context: FileContext, place: NodePlace, loop: Loop) -> Transformed:
     line = place.statement
     if not isinstance(line, cst.SimpleStatementLine) or line not in loop.body.body:
-        return NotMade("it is made under a condition in the loop")
+        return NotMade("it is created under a condition in the loop")
     match line.body:
         case [cst.Assign(targets=[cst.AssignTarget(target=cst.Name(name))], value=value)] if value is place.node:
             pass
@@ -58,7 +58,7 @@ def _moved_assignment(context: FileContext, place: NodePlace, loop: Loop) -> Tra
 def _moved_definition(context: FileContext, place: NodePlace, loop: Loop) -> Transformed:
     definition = next(node for node in place.outwards() if isinstance(node, cst.FunctionDef))
     if definition not in loop.body.body:
-        return NotMade("it is made under a condition in the loop")
+        return NotMade("it is created under a condition in the loop")
     own = bound_names(definition.body) | bound_names(definition.params)
     reason = _why_it_stays(loop, read_names(definition) - own, definition.name.value)
     return NotMade(reason) if reason is not None else _move(context, loop, definition)
@@ -114,7 +114,7 @@ def _move(context: FileContext, loop: Loop, statement: cst.SimpleStatementLine |
     outer = module.text[at : module.offsets(loop)[0]]
     inner = module.text[start : module.offsets(first)[0]]
     if outer.strip() or inner.strip() or not inner.startswith(outer):
-        return NotMade("the loop or the statement stands behind other code on its line")
+        return NotMade("other code precedes the loop or the statement on its line")
     lines = module.text[start:end].splitlines(keepends=True)
     if any(line.strip() and not line.startswith(inner) for line in lines) or '"""' in module.text[start:end]:
         return NotMade("its lines cannot be indented differently")

@@ -60,7 +60,7 @@ def list_to_tensor_array(context: FileContext, place: NodePlace, hint: CureHint)
             opening = assignment.value
             continue
         if not isinstance(parent, cst.Arg) or not isinstance(call := parents[parent], cst.Call):
-            return NotMade(f"`{name}` is not only stacked")
+            return NotMade(f"`{name}` is used for more than stacking")
         called = context.names.resolve(call.func, place.enclosing)
         start, end = module.offsets(call)
         others = call.args[1:]
@@ -70,7 +70,7 @@ def list_to_tensor_array(context: FileContext, place: NodePlace, hint: CureHint)
             edits.append(Edit(start, end, f"{name}.concat()"))
             varies = True
         else:
-            return NotMade(f"`{name}` is not only stacked or concatenated along the first axis")
+            return NotMade(f"`{name}` is used for more than stacking or concatenating along the first axis")
     if made != 1:
         return NotMade(f"`{name}` is not set to an empty list once in this function")
     start, end = module.offsets(opening)

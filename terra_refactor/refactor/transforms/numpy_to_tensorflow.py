@@ -33,7 +33,7 @@ def numpy_to_tensorflow(context: FileContext, place: NodePlace, hint: CureHint) 
     given: set[str] = set()
     for position, argument in enumerate(call.args):
         if argument.star:
-            return NotMade("its arguments are not written out")
+            return NotMade("it unpacks its arguments with `*` or `**`")
         if argument.keyword is None:
             if position >= len(equivalent.parameters):
                 return NotMade("it has an argument that the TensorFlow operation does not have")

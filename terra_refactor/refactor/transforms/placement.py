@@ -62,7 +62,7 @@ def place_for_decorator(names: ModuleNames, site: DefinitionSite) -> int | NotMa
     if site.node.asynchronous is not None:
         return NotMade("`async def` creates a coroutine, which a graph cannot be")
     if not site.placeable:
-        return NotMade("the line of `def` does not begin with white space only")
+        return NotMade("other code precedes `def` on its line")
     below: DecoratorSite | None = None
     for decorator in site.decorators:
         name = decorator_name(names, site, decorator)

@@ -21,7 +21,7 @@ from terra_refactor.rules.rule import CureHint
 from terra_refactor.syntax.edit import Edit
 
 _STREAM: Final = "the output may go to standard error, where `tf.print` writes"
-_FORMAT: Final = "the number formats may go: `tf.print` has none"
+_FORMAT: Final = "number formats may be lost: `tf.print` has none"
 
 
 def print_to_tf_print(context: FileContext, place: NodePlace, hint: CureHint) -> Transformed:
@@ -39,7 +39,7 @@ def print_to_tf_print(context: FileContext, place: NodePlace, hint: CureHint) ->
     positional = [argument for argument in call.args if argument.keyword is None]
     for argument in positional:
         if argument.star == "**":
-            return NotMade("its keywords are not known")
+            return NotMade("its keyword arguments are unknown")
         value = argument.value
         if isinstance(value, cst.FormattedString | cst.ConcatenatedString):
             parts = _parts(context, value)
@@ -105,7 +105,7 @@ def _parts(context: FileContext, value: cst.BaseExpression) -> list[str] | NotMa
                     found.append(_without_numpy(context, part.expression))
             return found
         case _:
-            return NotMade("its text is of a kind that is not understood")
+            return NotMade("its format string is not supported")
 
 
 def _has_formats(value: cst.BaseExpression) -> bool:

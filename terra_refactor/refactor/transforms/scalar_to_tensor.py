@@ -22,7 +22,7 @@ def scalar_to_tensor(context: FileContext, place: NodePlace, hint: CureHint) -> 
         return NotMade("it is not a plain call")
     argument = place.node.args[int(hint.detail("argument"))]
     if argument.star:
-        return NotMade("its arguments are not written out")
+        return NotMade("it unpacks its arguments with `*` or `**`")
     reached = reach_tensorflow(context.names, place)
     if isinstance(reached, Unreachable):
         return NotMade(reached.reason)

@@ -482,7 +482,7 @@ def _library_conditions(view: ContextView) -> Iterator[LocalHazard]:
             problem = mismatch(first, second)
             if problem is not None:
                 yield LocalHazard(
-                    call.op, f"what the functions of `tf.cond` return {problem}: in a graph both must agree"
+                    call.op, f"the result of the functions of `tf.cond` {problem}: in a graph both must agree"
                 )
 
 

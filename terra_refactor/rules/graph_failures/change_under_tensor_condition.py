@@ -129,8 +129,8 @@ def _left_behind(view: ContextView) -> Iterator[LocalHazard]:
                 where = "in a loop on a tensor" if region.is_loop else "under a condition on a tensor"
                 yield LocalHazard(
                     number,
-                    f"`{view.written(number)}` is set {where}: in a graph this is no result of the statement, and what is read "
-                    "later belongs to its part of the graph",
+                    f"`{view.written(number)}` is set {where}: in a graph it is not a result of the statement, so "
+                    "later code reads a tensor of an inner graph",
                 )
                 break
 

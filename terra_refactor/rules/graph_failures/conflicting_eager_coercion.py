@@ -53,9 +53,9 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
         if _has_long_axes(view, call):
             yield LocalHazard(
                 call.op,
-                f"the axes of `{view.written(call.op)}` are int64: eagerly its gradient converts them; a trace that knows not all sizes "
+                f"the axes of `{view.written(call.op)}` are int64: eagerly its gradient converts them; a trace in which a size is unknown "
                 "has no gradient of it (`Tensors in list passed to 'indices' of 'DynamicStitch' Op`)",
-                "a trace knows the sizes of what is reduced",
+                "the sizes of the reduced tensor are known in the trace",
                 nature=Nature.UNKNOWABLE,
             )
 

@@ -71,7 +71,7 @@ def _called(view: ContextView, call: Call, name: str) -> Iterator[LocalHazard]:
         message = f"`{written}` returns the value of an eager tensor: in a graph it returns None"
         yield LocalHazard(call.op, message, other, parameter=parameter)
     if has_trait(name, Trait.FED_BY_SESSION) and not _is_in_other_graph(view, call):
-        yield LocalHazard(call.op, f"only a session feeds `{written}`: in a traced function it has no value")
+        yield LocalHazard(call.op, f"`{written}` gets its value from a session: in a traced function it has none")
     if has_trait(name, Trait.REFUSED_EAGERLY) and not view.context.in_graph and not _is_in_other_graph(view, call):
         message = f"`{written}` raises an exception in eager execution, and a graph does not"
         yield LocalHazard(call.op, message, nature=Nature.REFUSED)

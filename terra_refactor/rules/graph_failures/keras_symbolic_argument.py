@@ -31,7 +31,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
             # one created during the trace works there
             yield LocalHazard(
                 read.op,
-                f"`{view.written(read.op)}` {what} (a model is built with it), which a traced function refuses",
+                f"`{view.written(read.op)}` {what} (a model is built with it), which a traced function rejects",
                 parameter=parameter,
             )
             return

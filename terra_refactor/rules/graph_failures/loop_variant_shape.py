@@ -49,9 +49,7 @@ from terra_refactor.tf_model.graph_traits import WHILE_LOOP
 from terra_refactor.tf_model.registry import has_trait
 from terra_refactor.tf_model.spec import Trait
 
-_LIST: Final = (
-    "is or holds a list, which a loop over a dataset in a graph makes one tensor: it can keep tuples and dicts only"
-)
+_LIST: Final = "is or contains a list, which a loop over a dataset in a graph converts to one tensor: only tuples and dicts can be kept"
 
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
@@ -232,7 +230,7 @@ def _variant(
         if found is not None:
             yield LocalHazard(
                 op,
-                f"{shown} {found} after an iteration: a loop in a graph keeps both",
+                f"{shown} {found} after an iteration: in a graph, a loop cannot change dtypes or shapes",
                 None if certain or all(problems) else f"{shown} keeps its type and shape in the loop",
             )
             return

@@ -267,7 +267,7 @@ def _variables(view: ContextView, place: OpId, alternatives: tuple[Value, ...]) 
     """A graph returns a variable as a tensor with its present value."""
     if not any(_holds_variable(member, 0) for member in alternatives) or not _is_read(view):
         return
-    text = "the value of a variable, and do not change it or look again later"
+    text = "the value of a variable, and neither change it nor read it again later"
     yield LocalHazard(
         place,
         "it returns a variable, which a graph returns as a tensor",
@@ -287,7 +287,7 @@ def _unknown_attributes(view: ContextView, places: list[tuple[OpId, OpId]]) -> I
                 written = view.written(part)
                 yield LocalHazard(
                     place,
-                    f"it returns `{written}`, of which nothing is known: a graph returns a Python value as a tensor",
+                    f"it returns `{written}`, whose type is unknown: a graph returns Python values as tensors",
                     f"callers accept a tensor where it returns `{written}`",
                     boundary=True,
                 )

@@ -40,14 +40,14 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
             if chosen is not None:
                 yield LocalHazard(
                     call.op,
-                    f"`{view.written(number)}` stands before `{view.written(tensor)}`, which is of any dtype: in a graph it becomes {own}",
+                    f"`{view.written(number)}` stands before `{view.written(tensor)}`, whose dtype varies: in a graph it becomes {own}",
                     f"`{view.written(chosen)}` is {own}: in a graph `{view.written(number)}` is",
                 )
                 break
             if own == INT32 and other is None and view.all_of(tensor, _is_of_any_dtype):
                 yield LocalHazard(
                     call.op,
-                    f"`{view.written(number)}` stands before `{view.written(tensor)}`, whose dtype is not known: eagerly it is "
+                    f"`{view.written(number)}` stands before `{view.written(tensor)}`, whose dtype is unknown: eagerly it is "
                     f"converted to that, in a graph it becomes {own}",
                     f"`{view.written(tensor)}` is {own}: in a graph `{view.written(number)}` is",
                 )

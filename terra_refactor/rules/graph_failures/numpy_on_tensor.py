@@ -85,7 +85,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
             for write in view.reached(ItemWrite)
         ),
         *(
-            (item.op, item.owner, "{1} takes several places of the array {0}", None)
+            (item.op, item.owner, "{1} selects several items of the array {0}", None)
             for item in view.reached(ItemRead)
             if _is_list_of_places(view, item.index)
         ),
@@ -110,15 +110,15 @@ def _place(view: ContextView, write: ItemWrite) -> Iterator[LocalHazard]:
     for part in parts:
         written = view.written(part)
         if view.is_symbolic(part):
-            yield LocalHazard(write.op, f"the tensor `{written}` is a place in an array: in a graph it has no value")
+            yield LocalHazard(write.op, f"the tensor `{written}` indexes an array: in a graph it has no value")
         elif (array := view.argument_behind(part)) is not None:
-            message = f"`{written}`, an item of the array `{array}`, is a place in another array: {_IN_ITS_PLACE}, which has no value"
+            message = f"`{written}`, an item of the array `{array}`, indexes another array: {_IN_ITS_PLACE}, which has no value"
             yield LocalHazard(write.op, message, parameter=array, subject=Subject(array=array))
         elif view.may_be_symbolic(part) and (name := view.parameter_behind(part)) is not None:
             yield LocalHazard(
                 write.op,
-                f"`{written}` is a place in an array: if `{name}` is an array, a traced function gets a tensor, which has no value",
-                f"`{written}` is not a tensor where it is a place in an array",
+                f"`{written}` indexes an array: if `{name}` is an array, a traced function gets a tensor, which has no value",
+                f"`{written}` is not a tensor where it indexes an array",
                 parameter=name,
                 nature=Nature.FOUND if _passed_unknown(view, part) is None else Nature.UNKNOWABLE,
             )
@@ -132,7 +132,7 @@ def _several_places(view: ContextView) -> Iterator[LocalHazard]:
             continue
         is_tensor, parameter = view.becomes_tensor(item.index)
         if is_tensor and view.all_of(item.owner, _may_be_array):
-            message = f"`{view.written(item.op)}` takes several places of the array `{given}`: {_NO_TENSOR}"
+            message = f"`{view.written(item.op)}` selects several items of the array `{given}`: {_NO_TENSOR}"
             yield LocalHazard(item.op, message, parameter=parameter, subject=Subject(array=given))
 
 
@@ -174,7 +174,7 @@ def _given(view: ContextView, call: Call, name: str) -> Iterator[LocalHazard]:
     if contents:
         yield LocalHazard(
             call.op,
-            f"`{written}` gets what `{contents[0]}` holds: in a graph the arrays in it are tensors",
+            f"`{written}` gets the content of `{contents[0]}`: in a graph the arrays in it are tensors",
             f"`{contents[0]}` contains no arrays where `{view.written(call.function)}` gets it",
             parameter=contents[0],
             nature=Nature.UNKNOWABLE,
@@ -188,8 +188,8 @@ def _given(view: ContextView, call: Call, name: str) -> Iterator[LocalHazard]:
         if passed is not None:
             yield LocalHazard(
                 call.op,
-                f"`{written}` makes an array of `{passed}`: of a list or an array, for which a traced function gets a tensor, or of "
-                "numbers, for each of which it is traced",
+                f"`{written}` makes an array of `{passed}`: a traced function gets a tensor for a list or an array, and is "
+                "retraced for each number",
                 f"`{tensor}` is not a tensor when it is passed to `{view.written(call.function)}`",
                 parameter=passed,
                 nature=Nature.UNKNOWABLE,

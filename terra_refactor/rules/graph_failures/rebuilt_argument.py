@@ -52,7 +52,7 @@ def _obstacle(view: ContextView, parameter: ParameterFacts) -> tuple[str, str | 
             )
             options = _options(view, outline) if is_attrs_class(view, outline) else frozenset()
             if options & _NOT_BY_POSITION:
-                return f"{message}: by position, which its constructor does not take", None
+                return f"{message} by position, which its constructor does not accept", None
             looks = bool(options & _LOOKS_AT_FIELDS) or "__attrs_post_init__" in outline.methods
             looks = looks and is_attrs_class(view, outline)
             if looks or (isinstance(value, TupleValue) and "__new__" in outline.methods):

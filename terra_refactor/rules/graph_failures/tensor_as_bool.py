@@ -176,7 +176,7 @@ def _numbers_that_decide(view: ContextView) -> Iterator[LocalHazard]:
         for each in asked:
             if not _can_be_number(view, each):
                 continue
-            message = f"`{view.written(each)}` is a condition and no bool: in a graph a condition must be a bool tensor"
+            message = f"`{view.written(each)}` is not a bool: in a graph a condition must be a bool tensor"
             certain = _is_number(view, each)
             yield LocalHazard(
                 number, message, None if certain else f"`{view.written(each)}` is a bool if it is a tensor"

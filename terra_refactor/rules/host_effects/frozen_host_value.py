@@ -16,7 +16,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
         written = view.written(number)
         yield LocalHazard(
             number,
-            f"`{written}` gets no tensor and is unknown: a graph would keep its result at the trace",
+            f"`{written}` is unknown code without a tensor argument: a graph would keep the result of the trace",
             f"`{written}` returns the same in each call",
             nature=Nature.UNKNOWABLE,
         )

@@ -230,7 +230,7 @@ def _set_by_caller(number: OpId, written: str, *, known: bool) -> LocalHazard:
     is_private = written.removesuffix(_CALLED).rpartition(".")[2].startswith("_")
     return LocalHazard(
         number,
-        f"a graph keeps what `{written}` sets as it was when it was traced; code between the calls calls it",
+        f"a graph keeps what `{written}` set when it was traced; code between the calls calls it again",
         f"`{written}` changes nothing but variables" if known or not is_private else None,
     )
 

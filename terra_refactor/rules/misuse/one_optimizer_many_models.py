@@ -91,7 +91,7 @@ RULE: Final = Rule(
     name="one-optimizer-many-models",
     kind=RuleKind.DIAGNOSTIC,
     severity=Severity.ERROR,
-    summary="One optimizer that gets the variables of several models raises at the second.",
+    summary="An optimizer that gets the variables of several models raises for the second model.",
     explanation=(
         "A Keras 3 optimizer creates its slot variables for the model variables of its first call; others raise `ValueError: Unknown "
         "variable: ... This optimizer can only be called for the variables it was originally built with`. In Keras 2, a traced function "

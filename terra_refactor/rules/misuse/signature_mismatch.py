@@ -64,7 +64,7 @@ def _contradiction(view: ContextView, call: Call, identity: FunctionId, signatur
             if default is not None and given and default not in given and all(isinstance(g, Constant) for g in given):
                 return (
                     f"`{name}` is not in the `input_signature`, which fixes it to {default.value!r}: "
-                    f"`{view.written(argument.value)}` is refused"
+                    f"`{view.written(argument.value)}` is rejected"
                 )
         else:
             problems = [_mismatch(member, entry) for member in members(value)]
@@ -88,7 +88,7 @@ def _mismatch(value: Value, entry: SignatureEntry) -> str | None:
     if spec is None:
         return None
     if value == NONE:
-        return "is None where the `input_signature` wants a tensor"
+        return "is None where the `input_signature` requires a tensor"
     if not isinstance(value, TensorValue):
         return None
     match value.kind:

@@ -146,7 +146,7 @@ def layer_name(call: BoundCall) -> str:
 
 
 _CONVOLUTIONS: Final = ("Conv1D", "Conv2D", "Conv3D")
-_TAKES_MORE: Final = Behaviour(KERAS, "3", "Keras 2 takes the first axes together for a batch")
+_TAKES_MORE: Final = Behaviour(KERAS, "3", "Keras 2 merges the leading axes into the batch")
 
 
 def require_rank(call: BoundCall, shape: Shape, *, exactly: int | None = None, at_least: int | None = None) -> None:

@@ -59,7 +59,7 @@ def _drop_or_add(longer: Shape, shorter: Shape) -> tuple[Shape, Shape] | None:
 _COUNTS: Final = Behaviour(KERAS, "3", "Keras 2 does not compare the numbers of examples")
 _BROADCASTS: Final = Behaviour(KERAS, "3", "Keras 2 broadcasts them, which may not be what is meant")
 _COMPARES: Final = Behaviour(TENSORFLOW, "2.2", "`fit` broadcasts the labels", assumed=True)
-_FLATTENS: Final = Behaviour(KERAS, "3", "Keras 2 takes all labels in a row, and all scores")
+_FLATTENS: Final = Behaviour(KERAS, "3", "Keras 2 flattens labels and scores")
 
 
 def _mismatch(name: str, labels: Shape, predictions: Shape, only: Behaviour | None = None) -> OperationError:

@@ -236,7 +236,7 @@ def _range(call: BoundCall) -> Value:
     if bounds[0] is not None and bounds[1] is not None and bounds[2] and (bounds[1] - bounds[0]) * bounds[2] < 0:
         raise OperationError(
             ErrorKind.SHAPE,
-            f"range: from {bounds[0]} to {bounds[1]} with step {bounds[2]}; TensorFlow refuses the wrong direction",
+            f"range: from {bounds[0]} to {bounds[1]} with step {bounds[2]}; TensorFlow rejects a step in the wrong direction",
             ("start", "limit"),
         )
     low, high, step = integer(start), integer(limit), integer(delta)

@@ -70,7 +70,7 @@ def _bounded(call: BoundCall) -> Value:
             if isinstance(size, int) and isinstance(low, int) and isinstance(length, int) and low + length > size:
                 raise OperationError(
                     ErrorKind.SHAPE,
-                    f"{call_name(call)}: {length} from {low} on of an image of shape {format_shape(shape)}, has {size} (axis {axis})",
+                    f"{call_name(call)}: a crop of {length} from {low} exceeds axis {axis} of an image of shape {format_shape(shape)}",
                     (target,),
                 )
     return _target(call)

@@ -339,7 +339,7 @@ def _softmax_loss(call: BoundCall) -> Value:
     if shape == () or given == ():
         raise OperationError(
             ErrorKind.RANK,
-            f"{call_name(call)}: labels of shape {format_shape(given)} and logits of shape {format_shape(shape)}: a number has no classes",
+            f"{call_name(call)}: labels of shape {format_shape(given)}, logits of shape {format_shape(shape)}: a scalar has no class axis",
             ("labels", "logits"),
         )
     asked = [value for name in ("axis", "dim") if not is_none(value := call.argument(name))]

@@ -166,7 +166,7 @@ def _without_operator(op: str, left: Value, right: Value) -> Value:
     """An operator that tensors do not have: NumPy's if the other operand is an array."""
     if any(isinstance(side, TensorValue) and side.kind in NDARRAYS for side in (left, right)):
         return UNKNOWN
-    raise OperationError(ErrorKind.DTYPE, f"operator {op}: tensors do not have it", _OPERANDS)
+    raise OperationError(ErrorKind.DTYPE, f"operator {op}: tensors do not support it", _OPERANDS)
 
 
 def compare_rule(op: str, left: Value, right: Value) -> Value:
@@ -209,7 +209,7 @@ def unary_rule(op: str, value: Value) -> Value:
     if op == "+":
         return UNKNOWN
     if op == "-" and dtype in NOT_SIGNED:
-        raise OperationError(ErrorKind.DTYPE, f"operator -: a tensor of dtype {dtype} has no negative", ("value",))
+        raise OperationError(ErrorKind.DTYPE, f"operator -: a tensor of dtype {dtype} cannot be negated", ("value",))
     if op == "~" and dtype is not None and dtype != BOOL and dtype not in INTEGER:
         raise OperationError(
             ErrorKind.DTYPE, f"operator ~: a tensor of dtype {dtype} is neither bool nor integer", ("value",)

@@ -58,7 +58,7 @@ def array_matmul_shape(left: Shape, right: Shape, arguments: tuple[str, ...] = (
     if not left or not right:
         raise OperationError(
             ErrorKind.RANK,
-            f"matmul: shapes {format_shape(left)} and {format_shape(right)}: a number is no matrix",
+            f"matmul: shapes {format_shape(left)} and {format_shape(right)}: a scalar is not a matrix",
             arguments,
         )
     wide_left = (1, *left) if len(left) == 1 else left

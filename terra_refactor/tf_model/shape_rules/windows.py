@@ -71,7 +71,10 @@ def spatial_axes(rank: int, channels_first: bool) -> range:
 
 
 LAYOUT: Final = Behaviour(
-    KERAS, "2.4", "Keras before reads the order of the axes of images from its configuration", assumed=True
+    KERAS,
+    "2.4",
+    "earlier versions of Keras read the order of the axes of images from their configuration",
+    assumed=True,
 )
 """The default `data_format` is `channels_last`."""
 POOLS_FIT: Final = Behaviour(TENSORFLOW, "2.12", "a window that does not fit gives nothing", assumed=True)

@@ -179,7 +179,7 @@ def test_standard_input(folder: Path) -> None:
         (("analyze", ".", "--format", "jsn"), "did you mean `json`?"),
         (("analyze", ".", "--format", "srif"), "did you mean `sarif`?"),
         (("lint", ".", "--output", "srif:x"), "did you mean `sarif:x`?"),
-        (("lint", ".", "--output", "json:"), "names no file"),
+        (("lint", ".", "--output", "json:"), "is not the name of a file"),
         (("lint", ".", "--output", "json:x", "--output", "html:x"), "two reports for x"),
         (("lint", ".", "--output", "x", "--output", "y"), "only one file without a format"),
         (("fix", ".", "--level", "spekulative"), "did you mean `speculative`?"),

@@ -37,7 +37,7 @@ def test_a_change_is_made_if_running_both_versions_shows_the_same(folder: Path) 
         assert "@tf.function\ndef scale" in applied(SHAPES, edit.edit.document_changes[0].edits)
         talk.change(shapes, SHAPES.replace("x, w)", "x, w )", 1))
         assert await talk.command("terra-refactor.prove", shapes, "scale", 3, {}) is None
-        assert "what is not saved cannot be run" in talk.shown[-1]
+        assert "save these files first, because the versions on disk are run" in talk.shown[-1]
         assert len(talk.applied) == 1
 
     converse(folder, modern(), scenario, options={"asksReason": True}, patience=120)

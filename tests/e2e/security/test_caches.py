@@ -164,7 +164,7 @@ def test_the_folder_of_the_cache_is_private(copied: Installed, repository: Calla
     copied.run([*LINT, "--cache-dir", "open"], folder)
     assert not entries(open_to_all)
     assert (
-        "not used: others may write to its folder"
+        "not used: other users can write to its folder"
         in copied.run(["cache", "info", "--cache-dir", "open"], folder).stdout
     )
 

@@ -168,7 +168,7 @@ def test_an_archive_cannot_write_outside() -> None:
         ("m.txt", "git+https://h/x@--orphan\n", "m.txt:1: `--orphan` is not a revision"),
         ("m.toml", "[[repository]]\nphat = 'x'\n", "unknown key `phat`; did you mean `path`?"),
         ("m.toml", "[[repository]]\nname = 'x'\n", "needs one of path, sdist and git"),
-        ("m.toml", "[[repository]]\npath = 'x'\nrevision = 'y'\n", "`revision` goes with `git` only"),
+        ("m.toml", "[[repository]]\npath = 'x'\nrevision = 'y'\n", "`revision` is only valid with `git`"),
         ("m.toml", "[[repository]]\npath = 'x'\npaths = 'y'\n", "`paths` takes a list"),
         ("m.toml", "repository = 3\n", "takes tables"),
         ("m.toml", "[[", "does not parse"),

@@ -115,7 +115,7 @@ def test_a_json_report_is_a_baseline_too() -> None:
         ("{}", "is not a baseline"),
         (
             '{"schema": "terra-refactor/baseline/2", "findings": []}',
-            "does not know; write it again with --write-baseline",
+            "does not support; write it again with --write-baseline",
         ),
         ('{"schema": "terra-refactor/baseline/1", "findings": [{}]}', "not complete"),
         ('{"schema": "terra-refactor/baseline/1", "findings": 3, "totals": {}}', "not complete"),
