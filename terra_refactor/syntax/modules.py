@@ -8,9 +8,10 @@ A root is a folder from which imports are looked up. Roots come, in this order o
 the build configuration, and `src/` folders; 2. the folder of the topmost package (the topmost folder with
 `__init__.py`) of a file; 3. the folder of a script, which Python puts first on `sys.path` when it runs it, for that
 script's own imports (and conftest.py alike); 4. folders that scripts add to `sys.path` by a constant or
-`__file__`-relative expression, for that script's own imports and, last, for all. Folders without `__init__.py` are
-namespace packages below the repository's root. An installed package takes precedence over a namespace package of the
-same name: `import tensorflow` does not mean a folder `tensorflow` that holds scripts.
+`__file__`-relative expression, for that script's own imports and, last, for all; 5. the given folders, from which
+`python -m src.train` finds `src`. Folders without `__init__.py` are namespace packages below the repository's root. An
+installed package takes precedence over a namespace package of the same name: `import tensorflow` does not mean a folder
+`tensorflow` that holds scripts.
 
 A path relative to the current folder does not contain the names of all enclosing folders (`x.py` may lie in a
 package, `../x.py` above one). So the index uses absolute paths, and does not depend on the folder in which a run was
@@ -207,7 +208,7 @@ def build_module_index(
         if not path.endswith(_NOTEBOOK):
             by_place.setdefault(place, path)
     inferred = (*sorted(found_roots, key=_depth), *sorted(package_roots, key=_depth))
-    roots = tuple(dict.fromkeys((*declared, *sources, *inferred, *known)))
+    roots = tuple(dict.fromkeys((*declared, *sources, *inferred, *known, *asked)))
     rank = {root: number for number, root in enumerate(roots)}
     by_name: dict[str, list[str]] = {}
     for path, module in files.items():

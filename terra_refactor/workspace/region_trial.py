@@ -1,14 +1,15 @@
 """One candidate during its judgement, and values that its function should receive as arguments instead of computing
 them.
 
-Gives: `Trial`, `coercible`, `convertible`, `made_tensors`, `conflicts`, `tensors`, `hoistable`, `line_in_file`, `holds`, `doubts` and the
-unknown inputs. Needs: the last decision about the function. Ignores: its consequences (`regions.py`).
+Gives: `Trial`, `coercible`, `convertible`, `made_tensors`, `conflicts`, `meetings_of`, `tensors`, `hoistable`, `line_in_file`, `holds`,
+`doubts` and the unknown inputs. Needs: the last decision about the function. Ignores: its consequences (`regions.py`).
 """
 
 from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
@@ -27,7 +28,13 @@ from terra_refactor.classify.samples import MAX_SAMPLES
 from terra_refactor.domain.dtype import FLOATING
 from terra_refactor.refactor.regions.candidates import Candidate
 from terra_refactor.refactor.regions.coercions import coerced, modules_of
-from terra_refactor.refactor.regions.conversions import CONVERTED, number_as_tensor, numpy_name, used_as_operand
+from terra_refactor.refactor.regions.conversions import (
+    CONVERTED,
+    Meetings,
+    number_as_tensor,
+    numpy_name,
+    used_as_operand,
+)
 from terra_refactor.refactor.regions.early_conversions import early_conversions
 from terra_refactor.refactor.regions.hoisting import (
     Hoisted,
@@ -163,6 +170,21 @@ def conflicts(trial: Trial, decision: Decision) -> frozenset[int]:
         if each.rule == CONFLICTING_COERCION.id
     ]
     return frozenset(line for line in found if line is not None)
+
+
+def meetings_of(trial: Trial, decision: Decision) -> Meetings:
+    """The places where an array is combined with a tensor of another dtype, also in functions that the run calls."""
+    assert trial.region is not None
+    places = {
+        (line, tuple(name.rpartition(".")[2] for name in each.via), each.subject.array, each.message)
+        for each in decision.hazards
+        if each.rule == CONFLICTING_COERCION.id
+        and (line := line_in_file(trial.region, decision, each.span.line)) is not None
+    }
+    return Meetings(
+        frozenset(line for line, via, _, _ in places if not via),
+        Counter((line, via, array) for line, via, array, _ in places),
+    )
 
 
 def convertible(trial: Trial, decision: Decision) -> dict[str, str]:

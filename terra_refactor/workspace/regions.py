@@ -32,7 +32,6 @@ from terra_refactor.ir.build.module import lower_module
 from terra_refactor.ir.program import ModuleIR, Program
 from terra_refactor.refactor.plan import refactor_file
 from terra_refactor.refactor.regions.candidates import Candidate
-from terra_refactor.refactor.regions.conversions import number_as_operand, numpy_name
 from terra_refactor.refactor.regions.early_conversions import without_inner
 from terra_refactor.refactor.regions.hoisting import Hoisted, hoisted_inside, is_used_as_object
 from terra_refactor.refactor.regions.outline import Placement
@@ -57,10 +56,10 @@ from terra_refactor.syntax.parse import parse_module
 from terra_refactor.syntax.source import Source
 from terra_refactor.workspace.cache import LoweringCache
 from terra_refactor.workspace.found_region import FoundRegion, rewritten
+from terra_refactor.workspace.region_numbers import give_numbers, is_python_number, may_be_number, try_numbers
 from terra_refactor.workspace.region_trial import (
     Trial,
     coercible,
-    conflicts,
     converted_early,
     convertible,
     doubts,
@@ -69,7 +68,6 @@ from terra_refactor.workspace.region_trial import (
     judge_together,
     line_in_file,
     made_tensors,
-    tensors,
     unknown_arguments,
     unknown_structures,
     with_assumptions,
@@ -201,7 +199,8 @@ def _advance(trial: Trial, decision: Decision | None) -> None:
         return
     assert trial.region is not None
     if trial.tried:
-        _give_numbers(trial, decision)
+        give_numbers(trial, decision)
+        _outline(trial)
         return
     trial.last = (trial.region, decision)
     others = _other_objects(trial, decision)
@@ -230,7 +229,7 @@ def _advance(trial: Trial, decision: Decision | None) -> None:
     if decision.action is Action.ADD_TF_FUNCTION:
         if trial.best is None or doubts(decision) < doubts(trial.best[1]):
             trial.best = (trial.region, decision)
-        if updates_variables(trial.candidate.statements) and _try_numbers(trial, decision, _may_be_number):
+        if updates_variables(trial.candidate.statements) and _try_numbers(trial, decision, may_be_number):
             return
         if _hoist_assumed(trial, decision):
             return
@@ -259,7 +258,7 @@ def _advance(trial: Trial, decision: Decision | None) -> None:
         trial.converted |= given
         _outline(trial)
         return
-    if _convert_early(trial, decision) or _try_numbers(trial, decision, _is_number):
+    if _convert_early(trial, decision) or _try_numbers(trial, decision, is_python_number):
         return
     against = _held_against(trial, decision, assumed=False)
     if decision.classification is Classification.UNSAFE and not against:
@@ -339,59 +338,11 @@ def _receive(trial: Trial, hoisted: Sequence[Hoisted]) -> None:
 
 
 def _try_numbers(trial: Trial, decision: Decision, asked: Callable[[ParameterDecision], bool]) -> bool:
-    """Tries again with tensor operands that may be another number in each call; False if there are none.
-
-    A float64 conflicts with a tensor that is known to be float32, so the decision shows the dtype of the other operand.
-    """
-    assert trial.region is not None
-    numpy = numpy_name(trial.outliner.tree)
-    changing = trial.outliner.changing(trial.candidate) | {each.name for each in trial.hoisted}
-    trial.tried = frozenset(
-        parameter.name
-        for parameter in decision.parameters
-        if numpy is not None
-        and asked(parameter)
-        and parameter.name in trial.region.inputs
-        and parameter.name in changing
-        and parameter.name not in trial.converted
-        and number_as_operand(trial.statements, parameter.name, tensors(decision), frozenset(trial.region.outputs))
-    )
-    if trial.tried:
-        trial.converted |= {name: f"{numpy}.float64({trial.given(name)})" for name in trial.tried}
+    """Tries again with tensor operands that may be another number in each call; False if there are none."""
+    found = try_numbers(trial, decision, asked)
+    if found:
         _outline(trial)
-    return bool(trial.tried)
-
-
-def _is_number(parameter: ParameterDecision) -> bool:
-    return parameter.kind is ParameterValueKind.PRIMITIVE
-
-
-def _may_be_number(parameter: ParameterDecision) -> bool:
-    """Whether callers know nothing about its type: the result of another library's environment is usually a number.
-
-    Arrays of such numbers may be float64, which eager operations convert and a graph does not.
-    """
-    return parameter.kind is ParameterValueKind.UNKNOWN or (
-        parameter.kind in (ParameterValueKind.TENSOR, ParameterValueKind.NDARRAY)
-        and all(
-            each.dtype is None and (each.shape is None or parameter.kind is ParameterValueKind.NDARRAY)
-            for each in parameter.types
-        )
-    )
-
-
-def _give_numbers(trial: Trial, decision: Decision) -> None:
-    """From now on passes the numbers that were combined with a float32 as float32, and the others unchanged."""
-    assert trial.region is not None
-    lines, outputs = conflicts(trial, decision), frozenset(trial.region.outputs)
-    for name in trial.tried:
-        meets = number_as_operand(trial.statements, name, tensors(decision), outputs, lines)
-        given = trial.given(name)
-        trial.converted[name] = f"{numpy_name(trial.outliner.tree)}.float32({given})" if meets else given
-        if meets:
-            trial.best = None  # without the conversion, a float64 raises
-    trial.tried = frozenset()
-    _outline(trial)
+    return found
 
 
 def _other_objects(trial: Trial, decision: Decision) -> frozenset[str]:

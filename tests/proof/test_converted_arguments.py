@@ -70,3 +70,97 @@ def test_numbers_mean_the_same_and_take_one_trace(
     one, other = run("before.py", before), run("after.py", file.new_text)
     assert np.allclose(one["losses"], other["losses"], rtol=1e-5, atol=1e-6)
     assert other["train_step"].experimental_get_tracing_count() <= 2  # the second is the one without new variables
+
+
+ANNEALED = """\
+{imports}
+tf.keras.utils.set_random_seed(1)
+losses = []
+
+
+class Trainer:
+    def __init__(self):
+        self.encoder = tf.keras.Sequential([tf.keras.layers.Dense(16, activation="relu"), tf.keras.layers.Dense(4)])
+        self.decoder = tf.keras.Sequential([tf.keras.layers.Dense(16, activation="relu"), tf.keras.layers.Dense(8)])
+        self.optimizer = tf.keras.optimizers.Adam(1e-2)
+
+    def weighted(self, first, second, weight):
+        return {weighted}
+
+    def loss(self, x, weight):
+        z = self.encoder(x)
+        out = self.decoder(z)
+        return self.weighted(tf.reduce_mean(tf.square(out - x)), tf.reduce_mean(tf.square(z)), weight)
+
+    def train_step(self, x, weight=1.0):
+        with tf.GradientTape() as tape:
+            loss = self.loss(x, weight)
+        variables = self.encoder.trainable_variables + self.decoder.trainable_variables
+        gradients = tape.gradient(loss, variables)
+        self.optimizer.apply_gradients(zip(gradients, variables))
+        return loss
+
+    def train(self, x, epochs):
+        for epoch in range(epochs):
+            weight = {number}
+            for _ in range(5):
+                loss = self.train_step(x, weight)
+            losses.append(float(loss))
+
+
+trainer = Trainer()
+trainer.train(tf.random.normal([32, 8], seed=1), 12)
+"""
+WITH_NUMPY = "import numpy as np\nimport tensorflow as tf\n"
+WITHOUT_NUMPY = "import tensorflow as tf\n"
+
+
+@pytest.mark.tensorflow
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("imports", "weighted", "number", "given"),
+    [
+        (WITH_NUMPY, "first + weight * second", "min(1.0, epoch / 7)", "np.float32(weight)"),
+        (WITH_NUMPY, "weight * first + (1 - weight) * second", "epoch / epochs", "np.float32(weight)"),
+        (WITHOUT_NUMPY, "first + second / weight", "5.0 * 0.9 ** epoch", "tf.cast(weight, tf.float32)"),
+        (WITHOUT_NUMPY, "first + second * weight", "epoch", "tf.cast(weight, tf.float32)"),
+    ],
+)
+def test_numbers_that_functions_of_the_step_combine_with_tensors(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, imports: str, weighted: str, number: str, given: str
+) -> None:
+    import numpy as np  # noqa: PLC0415
+
+    monkeypatch.chdir(tmp_path)
+    before = ANNEALED.format(imports=imports, weighted=weighted, number=number)
+    Path("m.py").write_text(before, encoding="utf-8")
+    report = fix(["m.py"], Options(config=Config(level="safe", jobs=1, min_ops=0), use_cache=False))
+    (file,) = report.files
+    assert f"loss = self.train_step_2(x, {given})\n" in file.new_text
+    one, other = run("before.py", before), run("after.py", file.new_text)
+    assert np.allclose(one["losses"], other["losses"], rtol=1e-5, atol=1e-6)
+    assert other["trainer"].train_step_2.experimental_get_tracing_count() <= 2
+
+
+@pytest.mark.parametrize(
+    ("weighted", "number"),
+    [
+        ("first + weight * second if weight > 0.5 else first", "epoch / epochs"),
+        ("first + second * tf.reduce_sum(tf.ones([weight]))", "epoch"),
+        ("first + sum(second for _ in range(weight))", "epoch"),
+        ("first + second * [1.0, 2.0][weight % 2] * weight", "epoch"),
+        ("first + second * float('%.2f' % weight)", "epoch / epochs"),
+        ("first + weight * second + tf.cast(first, tf.float64) * 0 * weight", "epoch / epochs"),
+        ("first + tf.cast(weight * tf.cast(second, tf.float64), tf.float32)", "epoch / epochs"),
+        ("tf.reduce_mean(tf.stack([first, second], axis=weight))", "epoch % 1"),
+        ("first + weight * unknown()", "epoch / epochs"),
+    ],
+)
+def test_numbers_that_a_function_of_the_step_uses_otherwise(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, weighted: str, number: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = ANNEALED.format(imports=WITH_NUMPY, weighted=weighted, number=number)
+    Path("m.py").write_text(text, encoding="utf-8")
+    report = fix(["m.py"], Options(config=Config(level="speculative", jobs=1, min_ops=0), use_cache=False))
+    assert not any("float32(weight)" in file.new_text for file in report.files)

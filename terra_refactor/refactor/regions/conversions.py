@@ -1,7 +1,7 @@
 """Arrays and numbers that the call of an extracted function converts, as eager operations would in the run.
 
 Computes: whether a run uses an array or a number only as an operand, so that it can be converted to the dtype of the
-tensors before the call. Gives: `CONVERTED`, `used_as_operand`, `number_as_operand`, `number_as_tensor`, `numpy_name`,
+tensors before the call. Gives: `CONVERTED`, `Meetings`, `used_as_operand`, `number_as_operand`, `number_as_tensor`, `numpy_name`,
 `meets_result`, `results_of`. Ignores: which dtype matches; the function with the converted argument is judged again.
 
     target = reward + gamma * value * (1 - done)    ->    train_step(..., done.astype("float32"))
@@ -22,14 +22,17 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Final, TypeGuard
 
+from terra_refactor.refactor.regions.host_code import HostCode
 from terra_refactor.syntax.name_flow import Statements, usage_of
 from terra_refactor.tf_model import registry
 from terra_refactor.tf_model.spec import Trait
 
 CONVERTED: Final = '{}.astype("float32")'
 """The spelling of an array as an argument of the call."""
+_MAX_DEPTH: Final = 4
 _PYTHON: Final = frozenset({"abs", "float", "int", "len", "max", "min", "pow", "round", "sum"})
 """Functions that return Python numbers for Python numbers."""
 _EXACT: Final = (ast.Add, ast.Sub, ast.Mult, ast.USub)
@@ -70,37 +73,85 @@ def used_as_operand(
     return found
 
 
+@dataclass(frozen=True, slots=True)
+class Meetings:
+    """Where a decision says that an argument is combined with a tensor of another dtype.
+
+    Attributes:
+        lines: the lines of the file, in the run itself.
+        inside: how many places there are in a function of the module, by the line of the run that calls it, the functions on the
+            way to it, and its parameter.
+    """
+
+    lines: frozenset[int]
+    inside: Mapping[tuple[int, tuple[str, ...], str], int]
+
+
 def number_as_operand(
     statements: Statements,
     name: str,
     tensors: frozenset[str],
     returned: frozenset[str],
-    lines: frozenset[int] | None = None,
+    host: HostCode,
+    meetings: Meetings | None = None,
 ) -> bool:
     """Whether each use of a number is an operand in an expression with a tensor that is an argument of the run, or computed by it.
 
-    If lines are given, each such expression ends on one of them. `1 - done` may be computed first: for a flag it
-    gives the same before and after the conversion.
+    A function of the module that gets the number may use it in the same way. If meetings are given, each such
+    expression is one of them. `1 - done` may be computed first: for a flag it gives the same before and after the
+    conversion.
     """
-    found = False
+    return _number_as_operand(statements, name, tensors, returned, host, meetings, None, ())
+
+
+def _number_as_operand(
+    statements: Statements,
+    name: str,
+    tensors: frozenset[str],
+    returned: frozenset[str],
+    host: HostCode,
+    meetings: Meetings | None,
+    line: int | None,
+    via: tuple[str, ...],
+) -> bool:
+    """The same for the statements of a function that a line of the run calls, with the functions on the way to it."""
+    operands, uses = 0, 0
     names = _same(statements, name)
     bound = results_of(statements, tensors) - names
-    if name in usage_of(statements).binds or names & returned:
+    if name in usage_of(statements).binds or names & returned or len(via) > _MAX_DEPTH:
         return False
     for statement in statements:
         parents = dict(_parents(statement))
         for node in ast.walk(statement):
             if not _reads(node, names, parents):
                 continue
-            top, parent = _expression(node, parents), parents[node]
-            if top is node or not (
-                meets_result(node, parents, bound) or (_is_negation(parent) and _has_result(top, bound))
-            ):
+            uses += 1
+            parent = parents[node]
+            call = parents[parent] if isinstance(parent, ast.keyword) else parent
+            if isinstance(call, ast.Call) and (found := host.called(call)) is not None:
+                function, given = found
+                inner = frozenset(each for each, value in given.items() if _has_result(value, bound))
+                if any(
+                    not _number_as_operand(
+                        *(function.body, each, inner, frozenset[str](), host.inside(function), meetings),
+                        *(line or call.lineno, (*via, function.name)),
+                    )
+                    for each, value in given.items()
+                    if value is node
+                ):
+                    return False
+                continue
+            top = _expression(node, parents)
+            if not (meets_result(node, parents, bound) or (_is_negation(parent) and _has_result(top, bound))):
                 return False
-            if lines is not None and not any(top.lineno <= line <= (top.end_lineno or top.lineno) for line in lines):
-                return False
-            found = True
-    return found
+            if line is None and meetings is not None:
+                last = top.end_lineno or top.lineno
+                if not any(top.lineno <= each <= last for each in meetings.lines):
+                    return False
+            operands += 1
+    if line is not None and meetings is not None and operands > meetings.inside.get((line, via, name), 0):
+        return False
+    return uses > 0
 
 
 def number_as_tensor(tree: ast.Module, statements: Statements, name: str, returned: frozenset[str]) -> bool:

@@ -105,6 +105,18 @@ def test_one_name_under_several_roots() -> None:
     assert index.resolve_path("one/src/b.py", "pkg.a") == "one/src/pkg/a.py"
 
 
+def test_a_folder_src_from_which_imports_start() -> None:
+    """`python -m src.train`, without a project file that would make the folder around `src` a root."""
+    files = ["r/src/train.py", "r/src/models/vae.py", "r/src/models/__init__.py", "r/src/tensorflow/run.py"]
+    index = build_module_index(files, bases=["r"], is_installed={"tensorflow"}.__contains__)
+    for name in ("src.models.vae", "models.vae"):
+        assert index.resolve_path("r/src/train.py", name) == "r/src/models/vae.py"
+        assert index.resolve("r/src/train.py", name) == "models.vae"
+    assert index.resolve_path("r/src/models/vae.py", "src.train") == "r/src/train.py"
+    assert index.resolve("r/src/train.py", "tensorflow.run") is None
+    assert index.resolve("r/src/train.py", "r.src.train") is None
+
+
 def test_a_notebook_that_is_named_as_the_package_it_shows() -> None:
     index = build_module_index(["src/kit/__init__.py", "src/kit/core.py", "examples/kit.ipynb"])
     assert index.resolve_path("examples/kit.ipynb", "kit") == "src/kit/__init__.py"

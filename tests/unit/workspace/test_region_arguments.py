@@ -542,3 +542,42 @@ def test_a_network_that_another_method_replaces_is_an_assumption() -> None:
     assert "        self.train_step(state, reward, self.action)\n" in new_text(text, "speculative")
     (found,) = analyzed(text).regions
     assert "`self.net` does not change between calls" in found.decision.assumptions
+
+
+HELPED = """\
+import tensorflow as tf
+
+net = tf.keras.Sequential([tf.keras.layers.Dense(16, activation="relu"), tf.keras.layers.Dense(8)])
+opt = tf.keras.optimizers.Adam(1e-3)
+data = tf.data.Dataset.from_tensor_slices(tf.random.normal([64, 8])).batch(8)
+
+
+def loss_of(x, temperature):
+    return tf.reduce_mean((net(x) / temperature - x) ** 2){more}
+
+
+def main():
+    temperature = 5.0
+    for _ in range(20):
+        temperature = max(0.5, temperature * 0.9)
+        for x in data:
+            with tf.GradientTape() as tape:
+                loss = loss_of(x, temperature)
+            grads = tape.gradient(loss, net.trainable_variables)
+            opt.apply_gradients(zip(grads, net.trainable_variables))
+
+
+main()
+"""
+
+
+def test_a_number_that_a_function_combines_with_a_tensor_is_converted_by_the_call() -> None:
+    assert "            train_step(tf.cast(temperature, tf.float32), x)\n" in new_text(HELPED.format(more=""))
+    for more in (" + float(temperature > 1)", " * temperature if temperature > 1 else 0.0", " + len(str(temperature))"):
+        text = HELPED.format(more=more)
+        assert new_text(text, "speculative") == text
+
+
+def test_the_number_of_the_epoch_is_converted_without_numpy_too() -> None:
+    new = new_text(in_loop(inside=STEP.replace("    loss =", "    h = h * epoch\n    loss =")))
+    assert "        train_step(tf.cast(epoch, tf.float32), x, y)\n" in new

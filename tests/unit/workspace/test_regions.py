@@ -100,7 +100,7 @@ def test_python_numbers_stay_outside() -> None:
     "inside",
     [
         STEP.replace("    loss =", "    print(w)\n    loss ="),  # inside of the tape's block
-        STEP.replace("    loss =", "    h = h * epoch\n    loss ="),  # a trace for each number
+        STEP.replace("    loss =", "    h = h * [1.0, 2.0][epoch % 2]\n    loss ="),  # a trace for each number
         STEP.replace("grad =", "history = tape.watched_variables()\ntime.sleep(0.0)\ngrad ="),
     ],
 )
