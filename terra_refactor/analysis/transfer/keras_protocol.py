@@ -13,6 +13,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Final, TypeAlias
 
+from terra_refactor.analysis.binding import bind_library_arguments, may_be_given
 from terra_refactor.analysis.classes import find_method
 from terra_refactor.analysis.configuration import CONFIGURATION, CONFIGURED, configuration_of, with_floats
 from terra_refactor.analysis.engine import Code, Site
@@ -264,11 +265,19 @@ def take_layer(site: Site, name: str, arguments: CallArguments, receiver: Value)
 
 
 def initialize_layer(site: Site, name: str, arguments: CallArguments, receiver: Value) -> Value | None:
-    """`super().__init__(dtype=...)` of a layer or model of the program: the dtype is part of its configuration, and so
-    are the inputs and outputs of a functional model (`super().__init__(inputs, outputs)`).
+    """`super().__init__(...)` of a layer or model of the program: the dtype is part of its configuration, and so are the
+    inputs and outputs of a functional model (`super().__init__(inputs, outputs)`), and all arguments of a layer that
+    computes something itself (`super().__init__(units, return_sequences=True)` of an `LSTM`).
     """
     owner = name.rpartition(".")[0]
     if not isinstance(receiver, Reference) or not registry.is_library_subclass(owner, LAYER):
+        return None
+    if owner not in _OF_PROGRAM and (base := registry.lookup(owner)) is not None:
+        bound, _, keywords, incomplete = bind_library_arguments(base, arguments)
+        if incomplete:
+            bound |= {each.name: UNKNOWN for each in base.parameters or () if may_be_given(each, bound)}
+        for parameter, value in [*bound.items(), *keywords.items()]:
+            configure(site.frame, receiver, parameter, value)
         return None
     given = dict(arguments.keywords)
     dtype = given.get("dtype")
@@ -290,6 +299,9 @@ def configure(frame: Frame, instance: Reference, parameter: str, value: Value) -
         frame.state.set((instance.object, CONFIGURED), TupleValue((*known, Constant(parameter))))
     frame.state.set((instance.object, CONFIGURATION + parameter), value)
 
+
+_OF_PROGRAM: Final = frozenset({LAYER, *CONSTRUCTED_FROM, SEQUENTIAL})
+"""Base classes whose subclasses compute by a `call` or by layers of their own."""
 
 KERAS_PROTOCOL: Final[dict[str, Protocol]] = {
     "__init__": initialize_layer,

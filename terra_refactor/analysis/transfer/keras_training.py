@@ -34,6 +34,7 @@ from terra_refactor.analysis.transfer.keras_protocol import (
 from terra_refactor.analysis.transfer.keras_shapes import check_labels, check_numbers
 from terra_refactor.domain.dim import Dim
 from terra_refactor.domain.dtype import FLOATING, DType
+from terra_refactor.domain.lattice import join_all
 from terra_refactor.domain.tensor import TensorType
 from terra_refactor.domain.value import (
     FALSE,
@@ -136,7 +137,10 @@ def _run_steps(site: Site, name: str, arguments: CallArguments, receiver: Value)
         _run_step(site, receiver, step, training, _batch_of(site, kept, size, whole=whole))
         _run_step(site, receiver, "test_step", FALSE, _batch_of(site, rest, size, whole=whole))
         return
-    _run_step(site, receiver, step, training, _batch_of(site, given, size, whole=whole))
+    batch = _batch_of(site, given, size, whole=whole)
+    if whole and len(given) == 1 and own_method(site, receiver, step) is not None:
+        batch = _alone(batch, step)
+    _run_step(site, receiver, step, training, batch)
     validation = keywords.get("validation_data", NONE)
     if method == "fit" and validation != NONE:
         content = freeze(frame, validation)
@@ -316,6 +320,14 @@ def _batch_of(site: Site, given: Sequence[Value], size_value: Value | None, *, w
             batch = read.map_structure(_as_layers_get_it, batch)
         parts.append(thaw(site, batch, ("batch", position)))
     return TupleValue(tuple(parts)) if len(parts) > 1 else parts[0] if parts else UNKNOWN
+
+
+def _alone(batch: Value, step: str) -> Value:
+    """What a step of the program gets from `train_on_batch(x)` and similar methods, which pack also a single argument,
+    unlike `fit`: Keras 2 into a tuple of one, Keras 3 with None for labels and weights.
+    """
+    one = TupleValue((batch,))
+    return one if step == "predict_step" else join_all((one, TupleValue((batch, NONE, NONE))))
 
 
 def _as_tensors(site: Site, batch: Value) -> Value:
