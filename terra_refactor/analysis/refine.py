@@ -188,6 +188,8 @@ def _call(site: Site, op: ops.Call, truth: bool) -> bool:
             return _narrow(
                 site, subject, lambda member: is_instance(site, member, cls) is not (not truth), unknown_becomes=becomes
             )
+        case graph_traits.ALL_OF | graph_traits.ANY_OF:
+            return _elements(site, subject, truth=truth, every=function.name == graph_traits.ALL_OF)
         case graph_traits.CALLABLE:
             callables = (FunctionValue, BoundMethod, PartialValue, LibraryValue)
             if truth:
@@ -201,6 +203,46 @@ def _call(site: Site, op: ops.Call, truth: bool) -> bool:
             return True
         case _:
             return True
+
+
+def _elements(site: Site, given: int, *, truth: bool, every: bool) -> bool:
+    """`all(isinstance(s, C) for s in structures)`, or `any`: narrows the elements of a tuple.
+
+    If the answer is about some element only, it narrows a tuple of one.
+    """
+    frame = site.frame
+    op = site.operation(given)
+    test = _test_of_elements(site, op) if isinstance(op, ops.Comprehension) else None
+    if not isinstance(op, ops.Comprehension) or test is None:
+        return True
+    known, cls = frame.values[op.iterable], frame.values[test.arguments[1].value]
+    if not isinstance(known, TupleValue) or cls is None or (every is not truth and len(known.elements) != 1):
+        return True
+    becomes = _only_instance(site, cls) if truth else None
+    narrowed: list[Value] = []
+    for element in known.elements:
+        kept = filter_members(element, lambda member: is_instance(site, member, cls) is not (not truth))
+        if kept == BOTTOM:
+            return False
+        is_open = becomes is not None and any(isinstance(member, UnknownValue) for member in members(kept))
+        narrowed.append(becomes if is_open and becomes is not None else kept)
+    replace_value(site, op.iterable, TupleValue(tuple(narrowed)))
+    return True
+
+
+def _test_of_elements(site: Site, op: ops.Comprehension) -> ops.Call | None:
+    """The `isinstance(x, C)` of `isinstance(x, C) for x in xs`."""
+    stores = [each for each in op.body if isinstance(each, ops.StoreName)]
+    collected = op.body[-1]
+    if len(stores) != 1 or not isinstance(collected, ops.CollectElement):
+        return None
+    test = site.operation(collected.value)
+    if not isinstance(test, ops.Call) or len(test.arguments) != 2:
+        return None
+    subject = site.operation(test.arguments[0].value)
+    is_element = isinstance(subject, ops.LoadName) and subject.name == stores[0].name
+    is_asked = site.frame.values[test.function] == LibraryValue(graph_traits.ISINSTANCE)
+    return test if is_element and is_asked else None
 
 
 def _only_instance(site: Site, cls: Value) -> Value | None:

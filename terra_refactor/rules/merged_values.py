@@ -57,7 +57,7 @@ def disagreement(view: ContextView, firsts: list[Value], seconds: list[Value]) -
         return "may be a list or dict with different elements on each side", False
     if found is None and any(_is_one_tensor(one, other) for one, other in pairs):
         return "is a tuple, list or dict on one side, and a tensor on the other,", False
-    if found is None and any(map(_may_have_other_dtypes, *zip(*pairs, strict=True))):
+    if found is None and any(_may_have_other_dtypes(one, other) for one, other in pairs):
         return "may have another dtype on one side", False
     return None if found is None else (found, all(problems))
 

@@ -274,10 +274,12 @@ def _fixpoint(
     current = outer.fork()
     breaks: list[State] = []
     stored = variables_set(body)
+    # those of an earlier iteration of an enclosing loop say nothing about this one
+    earlier = set(frame.guarded_failures)
     try:
         for round_number in range(MAX_ITERATIONS + 1):
             loop = LoopFrame(current, frame.doubt)
-            known = frame.failures.keys() | frame.guarded_failures.keys()
+            known = frame.failures.keys() | (frame.guarded_failures.keys() - earlier)
             frame.loops.append(loop)
             fork = current.fork()
             frame.state = fork
