@@ -41,6 +41,7 @@ from terra_refactor.classify.decision import (
     Level,
     ParameterValueKind,
 )
+from terra_refactor.classify.expected import Expected
 from terra_refactor.classify.frequency import CallFrequency, Frequency, imports_relatively
 from terra_refactor.classify.generation import programs_of_tensorflow_1, tensorflow_1_modules
 from terra_refactor.classify.graph_contexts import of_libraries, run_eagerly_all_the_same, without
@@ -48,14 +49,14 @@ from terra_refactor.classify.hazards import HazardMap, ReachedHazard
 from terra_refactor.classify.judgement import FunctionNames, Judgement, has_own_decorator
 from terra_refactor.classify.pipelines import given_to_pipelines, synchronized_in_replicas
 from terra_refactor.classify.proof import Proof
-from terra_refactor.classify.reach import has_unresolved_calls, is_converted_by_decorator
+from terra_refactor.classify.reach import has_unresolved_calls, is_converted_by_decorator, is_handed_out
 from terra_refactor.classify.reached import hazards_of, side_effects_of, way_to
 from terra_refactor.classify.recorded import gain_of, gain_without_retraces, recorded_calls, varying_value
 from terra_refactor.classify.signature import written_options
 from terra_refactor.domain.effect import Effect
 from terra_refactor.domain.evidence import Evidence
 from terra_refactor.ir.function import Function, FunctionKind
-from terra_refactor.ir.ids import FunctionId
+from terra_refactor.ir.ids import FunctionId, OpId
 from terra_refactor.rules.no_benefit.no_tensor_input import RULE as NO_TENSOR_INPUT
 from terra_refactor.rules.no_benefit.redundant_nesting import RULE as REDUNDANT_NESTING
 from terra_refactor.rules.registry import all_rules
@@ -103,7 +104,7 @@ class _Decider:
         self.facts = facts = hazards.whole_facts
         self.min_ops = DEFAULT_MIN_OPS if options.min_ops is None else options.min_ops
         self.hazards = hazards
-        self.proof = Proof(hazards)
+        self.proof, self.expected = Proof(hazards), Expected(hazards)
         self.calls = CallCount(self.hazards)
         self.frequency = CallFrequency(self.hazards)
         self.judgements: dict[FunctionId, Judgement] = {}
@@ -476,6 +477,7 @@ class _Decider:
                 (each.rule, each.site, each.assumption) == (hazard.rule, hazard.site, None)
                 and self.proof.doubt(context, each) is None
                 and self.proof.always_runs(context, each)
+                and not self.expected.never_comes_to(context, OpId((*each.via, each.site)[0].op))
                 for each in self.hazards.reached(context)
             )
             for context in judgement.contexts
@@ -543,6 +545,8 @@ class _Decider:
             # the same test as for additions, so that the next run does not remove what one run adds
             and self.is_covered(judgement, Level.SPECULATIVE)
             and bool(judgement.found.callers)
+            and not judgement.found.open_callers
+            and not is_handed_out(self.hazards, judgement.code)
             and all(context.entry is EntryKind.CALLED for context in judgement.contexts)
             and all(
                 (bool(wanted) or self.facts.contexts[caller.context].in_graph)

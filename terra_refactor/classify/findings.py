@@ -13,6 +13,7 @@ from terra_refactor.analysis.facts import ContextFacts, ContextId, EntryKind, Pr
 from terra_refactor.classify.decision import Action, Classification, Decision, Level
 from terra_refactor.classify.expected import Expected
 from terra_refactor.classify.generation import tensorflow_1_modules
+from terra_refactor.classify.graph_conditions import open_conditions
 from terra_refactor.classify.graph_contexts import run_eagerly_all_the_same
 from terra_refactor.classify.hazards import HazardMap, ReachedHazard
 from terra_refactor.classify.proof import Proof
@@ -46,6 +47,7 @@ from terra_refactor.rules.rule import (
 )
 from terra_refactor.rules.shapes.suspicious_broadcast import RULE as SUSPICIOUS_BROADCAST
 from terra_refactor.syntax.location import Span
+from terra_refactor.tf_model.graph_traits import TF_FUNCTION
 from terra_refactor.tf_model.releases import OF_GRAPHS, Releases
 
 _ANY_RELEASE: Final = (Releases(), "")
@@ -53,6 +55,7 @@ _OF_FIT: Final = frozenset({"train_step", "test_step", "predict_step", "call"})
 """Methods that Keras traces for `fit`, `evaluate` and `predict`."""
 _EXPECTED: Final = "the surrounding code expects an exception"
 _CHOSEN: Final = "if it is the function that is passed there, of several"
+_WRAPPED: Final = "if the enclosing function makes a graph of this closure, which depends on a condition"
 
 
 def find(hazards: HazardMap, decisions: tuple[Decision, ...]) -> tuple[Finding, ...]:
@@ -109,6 +112,7 @@ def _in_graphs(
         wrapped = hazards.is_hybrid(context.function)
         if wrapped and context.id not in entered and _is_of_another_closure(program, context):
             continue
+        is_wrapped_always = context.id in entered or not wrapped or _is_wrapped_always(hazards, context)
         # arguments from `Dataset.map` and similar methods are created for the function: changes to them are local
         given = {
             effect.site
@@ -138,8 +142,12 @@ def _in_graphs(
                 ):
                     doubt = _EXPECTED
                 if doubt is None and rule.severity is Severity.ERROR:
-                    is_chosen = not wrapped and context.id in chosen
-                    doubt = _CHOSEN if is_chosen else _doubt_of_way(proof, expected, context, hazard)
+                    if not is_wrapped_always:
+                        doubt = _WRAPPED
+                    elif not wrapped and context.id in chosen:
+                        doubt = _CHOSEN
+                    else:
+                        doubt = _doubt_of_way(proof, expected, context, hazard)
                 found = _finding(program, rule, hazard.site, hazard.message, _way(program, hazard), hazard.cure)
                 yield found if doubt is None else doubted(found, doubt)
 
@@ -181,6 +189,36 @@ def _is_of_another_closure(program: Program, context: ContextFacts) -> bool:
     """
     code = program.function(context.function)
     return context.entry is EntryKind.CALLED and bool(code.frees) and _written_decorator(code) is None
+
+
+def _is_wrapped_always(hazards: HazardMap, context: ContextFacts) -> bool:
+    """Whether each object of the function's code becomes a graph, if the function captures variables.
+
+    A function that `tf.function(f)` wraps in some calls of the enclosing function only, or under a condition, reads
+    variables of the other calls where it is no graph.
+    """
+    code = hazards.whole_program.function(context.function)
+    if code.parent is None or not code.frees or _written_decorator(code) is not None:
+        return True
+    outer = [each for each in hazards.whole_facts.contexts if each.function == code.parent]
+    wrapped = [
+        call.op
+        for call in hazards.index(code.parent).of_kind(Call)
+        if any(TF_FUNCTION in hazards.view(each).library_of(call.op) for each in outer)
+        and any(
+            context.function in _functions(each.values[argument.value]) for each in outer for argument in call.arguments
+        )
+    ]
+    if not wrapped:
+        # a decorator of the project wraps each of its functions
+        return bool(code.decorators) or len(outer) < 2
+    return all(
+        any(
+            each.values[number] is not None and not any(True for _ in open_conditions(hazards.view(each), number))
+            for number in wrapped
+        )
+        for each in outer
+    )
 
 
 def _entered_from_outside(facts: ProgramFacts) -> frozenset[ContextId]:

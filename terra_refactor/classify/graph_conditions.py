@@ -37,6 +37,24 @@ def open_conditions(view: ContextView, number: OpId) -> Iterator[OpId]:
             yield region.subject
 
 
+def is_up_to_tensor(view: ContextView, number: OpId) -> bool:
+    """Whether a condition on the content of a tensor decides, within the function, whether an operation runs.
+
+    It encloses the operation, or precedes it and has a side that leaves the function. A graph has both sides.
+    """
+    around = {region.op for region in view.enclosing(number)}
+    return any(
+        branch.kind is BranchKind.TENSOR
+        and region.kind in _DECISIONS
+        and (
+            branch.op in around
+            or (branch.op < number and not all(branch.falls_through) and _is_on_way(view, region, around))
+        )
+        for branch in view.context.branches
+        if (region := view.code.regions.get(branch.op)) is not None
+    )
+
+
 def asks_what_tensors_are(view: ContextView, test: OpId) -> bool:
     """Whether a test is computed from a tensor, or by a function of TensorFlow: it may test for eager execution."""
     return any(

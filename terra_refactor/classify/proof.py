@@ -17,7 +17,12 @@ from typing import Final
 from terra_refactor.analysis.effects import own_field
 from terra_refactor.analysis.facts import BranchKind, ContextFacts, EntryKind, FailureFact
 from terra_refactor.classify.conversion import is_excluded, leaves_conversion, leaves_conversion_for_keras
-from terra_refactor.classify.graph_conditions import asks_what_tensors_are, open_conditions, runs_in_handler
+from terra_refactor.classify.graph_conditions import (
+    asks_what_tensors_are,
+    is_up_to_tensor,
+    open_conditions,
+    runs_in_handler,
+)
 from terra_refactor.classify.hazards import MAX_CHAIN, HazardMap, ReachedHazard
 from terra_refactor.classify.onlookers import (
     goes_nowhere,
@@ -50,6 +55,7 @@ from terra_refactor.facts.records import (
     Fact,
     Imported,
     ItemRead,
+    ItemWrite,
     Literal,
     NameRead,
     Operation,
@@ -75,6 +81,8 @@ _OF_THE_HOST: Final = frozenset(
 """Python effects of a trace that later calls do not repeat."""
 _HOOKS: Final = frozenset({"call", "update_state", "result"})
 """Methods that Keras calls eagerly as well as in graphs."""
+UP_TO_TENSOR: Final = "if the enclosing condition on a tensor lets it run"
+"""The doubt about eager code on one side of such a condition."""
 
 
 class Proof:
@@ -134,9 +142,8 @@ class Proof:
         if failure.only is not None and failure.only.is_condition:
             return failure.only
         code = self.values.code(context)
-        if not context.in_graph and self._is_up_to_tensor(context, failure.op):
-            # a graph has both sides; eager code may test the rank first
-            return "if the enclosing condition on a tensor lets it run"
+        if self.is_up_to_tensor(context, failure.op):
+            return UP_TO_TENSOR
         fact = code.facts[failure.op]
         asked = [*code.inputs(failure.op)]
         if isinstance(fact, Call) and fact.owner is not None:
@@ -283,13 +290,11 @@ class Proof:
             if kinds.get(region.op) is BranchKind.TENSOR:
                 yield from code.inputs(region.op, results=True)
 
-    def _is_up_to_tensor(self, context: ContextFacts, place: OpId) -> bool:
-        """Whether a condition on a tensor, within the function, decides whether an operation runs."""
-        kinds = {branch.op: branch.kind for branch in context.branches}
-        return any(
-            region.kind in (RegionKind.IF, RegionKind.CHOICE) and kinds.get(region.op) is BranchKind.TENSOR
-            for region in self.values.code(context).around(place)
-        )
+    def is_up_to_tensor(self, context: ContextFacts, place: OpId) -> bool:
+        """Whether a condition on a tensor, within the function, decides whether an operation runs in eager code, which
+        may test the rank first. A graph has both sides.
+        """
+        return not context.in_graph and is_up_to_tensor(self.hazards.view(context), place)
 
     def _doubt_of_effect(self, context: ContextFacts, hazard: ReachedHazard) -> Doubt | None:
         effects = [each for each in context.effects if each.site == hazard.site and each.via == hazard.via]
@@ -308,6 +313,8 @@ class Proof:
             return None
         if not self.hazards.is_hybrid(context.function) and self.values.code(context).function.name in _HOOKS:
             return "if Keras traces it: a call of the layer from eager code does not"
+        if self._stores_the_same_item(context, hazard):
+            return "if a later call would store another value under this key, which no call shows"
         if self._is_always_the_same(context, hazard):
             return "if something else sets it between the calls: each call would set it to the same value"
         if not self.is_looked_at(context, hazard, writes):
@@ -437,9 +444,22 @@ class Proof:
                     return False
         return True
 
-    def _varies(self, context: ContextFacts, write: AttributeWrite, number: OpId) -> bool:
+    def _stores_the_same_item(self, context: ContextFacts, hazard: ReachedHazard) -> bool:
+        """Whether an item is set under a key that is the same in each call, to a value that is not known to differ, like
+        an entry of a registry of names.
+        """
+        places = [each for each in self._contexts_at(context, hazard.via) if _is_at(each, hazard.site)]
+        for inner in places:
+            write = self.values.code(inner).facts[hazard.site.op]
+            if not isinstance(write, ItemWrite) or self._varies(inner, write, write.index):
+                return False
+            if self._varies(inner, write, write.value):
+                return False
+        return bool(places)
+
+    def _varies(self, context: ContextFacts, write: AttributeWrite | ItemWrite, number: OpId) -> bool:
         """Whether a value may differ in the next call of the same trace: it depends on state that changes between
-        calls, or on tensors.
+        calls, or on tensors. For an item, only if that is known: a result of unknown code may be equal.
         """
         pending, seen = [(context, number)], {(context.id, number)}
         while pending:
@@ -474,13 +494,19 @@ class Proof:
         ]
 
     def _changes_between_calls(
-        self, context: ContextFacts, fact: Fact | None, write: AttributeWrite, writing: ContextFacts
+        self, context: ContextFacts, fact: Fact | None, write: AttributeWrite | ItemWrite, writing: ContextFacts
     ) -> bool:
         """Whether the value read or computed there, for a write, may differ in the next call."""
         match fact:
+            case ItemRead(owner=owner) if isinstance(write, ItemWrite):
+                return not _are_apart(context.values[owner], writing.values[write.owner])
             case AttributeRead(owner=owner, name=name):
                 given = context.values[owner]
-                if name == write.name and not _are_apart(given, writing.values[write.owner]):
+                if (
+                    isinstance(write, AttributeWrite)
+                    and name == write.name
+                    and not _are_apart(given, writing.values[write.owner])
+                ):
                     return True
                 return any(
                     not self._is_constructor(setter)
@@ -488,10 +514,21 @@ class Proof:
                     and not (setter == writing.function and _are_apart(writing.values[target], given))
                     for setter, number, target in self.values.setters_of(name)
                 )
-            case Call(op=op):
+            case Call(op=op, owner=owner, arguments=arguments):
                 call = next((call for call in context.calls if call.op == op), None)
-                if call is None or call.unknown is not None:
+                asked = (*(() if owner is None else (owner,)), *(argument.value for argument in arguments))
+                if isinstance(write, ItemWrite) and any(
+                    # `counts.get(name, 0) + 1`, `len(counts)`
+                    not _are_apart(context.values[each], writing.values[write.owner])
+                    for each in asked
+                ):
                     return True
+                if isinstance(write, ItemWrite) and any(
+                    each.site.op == op and not each.via and each.kind in _OF_THE_HOST for each in context.effects
+                ):
+                    return True
+                if call is None or call.unknown is not None:
+                    return isinstance(write, AttributeWrite)
                 effects = (each for callee in call.callees for each in self.facts.contexts[callee].effects)
                 return any(each.kind not in (EffectKind.STATE_READ, EffectKind.VARIABLE_CREATION) for each in effects)
             case Literal() | ItemRead() | NameRead() | Display(is_comprehension=False) | Choice() | Imported():

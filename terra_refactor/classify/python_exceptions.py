@@ -27,6 +27,7 @@ from terra_refactor.domain.value import (
     PythonType,
     Reference,
     Scalar,
+    ShapeValue,
     TupleValue,
     Value,
     members,
@@ -51,6 +52,8 @@ from terra_refactor.tf_model import registry
 from terra_refactor.tf_model.catalogue import catalogued_members
 
 _OPERATORS: Final = {**BINARY, **COMPARISON}
+_NEVER_OF_SHAPES: Final = frozenset({"-", "/", "//", "%", "**", "&", "|", "^", "<<", ">>"})
+"""Operators of which a shape, a `tf.TensorShape` or a tuple, has none with numbers."""
 _SAMPLES: Final[Mapping[PythonType, object]] = {
     PythonType.INT: 1,
     PythonType.FLOAT: 1.0,
@@ -288,6 +291,8 @@ def _is_no_function(value: Value) -> bool:
 
 def _never_combine(one: Value, other: Value | None, symbol: str) -> bool:
     """Whether a binary operator raises TypeError for a value and each alternative of the other."""
+    if isinstance(one, ShapeValue) and symbol in _NEVER_OF_SHAPES:
+        return _all(other, _is_number_or_none)
     apply, left = _OPERATORS.get(symbol), _sample(one)
     if apply is None or left is _UNKNOWN or (symbol == "%" and isinstance(left, str | bytes)):
         return False

@@ -2,7 +2,7 @@
 
 Computes: whether sizes of static shapes are used, whether an unresolved call is reached, whether code is converted
 only because of a decorator. Needs: facts. Gives: `uses_static_sizes`, `has_unresolved_calls`, `abstract_methods`,
-`is_converted_by_decorator`.
+`is_converted_by_decorator`, `is_handed_out`.
 """
 
 from __future__ import annotations
@@ -15,10 +15,11 @@ from terra_refactor.analysis.facts import ContextFacts, ContextId, FunctionFacts
 from terra_refactor.classify.answers import Question
 from terra_refactor.classify.conversion import leaves_conversion
 from terra_refactor.classify.hazards import HazardMap
-from terra_refactor.domain.value import Bottom, ShapeValue, TensorValue, UnknownValue, members
-from terra_refactor.facts.records import AttributeRead
+from terra_refactor.domain.value import Bottom, FunctionValue, ShapeValue, TensorValue, UnknownValue, Value, members
+from terra_refactor.facts.records import AttributeRead, AttributeWrite, Call, ItemWrite
 from terra_refactor.facts.view import ContextView
-from terra_refactor.ir.function import Function
+from terra_refactor.ir.function import Function, FunctionKind
+from terra_refactor.ir.ids import FunctionId
 from terra_refactor.tf_model.graph_traits import NEXT
 from terra_refactor.tf_model.spec import Trait
 
@@ -50,6 +51,27 @@ def is_converted_by_decorator(hazards: HazardMap, code: Function, found: Functio
         if call is None or leaves_conversion(view, call, code):
             return True
     return False
+
+
+def is_handed_out(hazards: HazardMap, code: Function) -> bool:
+    """Whether the enclosing function stores a nested function in an attribute or item, or passes it to unknown code: both
+    may lead to calls outside of graphs.
+    """
+    if code.parent is None or code.kind is not FunctionKind.NESTED:
+        return False
+    outer = hazards.index(code.parent)
+    stored = [write.value for write in outer.of_kind(AttributeWrite, ItemWrite)]
+    for context in hazards.facts.contexts_of(code.parent):
+        unknown = {call.op for call in context.calls if call.unknown is not None}
+        passed = [given.value for call in outer.of_kind(Call) if call.op in unknown for given in call.arguments]
+        if any(_may_be(context.values[number], code.id) for number in (*stored, *passed)):
+            return True
+    return False
+
+
+def _may_be(value: Value | None, function: FunctionId) -> bool:
+    alternatives = () if value is None else members(value)
+    return any(isinstance(each, FunctionValue) and FunctionId(*each.function) == function for each in alternatives)
 
 
 def _anywhere(

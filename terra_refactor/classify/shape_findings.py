@@ -16,7 +16,7 @@ from terra_refactor.analysis.facts import ContextFacts, ContextId, EntryKind, Fa
 from terra_refactor.classify.expected import Expected
 from terra_refactor.classify.generation import tensorflow_1_modules
 from terra_refactor.classify.hazards import HazardMap
-from terra_refactor.classify.proof import Proof
+from terra_refactor.classify.proof import UP_TO_TENSOR, Proof
 from terra_refactor.classify.replaced import Replaced
 from terra_refactor.domain.value import TensorValue, members
 from terra_refactor.facts.records import Call, Fact, ItemRead, Operation
@@ -166,6 +166,8 @@ def _doubt_of_way(
             return f"if `{missing}`, which is used before, is defined elsewhere"
         if expected.is_behind_end(*at):
             return ENDS_BEFORE
+        if proof.is_up_to_tensor(*at):
+            return UP_TO_TENSOR
         if failure.by_default and proof.is_optional(*at):
             return "if this code runs while these options have their defaults"
         step = reached[at[0].id]
