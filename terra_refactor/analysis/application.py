@@ -135,6 +135,12 @@ def apply_summary(site: Site, summary: Summary, bound: Mapping[str, Value], nami
             # other objects of that name keep their content
             known = frame.state.get(key)
             renamed = renamed if known is None else join(known, renamed)
+        traced = summary.staged.get((number, name))
+        if traced is not None:
+            traced = outward(traced, naming, mapping)
+            if target not in frame.allocated:
+                frame.staged_fields[key] = renamed, traced
+            renamed = traced
         frame.state.set(key, renamed)
     # if the callee unpacks it, the parts are used as tensors
     for name in engine.usage_of(summary.function.id) - engine.code.iterated_parameters(summary.function):

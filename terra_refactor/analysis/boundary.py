@@ -1,7 +1,8 @@
 """Values that cross a call boundary: arguments on the way in, writes on the way out.
 
 Computes: parameters as the callee sees them, their widening in a recursion, writes that outlive the call. Needs: a
-finished frame. Gives: pure functions for the interpreter, and `is_restored`.
+finished frame. Gives: pure functions for the interpreter, `in_eager_code`,
+`is_restored`.
 """
 
 from __future__ import annotations
@@ -10,7 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from terra_refactor.analysis.frames import Frame
-from terra_refactor.domain.lattice import references, widen
+from terra_refactor.domain.chosen import not_symbolic
+from terra_refactor.domain.lattice import join, references, widen
 from terra_refactor.domain.state import EXISTS, HeapKey, is_there
 from terra_refactor.domain.value import (
     UNKNOWN,
@@ -77,6 +79,12 @@ def surviving_writes(frame: Frame, returns: Value) -> dict[HeapKey, Value]:
         for key, value in heap.items()
         if key[0] in kept and type(value) is not Bottom and not (key[0] in gone and key[0] in allocated)
     }
+
+
+def in_eager_code(frame: Frame, key: HeapKey, value: Value) -> Value:
+    """The value that eager code gives to a field that a branch or loop of the graph sets."""
+    eager, traced = frame.staged_fields[key]
+    return eager if value == traced else join(eager, not_symbolic(value))
 
 
 def is_restored(frame: Frame, key: HeapKey) -> bool:

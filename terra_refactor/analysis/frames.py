@@ -138,6 +138,10 @@ class Summary:
     """The `EXISTS` of objects that must not exist outside."""
     writes: Mapping[HeapKey, Value]
     """Writes to objects that outlive the call, and to new objects that are reachable from these or from the result."""
+    staged: Mapping[HeapKey, Value]
+    """The values of `writes` in a graph, where they differ: a branch or loop of the graph sets them. They are the values of objects
+    that a graph creates itself; other objects are changed in eager code only.
+    """
     returns: Value
     contents: Value
     """Returned values, with the contents of lists and dicts."""
@@ -200,6 +204,7 @@ class Frame:
         "failures",
         "finals",
         "first_ends",
+        "first_parts",
         "function",
         "gradients",
         "guarded_failures",
@@ -220,6 +225,7 @@ class Frame:
         "returns",
         "root",
         "sites",
+        "staged_fields",
         "state",
         "state_reads",
         "steps",
@@ -264,6 +270,8 @@ class Frame:
         """The number of iterations of each `for`, if known and always the same."""
         self.first_ends: dict[OpId, dict[str, Value]] = {}
         """The variables after the first iteration, for the last run of each loop."""
+        self.first_parts: dict[OpId, tuple[tuple[OpId, Value, Value], ...]] = {}
+        """The attributes and items that the first iteration changes, likewise: see `BranchFact.parts`."""
         self.loops: list[LoopFrame] = []
         self.handlers: list[tuple[State, list[State]]] = []
         """For each enclosing `try`: the state from which it forks, and the states in which its body raises."""
@@ -300,6 +308,8 @@ class Frame:
         self.state_reads: dict[HeapKey, tuple[EffectSite, tuple[EffectSite, ...]]] = {}
         self.reading_calls: list[tuple[OpId, Summary, Naming]] = []
         """The calls that read state that outlives them, in order."""
+        self.staged_fields: dict[HeapKey, tuple[Value, Value]] = {}
+        """The fields of objects from outside that a branch or loop of the graph sets: their values in eager code and in a graph."""
         self.writes_at: dict[HeapKey, dict[tuple[OpId, EffectSite], None]] = {}
         """The operations that write state, and the places of the writes, here or in callees."""
         self.made: list[FunctionValue] = []

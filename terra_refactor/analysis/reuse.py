@@ -479,6 +479,7 @@ class Adoption:
                 and old.absent == summary.absent
                 and old.returns == summary.returns
                 and old.writes == summary.writes
+                and old.staged == summary.staged
                 and old.effects == summary.effects
                 and old.state_reads == summary.state_reads
                 and old.overwrites == summary.overwrites

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from terra_refactor.analysis import staleness
+from terra_refactor.analysis.boundary import in_eager_code
 from terra_refactor.analysis.effects import resolve_targets
 from terra_refactor.analysis.engine import Engine
 from terra_refactor.analysis.frames import Frame, Summary
@@ -20,6 +21,8 @@ from terra_refactor.domain.value import Value
 def summary_of(engine: Engine, frame: Frame, returns: Value, writes: Mapping[HeapKey, Value]) -> Summary:
     """The summary of a finished frame; it has no identity yet."""
     sharing = engine.sharing
+    staged = {key: value for key, value in writes.items() if key in frame.staged_fields}
+    writes = {key: in_eager_code(frame, key, value) if key in staged else value for key, value in writes.items()}
     effects, reads = resolve_targets(engine, frame), staleness.live_reads(frame)
     summary = Summary(
         identity=-1,
@@ -30,6 +33,7 @@ def summary_of(engine: Engine, frame: Frame, returns: Value, writes: Mapping[Hea
         reads=frame.root.reads or {},
         absent=sharing.absent(frame.root.absent),
         writes=writes,
+        staged=staged,
         returns=returns,
         contents=freeze_in(frame.state, returns),
         effects=effects,

@@ -1,14 +1,14 @@
 """Code that AutoGraph does not convert, and the effect on tensor conditions in it.
 
-AutoGraph converts a callee of a traced function if the call is in converted code: `f(x)`, `obj.method(x)`, `obj(x)`.
-It does not convert functions that Python or a library calls: properties, operators, `__getitem__`, `__enter__`,
-constructors, the functions that `map`, `filter`, `sorted` or `functools.reduce` get, and all functions that Keras
-calls (`call` through `layer(x)`, `train_step`, losses). It also does not convert `do_not_convert` functions, those
-under `tf.function(autograph=False)`, and their callees. There, `if`, `while`, `for`, `and` and `or` on a symbolic
-tensor raise. Source: behaviour of TensorFlow 2.21 with Keras 3.15; tests/proof runs the cases. Computes: the places
-in a context's own code where the value of a tensor controls Python, and whether a call leads to code that is not
-converted. Needs: the view of a context. Gives: `tensor_decisions`, `leaves_conversion`, `is_never_converted`.
-Ignores: Keras 2, which converted `call`.
+AutoGraph converts a callee of a traced function if the call is in converted code: `f(x)`, `obj.method(x)`, `obj(x)`. It
+does not convert functions that Python or a library calls: properties, operators, `__getitem__`, `__enter__`,
+constructors, the functions that `map`, `filter`, `sorted` or `functools.reduce` get, and all functions that Keras calls
+(`call` through `layer(x)`, `train_step`, losses), unless they are defined in converted code. It also does not convert
+`do_not_convert` functions, those under `tf.function(autograph=False)`, and their callees. There, `if`, `while`, `for`,
+`and` and `or` on a symbolic tensor raise. Source: behaviour of TensorFlow 2.21 with Keras 3.15; tests/proof runs the
+cases. Computes: the places in a context's own code where the value of a tensor controls Python, and whether a call
+leads to code that is not converted. Needs: the view of a context. Gives: `tensor_decisions`, `leaves_conversion`,
+`is_never_converted`. Ignores: Keras 2, which converted `call`.
 """
 
 from __future__ import annotations
@@ -48,6 +48,8 @@ def tensor_decisions(view: ContextView) -> Iterator[OpId]:
 
 def leaves_conversion(view: ContextView, call: CallFact, callee: Function) -> bool:
     """Whether AutoGraph does not convert the callee of this call, although it converts the caller."""
+    if _is_nested_in(view, callee):
+        return False
     if not isinstance(view.made(call.op), Call) or callee.name in _CONSTRUCTORS:
         return True
     return any(
@@ -55,6 +57,14 @@ def leaves_conversion(view: ContextView, call: CallFact, callee: Function) -> bo
         or not (is_of_tensorflow(name) or has_trait(name, Trait.CALLS_CONVERTED))
         for name in call.library
     )
+
+
+def _is_nested_in(view: ContextView, callee: Function) -> bool:
+    """Whether a function is defined in the code of the caller, with which AutoGraph converts it, whoever calls it."""
+    around = callee.parent
+    while around is not None and around != view.function.id:
+        around = view.program.function(around).parent
+    return around is not None
 
 
 def is_never_converted(view: ContextView) -> bool:

@@ -1,6 +1,6 @@
 """Values chosen by a condition or loop on a tensor, as AutoGraph converts them.
 
-Gives: `symbolic`, `chosen_in_graph`, `with_axis_open`.
+Gives: `symbolic`, `not_symbolic`, `chosen_in_graph`, `with_axis_open`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,16 @@ from terra_refactor.domain.roots import EVERYWHERE
 from terra_refactor.domain.shape import open_axis
 from terra_refactor.domain.tensor import TensorType
 from terra_refactor.domain.traced import with_content_open
-from terra_refactor.domain.value import TensorValue, Value, as_symbolic, members
+from terra_refactor.domain.value import (
+    FrozenDict,
+    FrozenList,
+    Scalar,
+    TensorValue,
+    UnionValue,
+    Value,
+    as_symbolic,
+    members,
+)
 
 
 def symbolic(value: Value) -> Value:
@@ -21,6 +30,23 @@ def symbolic(value: Value) -> Value:
     numbers and strings to tensors.
     """
     return with_content_open(join_all(as_symbolic(member) for member in members(value)), EVERYWHERE)
+
+
+def not_symbolic(value: Value) -> Value:
+    """A value of eager code, also inside containers, whose numbers and strings `symbolic` has made symbolic."""
+    match value:
+        case Scalar(type=kind, symbolic=True):
+            return Scalar(kind)
+        case FrozenList(elements=elements, element=element):
+            kept = None if elements is None else tuple(map(not_symbolic, elements))
+            return replace(value, elements=kept, element=None if element is None else not_symbolic(element))
+        case FrozenDict(items=items, rest=rest):
+            kept_items = tuple((key, not_symbolic(item)) for key, item in items)
+            return FrozenDict(kept_items, None if rest is None else not_symbolic(rest))
+        case UnionValue(members=parts):
+            return join_all(map(not_symbolic, parts))
+        case _:
+            return value
 
 
 def chosen_in_graph(value: Value) -> Value:

@@ -512,7 +512,18 @@ class ContextView:
             # a Python number that the caller took from a tensor: it is unknown here whether the caller runs in a graph, too
             if not all(is_tensorflow_tensor(member) for member in alternatives):
                 return False
-        return not self.is_captured(number)
+        return not self.is_captured(number) or self._is_set_here(number)
+
+    def _is_set_here(self, number: OpId) -> bool:
+        """Whether the result is a number that a branch or loop of the graph has set as an attribute of an object made in this call."""
+        read = self.made(number)
+        owners = members(self.value(read.owner)) if isinstance(read, AttributeRead) else ()
+        made = [self.facts.objects[each.object] for each in owners if isinstance(each, Reference)]
+        return (
+            bool(made)
+            and all(each.function == self.function.id and each.op is not None for each in made)
+            and all(map(is_symbolic_number, members(self.value(number))))
+        )
 
     def is_variable(self, number: OpId) -> bool:
         """Whether the result is a variable on some path: reading it in a trace gives a symbolic tensor, wherever it was created."""

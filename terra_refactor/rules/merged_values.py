@@ -1,7 +1,7 @@
 """The values that a branch or loop of a graph merges: both sides must have one structure and one dtype.
 
 Computes: why two values cannot be merged. Needs: the values of both sides. Gives: `disagreement`, `mismatch`, `graph_dtype`,
-`is_open`.
+`graph_shape`, `is_open`.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from terra_refactor.domain.dtype import BOOL, FLOAT32, FLOAT64, FLOATING, INT32, STRING, DType
+from terra_refactor.domain.shape import Shape
 from terra_refactor.domain.value import (
     NONE,
     UNBOUND,
@@ -22,6 +23,7 @@ from terra_refactor.domain.value import (
     PartialValue,
     PythonType,
     Scalar,
+    ShapeValue,
     TensorKind,
     TensorValue,
     TupleValue,
@@ -38,6 +40,11 @@ _SCALAR_DTYPES: Final = {
     PythonType.STR: STRING,
 }
 """The dtypes of the tensors to which a branch converts Python values."""
+_COMPOSITE: Final = {
+    TensorKind.SPARSE: "sparse tensor",
+    TensorKind.RAGGED: "ragged tensor",
+    TensorKind.INDEXED_SLICES: "slice of a tensor",
+}
 _NO_TENSORS: Final = (FunctionValue, LibraryValue, BoundMethod, PartialValue)
 
 
@@ -125,6 +132,14 @@ def mismatch(first: Value, second: Value) -> str | None:
             return "is a different function or class on each side"
         if any(_is_structure(one) and _is_leaf(other) for one, other in ((a, b), (b, a))):
             return "is a tuple, list or dict on one side only"
+        if any(
+            isinstance(one, ShapeValue) and isinstance(other, TupleValue | FrozenList)
+            for one, other in ((a, b), (b, a))
+        ):
+            return "is the shape of a tensor on one side only"
+        kinds = {_COMPOSITE.get(each.kind, "tensor") for each in (a, b) if isinstance(each, TensorValue)}
+        if isinstance(a, TensorValue) and isinstance(b, TensorValue) and len(kinds) > 1:
+            return f"is a {' on one side and a '.join(sorted(kinds))} on the other"
         if _is_structure(a) and _is_structure(b) and type(a) is not type(b):
             return "is a tuple, list or dict, and of a different kind on each side"
         if isinstance(a, TupleValue) and isinstance(b, TupleValue):
@@ -160,7 +175,7 @@ def _elements_mismatch(firsts: Iterable[Value], seconds: Iterable[Value]) -> str
 def graph_dtype(value: Value) -> DType | None:
     """The dtype of a value as a variable of a graph's branch or loop; None if unknown."""
     match value:
-        case TensorValue(kind=TensorKind.TENSOR | TensorKind.VARIABLE):
+        case TensorValue(kind=TensorKind.TENSOR | TensorKind.VARIABLE | TensorKind.NDARRAY | TensorKind.NUMPY_SCALAR):
             return value.type.dtype
         case Constant(bool()):
             return BOOL
@@ -172,6 +187,17 @@ def graph_dtype(value: Value) -> DType | None:
             return STRING
         case Scalar():
             return FLOAT64 if value.double else _SCALAR_DTYPES.get(value.type)
+        case _:
+            return None
+
+
+def graph_shape(value: Value) -> Shape:
+    """The shape of a value as a variable of a graph's branch or loop, which makes numbers and arrays tensors; None if unknown."""
+    match value:
+        case TensorValue(kind=TensorKind.TENSOR | TensorKind.NDARRAY | TensorKind.NUMPY_SCALAR):
+            return value.type.shape
+        case Scalar() | Constant(bool() | int() | float() | str()):
+            return ()
         case _:
             return None
 

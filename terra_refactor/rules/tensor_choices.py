@@ -17,7 +17,9 @@ from terra_refactor.domain.value import (
     LibraryValue,
     ModuleValue,
     PartialValue,
+    RangeValue,
     Reference,
+    SliceValue,
     Value,
     members,
 )
@@ -49,6 +51,10 @@ def _no_choice(view: ContextView, value: Value) -> str | None:
             return "a function or class" if entity is not None and entity.parameters is not None else None
         case DTypeValue():
             return "a dtype"
+        case SliceValue():
+            return "a slice"
+        case RangeValue():
+            return "a range"
         case Constant(EnumMember()):
             return "a member of an enumeration"
         case Reference(number):

@@ -60,6 +60,13 @@ numpy.identity: n
 numpy.ones: shape
 numpy.zeros: shape
 operator.index: a
+builtins.bin: number
+builtins.chr: i
+builtins.complex: real imag
+builtins.divmod: x y
+builtins.hex: number
+builtins.oct: number
+builtins.round: number
 """
 
 SCALARS: Final = {"tensorflow.split": "num_or_size_splits"}

@@ -14,6 +14,7 @@ from terra_refactor.analysis.facts import BranchFact, BranchKind
 from terra_refactor.analysis.freezing import freeze_in
 from terra_refactor.analysis.refine import refine
 from terra_refactor.analysis.transfer.staged import (
+    changed_parts,
     changed_variables,
     make_fields_symbolic,
     make_symbolic,
@@ -107,18 +108,21 @@ def _two_ways(
         # after a `return` on one side, the following code belongs to the other side
         frame.conditions -= 1
     changed: tuple[tuple[str, Value, Value], ...] = ()
+    parts: tuple[tuple[OpId, Value, Value], ...] = ()
     main, other = ends
     if answer.kind is BranchKind.TENSOR and main is not None and other is not None:
         changed = tuple(
             (name, freeze_in(main, one), freeze_in(other, another))
             for name, one, another in changed_variables(main.locals, other.locals)
         )
+        parts = changed_parts(frame, (*op.then_block, *op.else_block), main, other)
     fact = BranchFact(
         op.id,
         answer.kind,
         (taken[0] and refined[0], taken[1] and refined[1]),
         (ends[0] is not None, ends[1] is not None),
         changed,
+        parts,
     )
     note_branch(frame, fact)
     reached = [end for end in ends if end is not None]

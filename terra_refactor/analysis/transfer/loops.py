@@ -22,6 +22,7 @@ from terra_refactor.analysis.transfer.iteration import Iteration, iterate
 from terra_refactor.analysis.transfer.kept_iterators import ITERATORS, as_object, reading
 from terra_refactor.analysis.transfer.mappings import new_dict
 from terra_refactor.analysis.transfer.staged import (
+    changed_parts,
     changed_variables,
     differing_variables,
     grow_in_graph,
@@ -81,12 +82,13 @@ def for_loop(site: Site, op: Op) -> Terminated | None:
         if isinstance(content, FrozenList) and content.elements is None and outcome is None:
             frame.state.set((number, ITEMS), FrozenList(None, content.element, add(length, found.length)))
     changed: tuple[tuple[str, Value, Value], ...] = ()
+    parts: tuple[tuple[OpId, Value, Value], ...] = ()
     if found.kind in (BranchKind.TENSOR, BranchKind.DATASET):
         make_symbolic(frame.state, (name for name, _, _ in changed_variables(frame.state.locals, before)))
-        changed = _changed_by_iteration(frame, op.id, before)
+        changed, parts = _changed_by_iteration(frame, op.id, before)
         grow_in_graph(frame.state, changed)
     skipped = not (isinstance(found.length, int) and found.length > 0)
-    note_branch(frame, BranchFact(op.id, found.kind, (found.element != BOTTOM, skipped), (True, True), changed))
+    note_branch(frame, BranchFact(op.id, found.kind, (found.element != BOTTOM, skipped), (True, True), changed, parts))
     return outcome
 
 
@@ -175,7 +177,11 @@ def _unrolled(
     engine, frame = site.engine, site.frame
     outer, doubt = frame.state, frame.doubt
     exits: list[State] = []
-    current: State | None = outer.fork()
+    start = outer.fork()
+    if staged:
+        # its variables are tensors from the first iteration
+        make_symbolic(start, variables_set(body))
+    current: State | None = start
     index = 0
     while index < len(elements):
         assert current is not None
@@ -201,7 +207,7 @@ def _unrolled(
             current = None
             break
         if index == 0:
-            _note_first(frame, op, ends)
+            _note_first(frame, op, body, current, ends)
         current.merge(ends)
         if staged or loop.staged:
             make_symbolic(current, variables_set(body) if staged else differing_variables(ends))
@@ -301,7 +307,7 @@ def _fixpoint(
                 end.parent = following
             differing = differing_variables(ends) if loop.staged else set()
             if round_number == 0:
-                _note_first(frame, op, ends)
+                _note_first(frame, op, body, unchanged, ends)
             following.merge([unchanged, *ends], widening=round_number >= WIDEN_AFTER)
             if loop.staged or staged():
                 make_symbolic(following, stored if staged() else differing)
@@ -328,15 +334,20 @@ def _fixpoint(
     return None
 
 
-def _note_first(frame: Frame, op: OpId, ends: Sequence[State]) -> None:
+def _note_first(frame: Frame, op: OpId, body: Block, before: State, ends: Sequence[State]) -> None:
     """Keeps the values of the variables after the first iteration: AutoGraph compares them with those before."""
     names = dict.fromkeys(name for end in ends for name in end.locals)
     frame.first_ends[op] = {name: join_all(end.locals.get(name, UNBOUND) for end in ends) for name in names}
+    frame.first_parts[op] = changed_parts(frame, body, ends[0], before) if len(ends) == 1 else ()
 
 
-def _changed_by_iteration(frame: Frame, op: OpId, before: dict[str, Value]) -> tuple[tuple[str, Value, Value], ...]:
-    """The variables that one iteration changes: their values after the first iteration, and before the loop."""
-    return changed_variables(frame.first_ends.pop(op, before), before)
+def _changed_by_iteration(
+    frame: Frame, op: OpId, before: dict[str, Value]
+) -> tuple[tuple[tuple[str, Value, Value], ...], tuple[tuple[OpId, Value, Value], ...]]:
+    """The variables that one iteration changes, and the attributes and items: their values after the first iteration,
+    and before the loop.
+    """
+    return changed_variables(frame.first_ends.pop(op, before), before), frame.first_parts.pop(op, ())
 
 
 def _give_up_on_changes(old: State, new: State) -> None:
@@ -378,11 +389,12 @@ def while_loop(site: Site, op: Op) -> Terminated | None:
     )
     kind = BranchKind.TENSOR if BranchKind.TENSOR in kinds else kinds[-1] if kinds else BranchKind.UNKNOWN
     changed: tuple[tuple[str, Value, Value], ...] = ()
+    parts: tuple[tuple[OpId, Value, Value], ...] = ()
     if kind is BranchKind.TENSOR:
         make_symbolic(frame.state, (name for name, _, _ in changed_variables(frame.state.locals, before)))
-        changed = _changed_by_iteration(frame, op.id, before)
+        changed, parts = _changed_by_iteration(frame, op.id, before)
         grow_in_graph(frame.state, changed)
-    note_branch(frame, BranchFact(op.id, kind, (True, True), (True, True), changed))
+    note_branch(frame, BranchFact(op.id, kind, (True, True), (True, True), changed, parts))
     return outcome
 
 

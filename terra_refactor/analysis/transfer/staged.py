@@ -1,33 +1,37 @@
 """Branches and loops that become part of a graph: the values of the variables that they set.
 
 Computes: symbolic values, sizes that are open after a staged branch or loop. Needs: states. Gives: functions for `branches` and `loops`,
-`note_branch`, `changed_variables`.
+`note_branch`, `changed_variables`, `changed_parts`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Final
+from dataclasses import replace
 
-from terra_refactor.analysis.facts import BranchFact, BranchKind
+from terra_refactor.analysis.classes import class_of_instance, find_in_class
+from terra_refactor.analysis.facts import MAX_CHANGES, BranchFact, BranchKind
 from terra_refactor.analysis.frames import Frame
+from terra_refactor.analysis.freezing import freeze_in
 from terra_refactor.domain.chosen import chosen_in_graph, symbolic, with_axis_open
 from terra_refactor.domain.dim import definitely_different
-from terra_refactor.domain.lattice import join_all
-from terra_refactor.domain.state import CELL, HeapKey, State
+from terra_refactor.domain.lattice import join, join_all, references
+from terra_refactor.domain.state import CELL, ITEMS, HeapKey, State
 from terra_refactor.domain.value import (
     UNBOUND,
+    Constant,
+    FrozenDict,
+    FrozenList,
+    ObjectId,
     Reference,
     TensorValue,
     Value,
     members,
 )
 from terra_refactor.ir import ops
+from terra_refactor.ir.ids import OpId
 from terra_refactor.ir.ops import Block
 from terra_refactor.ir.walk import walk
-
-MAX_CHANGES: Final = 64
-"""Maximum number of recorded variable changes for a branch that runs several times (the first ones are kept)."""
 
 
 def variables_set(block: Block) -> set[str]:
@@ -49,19 +53,105 @@ def make_symbolic(state: State, names: Iterable[str]) -> None:
 
 
 def make_fields_symbolic(frame: Frame, state: State, block: Block) -> None:
-    """The same for variables that nested functions capture, and for attributes of objects that the call has created."""
-    keys: dict[HeapKey, None] = {}
-    for inner in walk(block):
-        if isinstance(inner, ops.StoreName) and inner.scope is ops.Scope.CELL:
-            keys[(frame.cells[inner.name], CELL)] = None
-        elif isinstance(inner, ops.StoreAttribute):
-            for owner in members(frame.value(inner.object)):
-                if isinstance(owner, Reference) and owner.object in frame.allocated:
-                    keys[(owner.object, inner.name)] = None
-    for key in keys:
+    """The same for variables that nested functions capture, and for attributes and items of objects."""
+    for key, index in _fields_set(frame, block).items():
         value = state.get(key)
-        if value is not None:
-            state.set(key, symbolic(value))
+        if value is None:
+            continue
+        traced = symbolic(value) if index is None else _item_symbolic(value, index)
+        if key[0] not in frame.allocated and key[1] != CELL:
+            if traced == value or references(value):
+                continue
+            frame.staged_fields[key] = value, traced
+        state.set(key, traced)
+
+
+def _fields_set(frame: Frame, block: Block) -> dict[HeapKey, Value | None]:
+    """The fields that a block sets: captured variables and attributes, and the contents of containers with the index."""
+    found: dict[HeapKey, Value | None] = {}
+    for inner in walk(block):
+        match inner:
+            case ops.StoreName(name=name, scope=ops.Scope.CELL):
+                found[(frame.cells[name], CELL)] = None
+            case ops.StoreAttribute(object=owner, name=name):
+                found.update(((each, name), None) for each in _objects(frame, owner))
+            case ops.StoreItem(object=owner, index=index):
+                at = frame.value(index)
+                for each in _objects(frame, owner):
+                    known = found.get((each, ITEMS))
+                    found[(each, ITEMS)] = at if known is None else join(known, at)
+            case _:
+                pass
+    return found
+
+
+def changed_parts(frame: Frame, block: Block, first: State, second: State) -> tuple[tuple[OpId, Value, Value], ...]:
+    """The attributes and items set by a block that differ between two states, by the operations that set them."""
+    found: list[tuple[OpId, Value, Value]] = []
+    for inner in walk(block):
+        if isinstance(inner, ops.StoreAttribute | ops.StoreItem):
+            one, other = _part(frame, inner, first), _part(frame, inner, second)
+            if one is not None and other is not None and one != other:
+                found.append((inner.id, one, other))
+    return tuple(found)
+
+
+def _part(frame: Frame, op: ops.StoreAttribute | ops.StoreItem, state: State) -> Value | None:
+    """The value of an attribute or item in a state, with contents of containers; `UNBOUND` if it does not exist, None if unknown."""
+    owners = members(frame.value(op.object))
+    owner = owners[0] if len(owners) == 1 else None
+    if not isinstance(owner, Reference):
+        return None
+    if isinstance(op, ops.StoreAttribute):
+        value = state.get((owner.object, op.name))
+        if value is None:
+            cls = class_of_instance(frame, owner)
+            is_made_here = owner.object in frame.allocated and cls is not None
+            value = UNBOUND if is_made_here and cls is not None and find_in_class(frame, cls, op.name) is None else None
+    else:
+        content, index = state.get((owner.object, ITEMS)), frame.value(op.index)
+        value = None
+        match content:
+            case FrozenDict(items=items, rest=None) if isinstance(index, Constant):
+                value = dict(items).get(index, UNBOUND)
+            case FrozenList(elements=tuple() as elements):
+                place = _index(index)
+                value = None if place is None or place not in range(len(elements)) else elements[place]
+            case _:
+                pass
+    return None if value is None else freeze_in(state, value)
+
+
+def _objects(frame: Frame, number: OpId) -> list[ObjectId]:
+    return [member.object for member in members(frame.value(number)) if isinstance(member, Reference)]
+
+
+def _item_symbolic(content: Value, index: Value) -> Value:
+    """The content of a list or dict after a branch or loop that sets the item of an index."""
+    wanted = members(index)
+    match content:
+        case FrozenDict(items=items, rest=rest):
+            is_known = all(isinstance(each, Constant) for each in wanted)
+            changed = tuple((key, symbolic(value) if not is_known or key in wanted else value) for key, value in items)
+            return replace(
+                content, items=changed, rest=rest if rest is None or (is_known and items) else symbolic(rest)
+            )
+        case FrozenList(elements=tuple() as elements):
+            places = {None if (place := _index(each)) is None else place % max(len(elements), 1) for each in wanted}
+            return FrozenList(
+                tuple(
+                    symbolic(each) if place in places or None in places else each for place, each in enumerate(elements)
+                )
+            )
+        case FrozenList(element=element) if element is not None:
+            return replace(content, element=symbolic(element))
+        case _:
+            return content
+
+
+def _index(value: Value) -> int | None:
+    """The number of an index; None for other values."""
+    return value.value if isinstance(value, Constant) and type(value.value) is int else None
 
 
 def merge_in_graph(state: State, changed: Iterable[tuple[str, Value, Value]]) -> None:
@@ -100,6 +190,7 @@ def note_branch(frame: Frame, fact: BranchFact) -> None:
             (known.taken[0] or fact.taken[0], known.taken[1] or fact.taken[1]),
             (known.falls_through[0] or fact.falls_through[0], known.falls_through[1] or fact.falls_through[1]),
             tuple(dict.fromkeys((*known.changed, *fact.changed)))[:MAX_CHANGES],
+            tuple(dict.fromkeys((*known.parts, *fact.parts)))[:MAX_CHANGES],
         )
     frame.branches[fact.op] = fact
 

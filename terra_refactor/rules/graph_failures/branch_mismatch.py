@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from terra_refactor.analysis.facts import BranchKind, CallFact
+from terra_refactor.analysis.facts import MAX_CHANGES, BranchKind, CallFact
 from terra_refactor.domain.dtype import INT32
 from terra_refactor.domain.value import (
     Constant,
@@ -37,8 +37,8 @@ from terra_refactor.facts.view import ContextView, is_tensorflow_tensor, is_vari
 from terra_refactor.ir.control import RESULT, RETURNED, ControlSite, NodeKind
 from terra_refactor.ir.dataflow import UNBOUND_HERE, Definition, DefinitionKind
 from terra_refactor.ir.ids import OpId
-from terra_refactor.rules.merged_values import disagreement, graph_dtype, mismatch
-from terra_refactor.rules.object_parts import initial_values, part_writes
+from terra_refactor.rules.merged_values import disagreement, graph_dtype, graph_shape, mismatch
+from terra_refactor.rules.object_parts import initial_values, is_returned, part_writes, variables_of_target
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
 from terra_refactor.rules.tensor_choices import no_choice
 from terra_refactor.tf_model.graph_traits import COND, RANK, made_by_autograph
@@ -55,12 +55,12 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
     yield from _expressions(view)
     yield from _by_rank(view)
     yield from _numbers_converted(view)
+    yield from _numbers_made_tensors(view)
     if not has_stages(view):
         return
     staging = staging_of(view)
     yield from _loops_left(view, staging)
     yield from _unbound_reads(view, staging)
-    yield from _numbers_made_tensors(view, staging)
     yield from _parts_of_objects(view)
     for site in staging.sites():
         for name, certain in staging.missing(site):
@@ -77,8 +77,11 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
 def _parts_of_objects(view: ContextView) -> Iterator[LocalHazard]:
     """Attributes and items with constant keys, which AutoGraph makes variables of a branch or loop as it does names.
 
-    The values written to one of them in the function are compared in any order, so a mismatch is an assumption.
+    Where the values at the ends of a branch are not known, the values written in the function are compared in any order,
+    so a mismatch is an assumption.
     """
+    yield from _parts_of_branches(view)
+    compared = {op for fact in view.branches.values() for op, _, _ in fact.parts}
     written: dict[tuple[object, object], list[Write]] = {}
     for write in part_writes(view):
         part = _part_of(view, write)
@@ -93,9 +96,11 @@ def _parts_of_objects(view: ContextView) -> Iterator[LocalHazard]:
                 continue
             others = [value for op, value in values.items() if op != stored.op] + first
             sides = list(members(values[stored.op])), [each for value in others for each in members(value)]
-            found = disagreement(view, *sides) if all(sides) else None
+            is_open = stored.op not in compared
+            found = disagreement(view, *sides) if all(sides) and is_open else None
             in_loop = any(region.is_loop for region in around[stored.op])
-            if found is not None or (in_loop and (_has_other_shape(*sides) or _is_resized(view, stored.value))):
+            resized = (is_open and _has_other_shape(*sides)) or _is_resized(view, stored.value)
+            if found is not None or (in_loop and resized):
                 name = view.written(stored.op)
                 problem = "may get another shape" if found is None else found[0]
                 yield LocalHazard(
@@ -104,6 +109,29 @@ def _parts_of_objects(view: ContextView) -> Iterator[LocalHazard]:
                     f"`{name}` has the same structure, dtypes and shapes in and around the branch or loop on a tensor",
                 )
                 break
+
+
+def _parts_of_branches(view: ContextView) -> Iterator[LocalHazard]:
+    """Attributes and items that a branch sets, and that its two sides leave with incompatible values."""
+    for fact in view.branches.values():
+        region = view.code.regions[fact.op] if fact.parts else None
+        if region is None or region.kind is not RegionKind.IF:
+            continue
+        for op, first, second in fact.parts:
+            write = view.made(op)
+            if not isinstance(write, AttributeWrite | ItemWrite):
+                continue
+            found = disagreement(view, list(members(first)), list(members(second)))
+            if found is not None and is_returned(view, region, variables_of_target(view, write)):
+                problem, certain = found
+                name = f"`{view.written(op)}`"
+                yield LocalHazard(
+                    op,
+                    f"{name} {problem} after the branch on a tensor: in a graph both sides must agree",
+                    None
+                    if certain
+                    else f"{name} has the same structure and dtypes on both sides of the branch on a tensor",
+                )
 
 
 def _is_resized(view: ContextView, number: OpId) -> bool:
@@ -129,16 +157,9 @@ def _holder(view: ContextView, number: OpId, holder: Value) -> object:
 
 
 def _has_other_shape(firsts: list[Value], seconds: list[Value]) -> bool:
-    """Whether two tensors have shapes that certainly differ."""
-    return any(
-        isinstance(one, TensorValue)
-        and isinstance(other, TensorValue)
-        and one.type.shape is not None
-        and other.type.shape is not None
-        and one.type.shape != other.type.shape
-        for one in firsts
-        for other in seconds
-    )
+    """Whether two values have shapes that certainly differ."""
+    shapes = [(graph_shape(one), graph_shape(other)) for one in firsts for other in seconds]
+    return any(one is not None and other is not None and one != other for one, other in shapes)
 
 
 def _by_rank(view: ContextView) -> Iterator[LocalHazard]:
@@ -187,9 +208,11 @@ def _expressions(view: ContextView) -> Iterator[LocalHazard]:
 def _branch(view: ContextView, staging: Staging, site: ControlSite) -> Iterator[LocalHazard]:
     """Values that a branch of the graph (an `if`, or one on a flag) cannot return."""
     fact = view.branches.get(site.op)
-    exact = None
-    if not site.flags and fact is not None and all(fact.falls_through) and not site.in_python_loop:
-        exact = {name: (first, second) for name, first, second in reversed(fact.changed)}
+    exact: dict[str, list[tuple[Value, Value]]] | None = None
+    if not site.flags and fact is not None and all(fact.falls_through) and len(fact.changed) < MAX_CHANGES:
+        exact = {}
+        for changed, first, second in fact.changed:
+            exact.setdefault(changed, []).append((first, second))
     assumed: LocalHazard | None = None
     if site.flags and staging.definitions(RETURNED, site.ends[0]) is None:
         if not view.code.of_kind(Raise):
@@ -203,19 +226,22 @@ def _branch(view: ContextView, staging: Staging, site: ControlSite) -> Iterator[
         if any(staging.definitions(name, end) is None for end in site.ends):
             return  # an arm raises
         sides = [staging.alternatives(name, end) for end in site.ends]
-        if exact is not None and name != RESULT:
-            # the facts about both ends together, which include conditions and contents of containers
-            pair = exact.get(name)
-            if pair is not None:
-                sides = [list(members(each)) for each in pair]
-            elif all(each in sides[0] for each in sides[1]):
+        # the facts about both ends together, which include conditions and contents of containers
+        pairs = [] if exact is None or name == RESULT else exact.get(name, [])
+        if pairs:
+            sides = [list(members(each)) for each in pairs[0]]
+        elif exact is not None and name != RESULT:
+            if all(each in sides[0] for each in sides[1]) or site.in_python_loop:
                 sides = [sides[0], []]
         found = disagreement(view, *sides)
+        for first, second in pairs[1:] if site.in_python_loop and found is None else ():
+            later = disagreement(view, list(members(first)), list(members(second)))
+            found = found or (None if later is None else (later[0], False))
         if (found is None or not found[1]) and fact is not None and not site.flags and all(fact.falls_through):
             seen = [mismatch(first, second) for changed, first, second in fact.changed if changed == name]
             problem = next(filter(None, seen), None)
             found = found if problem is None else (problem, True)
-        if found is not None and not found[1] and site.in_python_loop:
+        if found is not None and not found[1] and site.in_python_loop and exact is None:
             once = disagreement(view, *(staging.alternatives(name, end, first=True) for end in site.ends))
             found = once if once is not None and once[1] else found
         if found is not None:
@@ -313,7 +339,7 @@ def _numbers_converted(view: ContextView) -> Iterator[LocalHazard]:
                 )
 
 
-def _numbers_made_tensors(view: ContextView, staging: Staging) -> Iterator[LocalHazard]:
+def _numbers_made_tensors(view: ContextView) -> Iterator[LocalHazard]:
     """Python numbers that a branch or loop of the graph converts to tensors, combined with a tensor of another dtype: a Python number would
     be converted to that dtype.
     """
@@ -327,7 +353,7 @@ def _numbers_made_tensors(view: ContextView, staging: Staging) -> Iterator[Local
             wrong = [
                 dtype for dtype in made if dtype == INT32 or (dtype not in beside and None not in {dtype, *beside})
             ]
-            merged = _is_merged(view, staging, number) if wrong and len(beside) == 1 and beside != {INT32} else None
+            merged = _is_merged(view, number) if wrong and len(beside) == 1 and beside != {INT32} else None
             if merged is not None:
                 certain = merged and len(wrong) == len(numbers) and len(tensors) == 1
                 holds = f"`{view.written(number)}` is a Python number there"
@@ -340,33 +366,35 @@ def _numbers_made_tensors(view: ContextView, staging: Staging) -> Iterator[Local
                 )
 
 
-def _is_merged(view: ContextView, staging: Staging, number: OpId) -> bool | None:
+def _is_merged(view: ContextView, number: OpId) -> bool | None:
     """Whether a result is computed from a value that the graph merges, in every trace; None if in none."""
     match view.made(number):
         case NameRead():
-            kinds = [
-                each.kind is DefinitionKind.MERGED or _is_computed_from_merged(view, staging, each)
-                for each in staging.definitions_of(number)
-            ]
+            kinds = [_is_merged_before(view, each) for each in staging_of(view).definitions_of(number)]
             return all(kinds) if any(kinds) else None
         case Operation(sides=sides, is_comparison=False):
-            found = [_is_merged(view, staging, side) for side in sides]
+            found = [_is_merged(view, side) for side in sides]
             return None if all(each is None for each in found) else found == [False] or True in found
         case AttributeRead() | ItemRead():
-            return False if any(map(is_symbolic_number, members(view.value(number)))) else None
+            kinds = [is_symbolic_number(each) for each in members(view.value(number))]
+            return all(kinds) if any(kinds) else None
         case _:
             return None
 
 
-def _is_computed_from_merged(view: ContextView, staging: Staging, definition: Definition) -> bool:
-    """Whether a variable is set to the result of an operator on a number that the graph merges."""
+def _is_merged_before(view: ContextView, definition: Definition) -> bool:
+    """Whether a definition of a variable is a number that the graph merges, or the result of an operator on one."""
+    staging = staging_of(view)
     place = None if definition.kind is not DefinitionKind.STORED else staging.flow.nodes[definition.place].op
     write = None if place is None else view.made(place)
-    value = view.made(write.value) if isinstance(write, NameWrite) else None
+    if not isinstance(write, NameWrite):
+        return definition.kind is DefinitionKind.MERGED
+    value = view.made(write.value)
+    sides = value.sides if isinstance(value, Operation) and value.is_arithmetic else (write.value,)
     return any(
-        each.kind is DefinitionKind.MERGED
-        for side in (value.sides if isinstance(value, Operation) and value.is_arithmetic else ())
-        for each in staging.definitions_of(side)
+        (isinstance(view.made(side), AttributeRead | ItemRead) and _is_merged(view, side) is True)
+        or any(each.kind is DefinitionKind.MERGED for each in staging.definitions_of(side))
+        for side in sides
     )
 
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from terra_refactor.analysis.facts import ContextFacts, ObjectKind
 from terra_refactor.domain.effect import Effect, EffectKind, RootKind
-from terra_refactor.domain.value import Reference, members
+from terra_refactor.domain.value import Reference, TensorKind, TensorValue, Value, members
 from terra_refactor.facts.records import (
     Arm,
     AttributeWrite,
@@ -17,6 +17,7 @@ from terra_refactor.facts.records import (
     Literal,
     NameRead,
     NameWrite,
+    Operation,
     Region,
     RegionKind,
 )
@@ -25,8 +26,9 @@ from terra_refactor.facts.view import ContextView
 from terra_refactor.ir.ids import FunctionId, OpId
 from terra_refactor.rules.object_parts import is_returned, part_writes, variables_of_target
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
+from terra_refactor.tf_model.class_names import is_of_numpy
 from terra_refactor.tf_model.graph_traits import SETS_ATTRIBUTE, is_method_of_array
-from terra_refactor.tf_model.python_effects import MUTATING_METHODS
+from terra_refactor.tf_model.python_effects import MUTATING_FUNCTIONS, MUTATING_METHODS
 from terra_refactor.tf_model.registry import has_trait
 from terra_refactor.tf_model.spec import Trait
 
@@ -38,6 +40,9 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
     left = {hazard.op: hazard for hazard in _left_behind(view)}
     yield from left.values()
     yield from (hazard for hazard in _in_containers(view) if hazard.op not in left)
+    yield from _in_arrays(view)
+    yield from _in_place(view)
+    yield from _of_iterators(view)
     for number, fact in view.calls.items():
         call = view.made(number)
         if not fact.callees or not isinstance(call, Call):
@@ -196,6 +201,92 @@ def _in_containers(view: ContextView) -> Iterator[LocalHazard]:
             )
 
 
+def _in_arrays(view: ContextView) -> Iterator[LocalHazard]:
+    """NumPy arrays that a branch or loop of the graph changes: AutoGraph assigns tensors to the items that it returns, and
+    methods and functions change the array in every trace.
+    """
+    for write in view.reached(ItemWrite):
+        region = next((each for each in view.staged_around(write.op) if _is_stage(each, write.op)), None)
+        if region is None or is_made_within(view, write.owner, region) or not view.any_of(write.owner, _is_array):
+            continue
+        if is_returned(view, region, variables_of_target(view, write)):
+            array = view.written(write.owner)
+            yield LocalHazard(
+                write.op,
+                f"`{view.written(write.op)}` becomes a tensor in a branch or loop on a tensor, and `{array}` is a NumPy array: in a "
+                "graph assigning it raises",
+                None if view.all_of(write.owner, _is_array) else f"`{array}` is not a NumPy array",
+            )
+    for call, name in view.library_calls():
+        changed = _array_changed(view, call, name)
+        if changed is None or not view.any_of(changed, _is_array):
+            continue
+        if _condition(view, call.op, changed) is not None or _is_repeated(view, call.op, changed):
+            yield LocalHazard(
+                call.op,
+                f"`{view.written(call.op)}` changes a NumPy array under a condition or in a loop on a tensor: a trace does it once, "
+                "regardless of the tensor's value",
+            )
+
+
+def _array_changed(view: ContextView, call: Call, name: str) -> OpId | None:
+    """The array that a method or function changes in place."""
+    owner, _, method = name.rpartition(".")
+    if is_method_of_array(name):
+        return call.owner if method in MUTATING_METHODS[owner] else None
+    if name in MUTATING_FUNCTIONS:
+        return view.library_argument(call, name, MUTATING_FUNCTIONS[name])
+    return call.keyword("out") if is_of_numpy(name) else None
+
+
+def _is_array(value: Value) -> bool:
+    return isinstance(value, TensorValue) and value.kind is TensorKind.NDARRAY
+
+
+def _in_place(view: ContextView) -> Iterator[LocalHazard]:
+    """`x += y` and the like on objects that change in place, under a condition on a tensor."""
+    for operation in view.reached(Operation):
+        if not operation.in_place or not view.any_of(operation.left, lambda each: _changes_in_place(view, each)):
+            continue
+        if _condition(view, operation.op, operation.left) is not None:
+            changed = view.written(operation.left)
+            yield LocalHazard(
+                operation.op,
+                f"`{changed} {operation.symbol}= ...` under a condition on a tensor changes the object in place: a trace runs both "
+                "sides, so it always happens",
+            )
+
+
+def _changes_in_place(view: ContextView, value: Value) -> bool:
+    if isinstance(value, Reference):
+        return view.object_kind(value) in (ObjectKind.LIST, ObjectKind.DICT, ObjectKind.SET)
+    return _is_array(value)
+
+
+def _of_iterators(view: ContextView) -> Iterator[LocalHazard]:
+    """Iterators that a branch or loop of the graph advances, and other code, too: a trace advances them once."""
+    for read in view.reached(NameRead):
+        if not view.is_object(read.op, ObjectKind.ITERATOR):
+            continue
+        region = next((each for each in view.staged_around(read.op) if _is_stage(each, read.op)), None)
+        if region is None or is_made_within(view, read.op, region):
+            continue
+        if _is_carried(view, read.name, read.op, region) or _is_read_on_other_side(view, read, region):
+            where = "in a loop on a tensor" if region.is_loop else "under a condition on a tensor"
+            yield LocalHazard(
+                read.op, f"`{read.name}` is advanced {where}: a trace does it once, regardless of the tensor's value"
+            )
+
+
+def _is_read_on_other_side(view: ContextView, read: NameRead, region: Region) -> bool:
+    arms = [part for part in region.parts if part.arm is not Arm.TEST]
+    return any(
+        part.start <= other.op < part.end and not part.start <= read.op < part.end
+        for other in view.code.reads_of(read.name)
+        for part in arms
+    )
+
+
 def _condition(view: ContextView, number: OpId, container: OpId) -> Region | None:
     """The condition on a tensor that decides whether an existing container is changed there."""
     conditions = (each for each in view.staged_around(number) if each.kind is RegionKind.IF)
@@ -226,7 +317,9 @@ RULE: Final = Rule(
         "passed to `tf.cond`: attributes and captured variables (`nonlocal`) are not results of the `tf.cond`, so they keep a "
         "tensor of the inner graph (`InaccessibleTensorError`). In the statement itself AutoGraph returns `x.a`, `x[0]` and "
         "`x[key]`, but not `x[-1]`, `x[key + 1]`, `setattr(x, 'a', ...)`, or what a variable of the statement refers to "
-        "(`x[i]` under `for i in range(2)`, `y = x; y.a = ...`)."
+        "(`x[i]` under `for i in range(2)`, `y = x; y.a = ...`). `x += ...` changes a list, dict, set or NumPy array itself, and "
+        "`next(iterator)` advances the iterator, in every trace. An item of a NumPy array cannot be set at all: AutoGraph would assign "
+        "a tensor to it (`ValueError: setting an array element with a sequence`)."
     ),
     samples=Samples(
         bad="""\

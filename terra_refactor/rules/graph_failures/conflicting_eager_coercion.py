@@ -8,24 +8,19 @@ function has a tensor in place of an array argument, whose dtype is not converte
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import combinations
 from typing import Final
 
 from terra_refactor.domain.dtype import BOOL, FLOATING, INT64, INTEGER, DType
 from terra_refactor.domain.evidence import Evidence
 from terra_refactor.domain.lattice import python_type
 from terra_refactor.domain.value import BOTTOM, PythonType, TensorKind, TensorValue, Value, members
-from terra_refactor.facts.records import Call, Display, Fact, Operation
+from terra_refactor.facts.records import Call, Fact, Operation
 from terra_refactor.facts.view import ContextView, is_tensorflow_tensor
 from terra_refactor.ir.ids import OpId
+from terra_refactor.rules.meetings import OF_ARRAYS, meetings
 from terra_refactor.rules.open_arguments import OpenMeeting, open_meetings
 from terra_refactor.rules.rule import Coercion, LocalHazard, Nature, Rule, RuleKind, Samples, Severity, Subject
 from terra_refactor.tf_model.graph_traits import takes_axes_in_gradient
-from terra_refactor.tf_model.registry import has_trait
-from terra_refactor.tf_model.spec import Trait
-
-OF_ARRAYS: Final = frozenset(["+", "-", "*", "/", "//", "%", "**", "@", "<", "<=", ">", ">=", "==", "!="])
-"""Operators on two arrays, or on an array and a number, that a graph rejects, or computes differently, if the dtypes differ."""
 
 _BY_NUMPY: Final = "by NumPy's rules"
 """In messages about results of NumPy that do not meet a tensor yet."""
@@ -33,7 +28,7 @@ _BY_NUMPY: Final = "by NumPy's rules"
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
     for fact in (*view.code.of_kind(Operation), *view.code.of_kind(Call)):
-        for array, other in _meetings(view, fact):
+        for array, other in meetings(view, fact):
             name = view.argument_behind(array)
             if name is None:
                 continue
@@ -186,29 +181,6 @@ def _not_known(view: ContextView, fact: Fact, name: str, what: str, subject: Sub
         nature=Nature.UNKNOWABLE if is_passed else Nature.FOUND,
         subject=subject,
     )
-
-
-def _meetings(view: ContextView, fact: Fact) -> Iterator[tuple[OpId, OpId]]:
-    """Pairs of operands whose dtypes must agree, in both orders."""
-    match fact:
-        case Operation(symbol=symbol, pairs=pairs) if symbol in OF_ARRAYS:
-            yield from pairs
-        case Call(positional=given):
-            library = view.library_of(fact.op)
-            if not library or not all(has_trait(name, Trait.ONE_DTYPE) for name in library):
-                return
-            display = view.made(given[0]) if given else None
-            if any(name.endswith("where") for name in library):
-                given = given[1:]
-            elif isinstance(display, Display) and display.is_sequence:
-                given = tuple(item.value for item in display.items)
-            else:
-                given = given[:2]
-            for first, second in combinations(given, 2):
-                yield first, second
-                yield second, first
-        case _:
-            return
 
 
 def _own_dtypes(view: ContextView, array: OpId, name: str) -> frozenset[DType | None]:

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import Final
 
 from terra_refactor.analysis.facts import BranchKind, ObjectKind
-from terra_refactor.domain.shape import Shape
 from terra_refactor.domain.traced import without_marks
 from terra_refactor.domain.value import (
     NONE,
@@ -27,6 +26,7 @@ from terra_refactor.domain.value import (
     members,
 )
 from terra_refactor.facts.records import (
+    AttributeWrite,
     Call,
     Display,
     ItemRead,
@@ -41,7 +41,7 @@ from terra_refactor.facts.view import ContextView
 from terra_refactor.ir.control import RESULT, ControlSite
 from terra_refactor.ir.dataflow import DefinitionKind
 from terra_refactor.ir.ids import OpId
-from terra_refactor.rules.merged_values import graph_dtype, is_open, mismatch
+from terra_refactor.rules.merged_values import graph_dtype, graph_shape, is_open, mismatch
 from terra_refactor.rules.object_parts import initial_values, is_returned, part_writes, variables_of_target
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
 from terra_refactor.rules.tensor_choices import no_choice
@@ -57,12 +57,11 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
     if not has_stages(view):
         return
     yield from _parts_in_loops_over_datasets(view)
+    yield from _parts_in_loops(view)
     staging = staging_of(view)
-    declared = [call.op for call, _ in view.calls_with(Trait.LOOP_OPTIONS)]
     for site in staging.sites():
         if site.is_loop:
-            invariants = any(outer.op == site.op for call in declared for outer in view.enclosing(call))
-            yield from _loop(view, staging, site, invariants)
+            yield from _loop(view, staging, site, _has_invariants(view, view.code.regions[site.op]))
 
 
 def _loops_of_library(view: ContextView) -> Iterator[LocalHazard]:
@@ -273,6 +272,25 @@ def _parts_in_loops_over_datasets(view: ContextView) -> Iterator[LocalHazard]:
                 )
 
 
+def _parts_in_loops(view: ContextView) -> Iterator[LocalHazard]:
+    """Attributes and items that get another type or shape in the first iteration."""
+    for fact in view.branches.values():
+        region = view.code.regions[fact.op] if fact.parts else None
+        if region is None or not region.is_loop or _has_invariants(view, region):
+            continue
+        for op, after, before in fact.parts:
+            write = view.made(op)
+            if not isinstance(write, AttributeWrite | ItemWrite) or before in (NONE, UNBOUND):
+                continue
+            if is_returned(view, region, variables_of_target(view, write)):
+                yield from _variant(op, f"`{view.written(op)}`", [(before, after)], [])
+
+
+def _has_invariants(view: ContextView, region: Region) -> bool:
+    """Whether a loop declares the shapes of its variables."""
+    return any(region.holds(call.op) for call, _ in view.calls_with(Trait.LOOP_OPTIONS))
+
+
 def _is_missing(view: ContextView, write: ItemWrite, region: Region) -> bool:
     """Whether a dict that the function made certainly has no such item before a loop."""
     key, holders = view.value(write.index), members(view.value(write.owner))
@@ -333,7 +351,7 @@ def _difference(before: Value, after: Value) -> str | None:
     first, second = graph_dtype(one), graph_dtype(other)
     if first is not None and second is not None and first != second:
         return f"is {second} instead of {first}"
-    start, end = _shape(one), _shape(other)
+    start, end = graph_shape(one), graph_shape(other)
     if start is not None and end is not None:
         if len(start) != len(end):
             return f"has rank {len(end)} instead of {len(start)}"
@@ -347,9 +365,10 @@ def _may_grow(before: Value, after: Value) -> bool:
     befores, afters = members(before), members(after)
     if len(befores) != 1 or len(afters) != 1:
         return False
-    one, other = _shape(befores[0]), _shape(afters[0])
+    one, other = graph_shape(befores[0]), graph_shape(afters[0])
     if one is None or other is None:
-        return False
+        # a sum that starts as a Python number: in most cases a tensor of unknown shape is no scalar
+        return one == () and not isinstance(befores[0], TensorValue) and _is_of_unknown_shape(afters[0])
     return any(isinstance(a, int) and not isinstance(b, int) for a, b in zip(one, other, strict=True))
 
 
@@ -358,12 +377,6 @@ def _loses_dtype(before: Value, after: Value) -> bool:
     return graph_dtype(before) is not None and (
         isinstance(after, TensorValue) and after.kind is TensorKind.TENSOR and after.type.dtype is None
     )
-
-
-def _shape(value: Value) -> Shape:
-    if isinstance(value, TensorValue) and value.kind is TensorKind.TENSOR:
-        return value.type.shape
-    return None
 
 
 RULE: Final = Rule(
@@ -375,7 +388,8 @@ RULE: Final = Rule(
     explanation=(
         "AutoGraph turns the loop into `tf.while_loop`, whose variables must keep shape and dtype: `ValueError: 'y' has shape (1,) before "
         "the loop, but shape (2,) after one iteration. Use tf.autograph.experimental.set_loop_options to set shape invariants`, or "
-        "`TypeError: Input 'y' of 'AddV2' Op has type float32 that does not match type int32` where a sum starts as the Python number 0. A "
+        "`TypeError: Input 'y' of 'AddV2' Op has type float32 that does not match type int32` where a sum starts as the Python number 0. "
+        "A sum that starts as `0.0` is a scalar: `ValueError: 'y' has shape () before the loop, but shape (2,) after one iteration`. A "
         "variable that is None before the loop, or assigned only in it, is allowed in a loop over a tensor. In a loop over a dataset it "
         "raises `ValueError: 'y' must be defined before the loop`. Loop variables cannot be objects; attributes of objects can be loop "
         "variables."

@@ -8,11 +8,13 @@ from string import Formatter
 from typing import Final
 
 from terra_refactor.analysis.facts import ContextId
-from terra_refactor.domain.dtype import FLOAT32, FLOAT64, FLOATING, INT64, INTEGER, DType
+from terra_refactor.domain.dtype import FLOAT32, FLOAT64, FLOATING, INT32, INT64, INTEGER, DType
 from terra_refactor.domain.lattice import python_type
 from terra_refactor.domain.value import (
+    NONE,
     Constant,
     DatasetValue,
+    DTypeValue,
     PythonType,
     RangeValue,
     Reference,
@@ -46,8 +48,9 @@ from terra_refactor.facts.records import (
 )
 from terra_refactor.facts.view import ContextView, is_tensorflow_tensor
 from terra_refactor.ir.ids import OpId
+from terra_refactor.rules.meetings import meetings
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
-from terra_refactor.tf_model.graph_traits import FORMAT, FORMAT_METHOD, LEN, RANGE, made_by_autograph
+from terra_refactor.tf_model.graph_traits import CONVERT, FORMAT, FORMAT_METHOD, LEN, RANGE, TYPE, made_by_autograph
 from terra_refactor.tf_model.registry import has_trait
 from terra_refactor.tf_model.spec import Trait
 from terra_refactor.tf_model.static_parameters import SCALARS, static_parameters
@@ -74,6 +77,9 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
     for operation in view.reached(Operation):
         yield from _check_operator(view, operation)
         yield from _check_dtypes(view, operation)
+    for call in view.reached(Call):
+        yield from _check_dtypes(view, call)
+    yield from _check_classes(view)
     growing = [hazard for write in view.reached(NameWrite) for hazard in _grows(view, write)]
     yield from growing
     for operation in () if growing else view.reached(Operation):
@@ -93,9 +99,29 @@ def _formatted(view: ContextView, at: OpId, given: Iterable[OpId], *, every: boo
                 return
 
 
-def _check_dtypes(view: ContextView, operation: Operation) -> Iterator[LocalHazard]:
+def _check_classes(view: ContextView) -> Iterator[LocalHazard]:
+    """Tests for the class or identity of numbers that are tensors in a graph: `isinstance(n, int)`, `n is True`."""
+    asked = [
+        (call.op, call.first)
+        for call, name in view.library_calls()
+        if (has_trait(name, Trait.ASKS_FOR_CLASS) or name == TYPE) and call.first is not None
+    ]
+    for operation in view.reached(Operation):
+        if operation.symbol in ("is", "is not"):
+            asked += [(operation.op, side) for side, other in operation.pairs if view.value(other) != NONE]
+    for at, number in asked:
+        if view.any_of(number, is_symbolic_number) and not view.is_captured(number):
+            yield LocalHazard(
+                at,
+                f"`{view.written(at)}` is about a Python number eagerly, and about a tensor in a graph",
+                None if view.is_symbolic(number) else f"`{view.written(number)}` is a Python number there",
+            )
+
+
+def _check_dtypes(view: ContextView, operation: Operation | Call) -> Iterator[LocalHazard]:
     """Numbers that are tensors in a graph, in operations with tensors of another dtype or with Python floats."""
-    for number, other in operation.pairs:
+    pairs = operation.pairs if isinstance(operation, Operation) else meetings(view, operation)
+    for number, other in pairs:
         made = _made_of_number(view, number) or _made_of_float(view, number)
         own = _dtype(view, other)
         is_int = made is None and _is_int_in_graph(view, number)
@@ -302,7 +328,24 @@ def _dtype(view: ContextView, number: OpId) -> DType | None:
     return found.pop() if len(found) == 1 else None
 
 
+def _check_conversion(view: ContextView, call: Call, name: str) -> Iterator[LocalHazard]:
+    """`tf.convert_to_tensor(n, dtype)`, which does not convert the dtype of the tensor that `n` is in a graph."""
+    number, wanted = view.library_argument(call, name, "value"), view.library_argument(call, name, "dtype")
+    dtype = None if wanted is None else view.value(wanted)
+    if name != CONVERT or number is None or not isinstance(dtype, DTypeValue) or not view.is_symbolic(number):
+        return
+    made = _made_of_number(view, number) or _made_of_float(view, number)
+    made = INT32 if made is None and _is_int_in_graph(view, number) else made
+    if made is not None and made != dtype.dtype:
+        yield LocalHazard(
+            call.op,
+            f"`{view.written(number)}` is a Python number eagerly, and a tensor of {made} in a graph, which "
+            f"`{view.written(call.function)}` does not convert to {dtype.dtype}",
+        )
+
+
 def _check_call(view: ContextView, call: Call, name: str) -> Iterator[LocalHazard]:
+    yield from _check_conversion(view, call, name)
     if has_trait(name, Trait.NEEDS_VALUE_OF_FIRST):
         is_tensor, parameter = (False, None) if call.first is None else view.becomes_tensor(call.first)
         if is_tensor and call.first is not None:
@@ -345,7 +388,7 @@ def _check_scalar(view: ContextView, call: Call, name: str) -> Iterator[LocalHaz
     wanted = SCALARS.get(name)
     number = None if wanted is None else view.library_argument(call, name, wanted)
     if number is not None and view.all_of(
-        number, lambda value: isinstance(value, TensorValue) and value.type.shape == ()
+        number, lambda value: is_symbolic_number(value) or (isinstance(value, TensorValue) and value.type.shape == ())
     ):
         is_tensor, parameter = view.becomes_tensor(number)
         if is_tensor:

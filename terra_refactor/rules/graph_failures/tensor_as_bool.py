@@ -186,9 +186,14 @@ def _numbers_that_decide(view: ContextView) -> Iterator[LocalHazard]:
 
 
 def _can_be_number(view: ContextView, number: OpId) -> bool:
-    """Whether it is a tensor that may have a dtype other than bool."""
-    return view.is_symbolic(number) and not view.all_of(
-        number, lambda member: not isinstance(member, TensorValue) or member.type.dtype == BOOL
+    """Whether it is a tensor, or a number that a graph makes one, that may have a dtype other than bool."""
+    return view.is_symbolic(number) and view.any_of(
+        number,
+        lambda member: (
+            member.type.dtype != BOOL
+            if isinstance(member, TensorValue)
+            else isinstance(member, Scalar) and member.type is not PythonType.BOOL
+        ),
     )
 
 
