@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from string import Formatter
 from typing import Final
 
-from terra_refactor.analysis.facts import ContextId
+from terra_refactor.analysis.facts import BranchKind, ContextId
 from terra_refactor.domain.dtype import FLOAT32, FLOAT64, FLOATING, INT32, INT64, INTEGER, DType
 from terra_refactor.domain.lattice import python_type
 from terra_refactor.domain.value import (
@@ -82,6 +82,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
     yield from _check_classes(view)
     growing = [hazard for write in view.reached(NameWrite) for hazard in _grows(view, write)]
     yield from growing
+    yield from _counts_in_floats(view)
     for operation in () if growing else view.reached(Operation):
         yield from _check_size(view, operation)
     for text in view.reached(Text):
@@ -176,6 +177,32 @@ def _grows(view: ContextView, write: NameWrite) -> Iterator[LocalHazard]:
                 f"`{write.name}` stays below 2**31",
             )
             return
+
+
+def _counts_in_floats(view: ContextView) -> Iterator[LocalHazard]:
+    """Python floats that a `while` loop of the graph adds to and compares: `while t < end: t += 0.1`."""
+    for loop in view.reached(Region):
+        if loop.kind is not RegionKind.WHILE or view.kind_of(loop) is not BranchKind.TENSOR or loop.subject is None:
+            continue
+        tested = view.behind(loop.subject, lambda fact: fact.sides if isinstance(fact, Operation) else ())
+        for name in dict.fromkeys(fact.name for fact in tested if isinstance(fact, NameRead)):
+            if any(_adds_to_float(view, write) for write in view.code.writes.get(name, ()) if loop.holds(write.op)):
+                yield LocalHazard(
+                    loop.op,
+                    f"`{name}` is summed in double precision eagerly, and as a float32 tensor in a graph: the loop may end an iteration "
+                    "earlier or later",
+                    f"the rounding of `{name}` does not decide when the loop ends",
+                )
+
+
+def _adds_to_float(view: ContextView, write: NameWrite) -> bool:
+    added = view.made(write.value)
+    return (
+        isinstance(added, Operation)
+        and added.symbol in ("+", "-")
+        and any(isinstance(read := view.made(side), NameRead) and read.name == write.name for side in added.sides)
+        and view.all_of(added.op, lambda each: is_symbolic_number(each) and python_type(each) is PythonType.FLOAT)
+    )
 
 
 def _check_size(view: ContextView, operation: Operation) -> Iterator[LocalHazard]:
