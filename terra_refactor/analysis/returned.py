@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from terra_refactor.analysis.facts import BranchKind
 from terra_refactor.analysis.frames import Frame
+from terra_refactor.analysis.transfer.staged import make_contents_symbolic
 from terra_refactor.domain.chosen import chosen_in_graph, symbolic
 from terra_refactor.domain.value import Value
 from terra_refactor.ir import ops
@@ -19,6 +20,7 @@ def returned(frame: Frame, index: CodeIndex, result: Value) -> Value:
     """The result of a function: AutoGraph merges Python values under conditions on tensors into one tensor."""
     staged = {number for number, fact in frame.branches.items() if fact.kind in _IN_GRAPH}
     if staged and any(_is_within(op.id, staged, index) for op in index.of_kind(ops.Return)):
+        make_contents_symbolic(frame, frame.state, result)
         return chosen_in_graph(symbolic(result))
     return result
 

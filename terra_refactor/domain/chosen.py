@@ -18,6 +18,7 @@ from terra_refactor.domain.value import (
     FrozenList,
     Scalar,
     TensorValue,
+    TupleValue,
     UnionValue,
     Value,
     as_symbolic,
@@ -27,9 +28,24 @@ from terra_refactor.domain.value import (
 
 def symbolic(value: Value) -> Value:
     """The graph's view of a value that is set under a condition or in a loop on a tensor: AutoGraph converts Python
-    numbers and strings to tensors.
+    numbers and strings to tensors, also inside tuples, lists and dicts.
     """
-    return with_content_open(join_all(as_symbolic(member) for member in members(value)), EVERYWHERE)
+    return with_content_open(join_all(_as_symbolic(member) for member in members(value)), EVERYWHERE)
+
+
+def _as_symbolic(value: Value) -> Value:
+    match value:
+        case TupleValue(elements=elements):
+            return replace(value, elements=tuple(map(symbolic, elements)))
+        case FrozenList(elements=elements, element=element):
+            kept = None if elements is None else tuple(map(symbolic, elements))
+            return replace(value, elements=kept, element=None if element is None else symbolic(element))
+        case FrozenDict(items=items, rest=rest):
+            return FrozenDict(
+                tuple((key, symbolic(item)) for key, item in items), None if rest is None else symbolic(rest)
+            )
+        case _:
+            return as_symbolic(value)
 
 
 def not_symbolic(value: Value) -> Value:
@@ -37,6 +53,8 @@ def not_symbolic(value: Value) -> Value:
     match value:
         case Scalar(type=kind, symbolic=True):
             return Scalar(kind)
+        case TupleValue(elements=elements):
+            return replace(value, elements=tuple(map(not_symbolic, elements)))
         case FrozenList(elements=elements, element=element):
             kept = None if elements is None else tuple(map(not_symbolic, elements))
             return replace(value, elements=kept, element=None if element is None else not_symbolic(element))

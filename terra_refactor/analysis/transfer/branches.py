@@ -136,7 +136,7 @@ def _two_ways(
         return TERMINATED
     outer.merge(reached)
     if staged and len(reached) == 2:
-        make_symbolic(outer, variables_set((*op.then_block, *op.else_block)))
+        make_symbolic(frame, outer, variables_set((*op.then_block, *op.else_block)))
         make_fields_symbolic(frame, outer, (*op.then_block, *op.else_block))
         merge_in_graph(outer, changed)
     return None

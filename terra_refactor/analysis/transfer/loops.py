@@ -84,7 +84,7 @@ def for_loop(site: Site, op: Op) -> Terminated | None:
     changed: tuple[tuple[str, Value, Value], ...] = ()
     parts: tuple[tuple[OpId, Value, Value], ...] = ()
     if found.kind in (BranchKind.TENSOR, BranchKind.DATASET):
-        make_symbolic(frame.state, (name for name, _, _ in changed_variables(frame.state.locals, before)))
+        make_symbolic(frame, frame.state, (name for name, _, _ in changed_variables(frame.state.locals, before)))
         changed, parts = _changed_by_iteration(frame, op.id, before)
         grow_in_graph(frame.state, changed)
     skipped = not (isinstance(found.length, int) and found.length > 0)
@@ -180,7 +180,7 @@ def _unrolled(
     start = outer.fork()
     if staged:
         # its variables are tensors from the first iteration
-        make_symbolic(start, variables_set(body))
+        make_symbolic(frame, start, variables_set(body))
     current: State | None = start
     index = 0
     while index < len(elements):
@@ -210,7 +210,7 @@ def _unrolled(
             _note_first(frame, op, body, current, ends)
         current.merge(ends)
         if staged or loop.staged:
-            make_symbolic(current, variables_set(body) if staged else differing_variables(ends))
+            make_symbolic(frame, current, variables_set(body) if staged else differing_variables(ends))
             make_fields_symbolic(frame, current, body if staged else ())
         index += 1
         content = None if source is None else current.get((source, ITEMS))
@@ -310,7 +310,7 @@ def _fixpoint(
                 _note_first(frame, op, body, unchanged, ends)
             following.merge([unchanged, *ends], widening=round_number >= WIDEN_AFTER)
             if loop.staged or staged():
-                make_symbolic(following, stored if staged() else differing)
+                make_symbolic(frame, following, stored if staged() else differing)
                 make_fields_symbolic(frame, following, body if staged() else ())
             if following.locals == current.locals and following.heap == current.heap:
                 break
@@ -391,7 +391,7 @@ def while_loop(site: Site, op: Op) -> Terminated | None:
     changed: tuple[tuple[str, Value, Value], ...] = ()
     parts: tuple[tuple[OpId, Value, Value], ...] = ()
     if kind is BranchKind.TENSOR:
-        make_symbolic(frame.state, (name for name, _, _ in changed_variables(frame.state.locals, before)))
+        make_symbolic(frame, frame.state, (name for name, _, _ in changed_variables(frame.state.locals, before)))
         changed, parts = _changed_by_iteration(frame, op.id, before)
         grow_in_graph(frame.state, changed)
     note_branch(frame, BranchFact(op.id, kind, (True, True), (True, True), changed, parts))

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import Final
 
 from terra_refactor.analysis.classes import class_of_instance, find_in_class
 from terra_refactor.analysis.facts import MAX_CHANGES, BranchFact, BranchKind
 from terra_refactor.analysis.frames import Frame
 from terra_refactor.analysis.freezing import freeze_in
+from terra_refactor.analysis.transfer.mappings import dict_element
 from terra_refactor.domain.chosen import chosen_in_graph, symbolic, with_axis_open
 from terra_refactor.domain.dim import definitely_different
-from terra_refactor.domain.lattice import join, join_all, references
+from terra_refactor.domain.lattice import join, join_all, list_element, references
 from terra_refactor.domain.state import CELL, ITEMS, HeapKey, State
 from terra_refactor.domain.value import (
     UNBOUND,
@@ -25,6 +27,7 @@ from terra_refactor.domain.value import (
     ObjectId,
     Reference,
     TensorValue,
+    TupleValue,
     Value,
     members,
 )
@@ -32,6 +35,9 @@ from terra_refactor.ir import ops
 from terra_refactor.ir.ids import OpId
 from terra_refactor.ir.ops import Block
 from terra_refactor.ir.walk import walk
+
+_MAX_DEPTH: Final = 3
+"""Maximum depth of containers in containers whose numbers become tensors."""
 
 
 def variables_set(block: Block) -> set[str]:
@@ -44,12 +50,33 @@ def differing_variables(ends: Sequence[State]) -> set[str]:
     return {name for end in ends[1:] for name, _, _ in changed_variables(ends[0].locals, end.locals)}
 
 
-def make_symbolic(state: State, names: Iterable[str]) -> None:
+def make_symbolic(frame: Frame, state: State, names: Iterable[str]) -> None:
     """The Python values set under a condition or in a loop on a tensor: in a graph AutoGraph converts them to tensors."""
     for name in names:
         value = state.locals.get(name)
         if value is not None:
+            make_contents_symbolic(frame, state, value)
             state.locals[name] = symbolic(value)
+
+
+def make_contents_symbolic(frame: Frame, state: State, value: Value, depth: int = 0) -> None:
+    """The same for the contents of the lists and dicts that a value refers to, if the call has created them."""
+    if depth == _MAX_DEPTH:
+        return
+    for member in members(value):
+        match member:
+            case TupleValue(elements=elements):
+                parts: Iterable[Value] = elements
+            case Reference(number) if number in frame.allocated:
+                content = state.get((number, ITEMS))
+                if not isinstance(content, FrozenList | FrozenDict):
+                    continue
+                parts = (list_element(content) if isinstance(content, FrozenList) else dict_element(content),)
+                state.set((number, ITEMS), symbolic(content))
+            case _:
+                continue
+        for part in parts:
+            make_contents_symbolic(frame, state, part, depth + 1)
 
 
 def make_fields_symbolic(frame: Frame, state: State, block: Block) -> None:

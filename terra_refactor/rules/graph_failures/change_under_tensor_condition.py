@@ -58,7 +58,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
             name
             for callee in fact.callees
             for name in _changed_by(view, call, view.facts.contexts[callee], repeats)
-            if _is_carried(view, name, number, around)
+            if name not in view.code.writes or _is_carried(view, name, number, around)
         }
         for name in sorted(changed):
             where = "in a loop on a tensor" if repeats else "under a condition on a tensor"
@@ -82,7 +82,7 @@ def _changed_by(view: ContextView, call: Call, callee: ContextFacts, repeats: bo
             continue
         name, code = effect.target.name, view.program.function(callee.function)
         match effect.target.root:
-            case RootKind.CLOSURE if code.parent == view.function.id:
+            case RootKind.CLOSURE:
                 yield name
             case RootKind.SELF | RootKind.PARAMETER:
                 is_bound = call.owner is not None and view.is_object(call.owner, *_OBJECTS)

@@ -64,6 +64,11 @@ _PRODUCTS: Final = frozenset({"*", "**", "<<"})
 def check(view: ContextView) -> Iterator[LocalHazard]:
     for call, name in view.library_calls():
         yield from _check_call(view, call, name)
+        if name == LEN and call.first is not None and view.all_of(call.first, _is_text_in_graph):
+            yield LocalHazard(
+                call.op,
+                f"`{view.written(call.first)}` is a tensor in a graph, of which `len` has no length of the text",
+            )
         if name == LEN and _is_size_of_data_set(view, call):
             written = view.written(call.op)
             assumed = f"that `{written}` is an int64 tensor in a graph makes no difference"
@@ -295,6 +300,10 @@ def _may_be_int_of_caller(view: ContextView, number: OpId) -> bool:
 def _is_python_float(value: Value) -> bool:
     """Whether the value is still a Python float in a graph."""
     return python_type(value) is PythonType.FLOAT and not is_symbolic_number(value)
+
+
+def _is_text_in_graph(value: Value) -> bool:
+    return is_symbolic_number(value) and python_type(value) is PythonType.STR
 
 
 def _is_size_of_data_set(view: ContextView, call: Call) -> bool:

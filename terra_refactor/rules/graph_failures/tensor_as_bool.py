@@ -34,6 +34,7 @@ NO_TENSOR: Final = "is a Python value that does not vary, and not a tensor"
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
     yield from _numbers_that_decide(view)
+    yield from _methods_that_decide(view)
     for branch in view.reached(Region):
         if branch.kind is not RegionKind.IF or branch.subject is None:
             continue
@@ -183,6 +184,19 @@ def _numbers_that_decide(view: ContextView) -> Iterator[LocalHazard]:
             )
             if certain:
                 break
+
+
+def _methods_that_decide(view: ContextView) -> Iterator[LocalHazard]:
+    """`__bool__` and `__contains__` of the program's classes that return a tensor, or a number that a graph makes one."""
+    for number, call in view.calls.items():
+        for callee in map(view.of, call.callees):
+            if callee.function.name in ("__bool__", "__contains__") and not isinstance(view.made(number), Call):
+                if any(callee.is_symbolic(value) for _, value in callee.returns()):
+                    yield LocalHazard(
+                        number,
+                        f"`{callee.function.qualname}` returns a tensor, whose truth Python tests: in a graph this raises",
+                    )
+                    break
 
 
 def _can_be_number(view: ContextView, number: OpId) -> bool:
