@@ -343,11 +343,12 @@ class HazardMap:
         if context.in_graph or self.is_hybrid(here):
             return
         view = self.view(context)
-        calls = [(call.op, possible_callees(view, call)) for call in context.calls]
-        reads = [(read.op, possible_properties(view, read)) for read in view.reached(AttributeRead)]
-        for op, callees in (*calls, *reads):
+        calls = [(call.op, possible_callees(view, call), False) for call in context.calls]
+        # nothing else says that a read of an attribute may depend on state
+        reads = [(read.op, possible_properties(view, read), True) for read in view.reached(AttributeRead)]
+        for op, callees, is_read in (*calls, *reads):
             for callee in callees:
-                hazard = self._certain(callee.function)
+                hazard = self._certain(callee.function, effects=is_read)
                 if hazard is None:
                     continue
                 method = self.program.function(callee.function).name
@@ -361,8 +362,10 @@ class HazardMap:
                 )
                 break
 
-    def _certain(self, function: FunctionId) -> ReachedHazard | None:
-        """A hazard of a function that occurs for all callers, or that another unresolved call in it may have."""
+    def _certain(self, function: FunctionId, *, effects: bool) -> ReachedHazard | None:
+        """A hazard of a function that occurs for all callers, or that another unresolved call in it may have; with
+        `effects`, also one of state that is assumed not to change.
+        """
         found = [
             hazard
             for context in self.facts.contexts_of(function)
@@ -370,7 +373,8 @@ class HazardMap:
             if hazard.parameter is None and not hazard.boundary
         ]
         certain = (each for each in found if each.assumption is None and each.nature is Nature.FOUND)
-        return next(certain, None) or next((each for each in found if each.nature is Nature.POSSIBLE), None)
+        further = (each for each in found if each.nature is Nature.POSSIBLE or (effects and each.is_effect))
+        return next(certain, None) or next(further, None)
 
     def _passed_on(
         self, context: ContextFacts, call: CallFact, callee: ContextFacts, name: str, *, parts: bool

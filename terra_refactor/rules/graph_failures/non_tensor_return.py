@@ -94,7 +94,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
     if not problems:
         yield from _numbers_beside_tensors(view, places)
         yield from _variables(view, place, members(view.context.returns))
-        yield from _unknown_attributes(view, places)
+        yield from _unknown_parts(view, places)
         return
     text, becomes_tensor = problems[0]
     if becomes_tensor and _raises(view, number):
@@ -276,14 +276,17 @@ def _variables(view: ContextView, place: OpId, alternatives: tuple[Value, ...]) 
     )
 
 
-def _unknown_attributes(view: ContextView, places: list[tuple[OpId, OpId]]) -> Iterator[LocalHazard]:
-    """Attributes of the method's object with unknown values: a number would be returned as a tensor."""
+def _unknown_parts(view: ContextView, places: list[tuple[OpId, OpId]]) -> Iterator[LocalHazard]:
+    """Attributes of the method's object with unknown values, and unknown results that are no tensors: a number would be
+    returned as a tensor.
+    """
     own = view.function.parameters[0].name if view.function.takes_self else None
-    for place, number in places if own is not None else ():
+    for place, number in places:
         for part in _returned(view, number):
             read = view.made(part)
             owner = view.made(read.owner) if isinstance(read, AttributeRead) else None
-            if isinstance(owner, NameRead) and owner.name == own and view.all_of(part, _is_unknown):
+            is_attribute = isinstance(owner, NameRead) and owner.name == own and view.all_of(part, _is_unknown)
+            if is_attribute or view.all_of(part, _is_no_tensor):
                 written = view.written(part)
                 yield LocalHazard(
                     place,
@@ -292,6 +295,10 @@ def _unknown_attributes(view: ContextView, places: list[tuple[OpId, OpId]]) -> I
                     boundary=True,
                 )
                 return
+
+
+def _is_no_tensor(value: Value) -> bool:
+    return isinstance(value, UnknownValue) and not value.may_be_tensor
 
 
 def _is_unknown(value: Value) -> bool:
