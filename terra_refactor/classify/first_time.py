@@ -2,7 +2,8 @@
 
 Computes: whether an operation is under `if self.x is None`, `if not made`, `if key not in self.cache`, `if not
 hasattr(self, "x")`, `if not self.built` or `if self.first_call`, or in `self.x = self.x or ...`, and whether the
-tested state is set there. Needs: the code of the function, and its writes through calls. Gives: `runs_first_time`.
+tested state is set there. Needs: the code of the function, and its writes through calls. Gives: `runs_first_time`,
+`is_set_first`.
 Ignores: state that is removed again, or set after the branch.
 """
 
@@ -31,6 +32,8 @@ from terra_refactor.facts.records import (
     Part,
     RegionKind,
 )
+from terra_refactor.facts.view import ContextView
+from terra_refactor.ir.function import Function
 from terra_refactor.ir.ids import OpId
 from terra_refactor.tf_model.graph_traits import built_in
 from terra_refactor.tf_model.python_effects import MUTATING_METHODS
@@ -44,6 +47,8 @@ _FILLING: Final = frozenset().union(*(MUTATING_METHODS[built_in(kind)] for kind 
     "remove",
     "discard",
 }
+SETS_UP: Final = frozenset({"__init__", "build"})
+"""Methods that set up an object."""
 _COMPUTED: Final = "..."
 """The attribute name of `getattr` and `setattr` if it is not a literal."""
 
@@ -55,6 +60,30 @@ def written_through_call(effect: Effect) -> tuple[OpId, str] | None:
     if effect.kind is not EffectKind.STATE_WRITE or not effect.via:
         return None
     return effect.via[0].op, str(effect.target).replace("[]", "").rpartition(".")[2]
+
+
+def is_set_first(view: ContextView, effect: Effect, is_guarded: Callable[[Function, OpId], bool]) -> bool:
+    """Whether an effect reads an attribute that the function sets before, the first time only, and nothing sets again."""
+    name = effect.target.path.removeprefix(".")
+    if effect.kind is not EffectKind.STATE_READ or not name.isidentifier():
+        return False
+    first_read = (*effect.via, effect.site)[0].op
+    writes = [
+        (*each.via, each.site)[0].op
+        for context in view.facts.contexts_of(view.function.id)
+        for each in context.effects
+        if each.kind is EffectKind.STATE_WRITE and str(each.target) == str(effect.target)
+    ]
+    if not any(op < first_read for op in writes):
+        return False
+    writers = [view.codes.of(writer) for writer in view.codes.writers_of(name)]
+    return all(
+        is_guarded(writer.function, write.op)
+        for writer in writers
+        if writer.function.name not in SETS_UP
+        for write in writer.of_kind(AttributeWrite)
+        if write.name == name
+    )
 
 
 def runs_first_time(

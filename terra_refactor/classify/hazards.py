@@ -18,7 +18,7 @@ from terra_refactor.classify.answers import Answers, Question, Renumbered
 from terra_refactor.classify.conversion import is_never_converted, leaves_conversion, tensor_decisions
 from terra_refactor.classify.decided_before import DecidedBefore, moved_functions
 from terra_refactor.classify.each_context import EachContext
-from terra_refactor.classify.first_time import runs_first_time, written_through_call
+from terra_refactor.classify.first_time import SETS_UP, is_set_first, runs_first_time, written_through_call
 from terra_refactor.classify.keyed_creation import made_for_each
 from terra_refactor.classify.layer_losses import are_read_later
 from terra_refactor.classify.possible_callees import possible_callees, possible_properties
@@ -419,6 +419,8 @@ class HazardMap:
                 continue
             if self._sets_up_new_object(context, effect):
                 continue
+            if is_set_first(self.view(context), effect, self.is_guarded):
+                continue
             if effect.kind is EffectKind.STATE_WRITE and self._is_scratch(context, effect):
                 continue
             rule, cure = self._reporter(effect.kind, effect.site)
@@ -541,7 +543,7 @@ class HazardMap:
                 is_write = effect.kind in (EffectKind.VARIABLE_CREATION, EffectKind.STATE_WRITE)
                 if (
                     is_implicit
-                    or around.function.name in _SETS_UP
+                    or around.function.name in SETS_UP
                     or (not is_write and self.is_guarded(around.function, caller.op))
                 ):
                     return True
@@ -687,7 +689,6 @@ _UNCONVERTED: Final = Question[HazardMap, ContextId, tuple[ReachedHazard, ...]](
 _SCRATCH: Final = Question[HazardMap, tuple[FunctionId, str], bool](
     lambda hazards, asked: is_scratch(hazards.facts, hazards.codes, asked), meanwhile=False
 )
-_SETS_UP: Final = frozenset({"__init__", "build"})
 _GUARDED: Final = Question[HazardMap, tuple[FunctionId, OpId], bool](_runs_first_time, meanwhile=False)
 _WRITTEN_THROUGH_CALLS: Final = Question[HazardMap, FunctionId, frozenset[tuple[OpId, str]]](
     _written_through_calls, frozenset()
