@@ -315,7 +315,7 @@ class Encoder:
 
     def _scalar(self, value: Any, key: list[Any]) -> None:
         if self.scalar_dtype is None:
-            raise Unencodable("number without an operand to take the dtype from")
+            raise Unencodable("number without an operand that determines its dtype")
         try:
             tensor = make_constant(value, self.scalar_dtype)
         except (TypeError, ValueError, OverflowError) as error:

@@ -99,7 +99,7 @@ def _test() -> None:
     if problem is not None:
         api_hooks.remove()
         _untrusted.append(
-            f"TensorFlow {tf.__version__} with Keras {keras.__version__} is not as the shim expects: {problem}"
+            f"TensorFlow {tf.__version__} with Keras {keras.__version__} differs from what the shim expects: {problem}"
         )
         warnings.warn(f"nothing is co-executed: {_untrusted[0]}", CoExecutionWarning, stacklevel=5)
 

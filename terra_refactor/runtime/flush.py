@@ -36,8 +36,8 @@ def guards_hold(run: Any, node: Node) -> bool:
 
 
 def _drop_what_hangs_on_the_dead(slots: list[Any]) -> None:
-    """Drops the tensors among the attributes of tensors that are no longer referenced, unless the program holds their
-    dictionary. Other attributes, which may have finalizers, live until the segment has ended.
+    """Deletes attributes that are tensors, of tensors that are no longer referenced, unless the program refers to their
+    `__dict__`. Other attributes may have finalizers, so they are kept until the segment has ended.
     """
     count = sys.getrefcount
     dropped = True
@@ -106,9 +106,9 @@ def run_pending(run: Any, nodes: list[Node]) -> None:
     if pieces is None or (tapes and (last.watched_later or late)):
         wait_for_segments()
         run.program.fell_back(
-            "a tape that stays open crosses one that does not"
+            "a tape that stays open overlaps one that ends"
             if pieces is None
-            else "a tape watches what was used before"
+            else "a tape watches a tensor that was used before"
         )
         _replay_nodes(run, nodes, values)
     else:
@@ -147,7 +147,7 @@ def _end_slot(node: Node) -> int:
 
 
 def _split(nodes: list[Node], opened: frozenset[int]) -> list[tuple[bool, int, int]] | None:
-    """The parts between events of tapes that stay open; None if a closed tape crosses such an event."""
+    """The parts between events of tapes that stay open; None if a closed tape contains only one end of such a tape."""
     if not opened:
         return [(False, 0, len(nodes))]
     pieces: list[tuple[bool, int, int]] = []

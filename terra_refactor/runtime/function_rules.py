@@ -42,7 +42,7 @@ def _examine(name: str) -> tuple[str | None, bool]:
     try:
         definition = context.context().get_function_def(name)
     except Exception as error:
-        return f"the function {name} cannot be looked into ({type(error).__name__})", False
+        return f"the function {name} cannot be inspected ({type(error).__name__})", False
     fixed: set[str] = set()
     for node in definition.node_def:
         data = [operand for operand in node.input if not operand.startswith("^")]

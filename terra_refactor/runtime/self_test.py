@@ -91,7 +91,7 @@ def lost_attribute() -> str | None:
         "the shape behind a handle (_handle_data)": bool(getattr(handle_data, "is_set", False)),
         "the scope in which variables have other values (stateless_scope)": scope is not None,
     }
-    return next((f"{what} is not where it was" for what, there in found.items() if not there), None)
+    return next((f"{what} is not where the shim expects it" for what, there in found.items() if not there), None)
 
 
 def _step(x: Any, variable: Any) -> Any:
@@ -123,7 +123,7 @@ def changed_behaviour(execute: Any) -> str | None:
             found = execute(program, _step, (x, deferred), {})
             for one, other in zip(expected, found, strict=True):
                 if type(other) is not type(one) or not tf.experimental.numpy.allclose(one, other, 1e-5, 1e-6):
-                    return "a small program gives other numbers than eagerly"
+                    return "a small program gives different numbers than in eager execution"
     except Exception as error:
         return f"a small program raises {type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
     if program.segments_run < SEGMENTS or program.fallbacks or program.build_failures:

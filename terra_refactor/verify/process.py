@@ -43,7 +43,7 @@ class Ended:
             return self.stopped
         if self.code is not None and self.code < 0:
             with contextlib.suppress(ValueError):
-                return f"the process died of {signal.Signals(-self.code).name}"
+                return f"the process was killed by {signal.Signals(-self.code).name}"
         return f"the process ended with exit code {self.code}"
 
 
@@ -168,7 +168,7 @@ def _wait(
         if written != size:
             changed, size = now, written
         if idle is not None and now - changed > idle:
-            return Ended(None, f"it was stopped after {idle:.0f} s without an end")
+            return Ended(None, f"it was stopped after {idle:.0f} s in which no call ended")
         if sum((folder / name).stat().st_size for name in ("stdout", "stderr")) > output:
             return Ended(None, f"it was stopped after printing {output >> 20} MB")
 

@@ -36,8 +36,8 @@ FileOf = Callable[[str], str]
 """From a path in the report to the file to import."""
 
 SIZES: Final = (4, 6, 5)
-RANK_UNKNOWN: Final = 2
-"""A tensor of unknown rank is built as a matrix."""
+RANKS: Final = (2, 3, 4, 1)
+"""The ranks of tensors of unknown rank: one in each variant, since a function may accept only some of them."""
 _RECEIVERS: Final = ("self", "cls")
 _FORMS: Final = {
     TensorKind.TENSOR: "tensor",
@@ -105,18 +105,20 @@ def constructor_recipes(decisions: Iterable[Decision], file_of: FileOf) -> dict[
             if recipe is not None:
                 recipes[parameter.name] = {**recipe, "optional": not parameter.required}
             elif parameter.required:
-                recipes[parameter.name] = {"r": "unknown", "reason": "nothing is known about it"}
+                recipes[parameter.name] = {"r": "unknown", "reason": "its type is unknown"}
         found[f"{decision.module.partition('@')[0]}:{owner}"] = recipes
     return found
 
 
 def _variant_count(parameters: Iterable[ParameterDecision]) -> int:
-    """One for each alternative, and one more if sizes are open."""
+    """One for each alternative, and one more if sizes are open; one for each of `RANKS` if a rank is unknown."""
     counts = [1]
     for parameter in parameters:
         counts.append(len(parameter.samples))
         if any(_is_open(sample) for sample in parameter.samples):
             counts.append(2)
+        if any(isinstance(sample, TensorSample) and sample.type.shape is None for sample in parameter.samples):
+            counts.append(len(RANKS))
     return max(counts)
 
 
@@ -132,7 +134,7 @@ def _recipe(sample: Sample, variant: int, file_of: FileOf) -> Recipe | None:
             form = _FORMS.get(kind)
             if form is None:
                 return None
-            shape = (None,) * RANK_UNKNOWN if type.shape is None else type.shape
+            shape = (None,) * RANKS[variant % len(RANKS)] if type.shape is None else type.shape
             return {
                 "r": "tensor",
                 "dtype": type.dtype or "float32",

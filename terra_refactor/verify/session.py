@@ -102,7 +102,7 @@ def verify_changes(
         return Verification((), None, None)
     on_disk = [source.file for source in sources.values() if source.file is not None]
     if len(on_disk) < len(sources):
-        raise UsageError("what is not a file on disk cannot be run")
+        raise UsageError("only files on disk can be run")
     with tempfile.TemporaryDirectory(prefix="terra-refactor-verify-", ignore_cleanup_errors=True) as work:
         try:
             return _Session(Path(work), chosen, files, decisions, sources, setting).run()
@@ -450,8 +450,8 @@ def _why_no_job(decision: Decision) -> str:
         return "it is defined inside of a function: --run or --pytest can reach it"
     for parameter in decision.parameters:
         if not parameter.samples:
-            return f"nothing is known about `{parameter.name}` that an argument could be made from: --run or --pytest record calls"
-    return "no call of it could be made: --run or --pytest record calls"
+            return f"no argument can be generated for `{parameter.name}`, whose type is unknown: --run or --pytest record calls"
+    return "no call could be generated: --run or --pytest record calls"
 
 
 def _has_difference(result: Mapping[str, Any]) -> bool:

@@ -191,7 +191,7 @@ def test_an_interface_with_another_meaning_is_noticed() -> None:
         patch.setattr(KerasOptimizer, "apply", apply)
         assert self_test.changed_interface() == "BaseOptimizer.apply takes self, gradients, variables"
     assert self_test.changed_behaviour(engine.execute) is None
-    assert self_test.changed_behaviour(twice) == "a small program gives other numbers than eagerly"
+    assert self_test.changed_behaviour(twice) == "a small program gives different numbers than in eager execution"
     assert (
         self_test.changed_behaviour(lambda program, step, args, kwargs: step(*args))
         == "a small program is not co-executed"
@@ -211,7 +211,7 @@ def test_an_attribute_that_is_asked_for_with_a_default_is_noticed_when_it_is_gon
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(keras.layers.Masking, "call", lambda self, inputs: inputs)
         patch.setattr(keras.layers.Masking, "compute_mask", lambda self, inputs, mask=None: None)
-        assert self_test.lost_attribute() == "the mask on a tensor (_keras_mask) is not where it was"
+        assert self_test.lost_attribute() == "the mask on a tensor (_keras_mask) is not where the shim expects it"
 
 
 def test_where_no_constants_are_folded_no_control_dependency_is_reduced() -> None:

@@ -98,7 +98,7 @@ class _Finder:
             try:
                 found = getattr(found, part)
             except AttributeError as error:
-                raise CannotBuildError(f"{module} has no `{qualname}` when it has run") from error
+                raise CannotBuildError(f"{module} does not define `{qualname}`") from error
         return found
 
     def _module(self, file: str, name: str) -> Any:

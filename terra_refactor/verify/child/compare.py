@@ -32,7 +32,7 @@ TOLERANCE: Final = {
     "complex64": 1e-4,
     "complex128": 1e-7,
 }
-"""Relative to the numbers, and to the largest of the array."""
+"""Relative tolerances by dtype; also relative to the largest number of the array."""
 SMALLEST_SCALE: Final = 1e-3
 """Lower bound for the scale of an array: for a zero gradient, an optimizer sees only rounding errors."""
 PYTHON_TOLERANCE: Final = 1e-4
@@ -45,6 +45,8 @@ _LOG_LINE: Final = re.compile(
     r"|WARNING: All log messages|To enable the following)"
 )
 """Lines logged by TensorFlow itself."""
+_NODE: Final = re.compile(r"\{\{function_node [^}]*\}\} *")
+"""The place of an operation at the beginning of TensorFlow's message."""
 _DURATION: Final = re.compile(
     r"\b\d+(\.\d+)?\s?(ms|us|µs|ns|s|sec|secs|seconds|minutes|m|h)\b(/(step|epoch|sample))?|\b\d+:\d\d(:\d\d)?\b"
 )
@@ -112,7 +114,7 @@ class Run:
 
 
 def _nonempty(path: str) -> str:
-    """The path if the file is not empty, since an empty one cannot be mapped."""
+    """The path of the file, after writing a byte to an empty one, which cannot be mapped into memory."""
     if os.path.getsize(path) == 0:
         with open(path, "wb") as stream:
             stream.write(b"\0")
@@ -160,7 +162,7 @@ class Comparison:
                 break
             if old["raised"] is not None and new["raised"] is not None and not self.recorded:
                 # generated arguments may be invalid: the error that they cause does not matter
-                found["stopped"] = f"made arguments are refused by the original: {_error(old['raised'])}"
+                found["stopped"] = f"the original rejects the generated arguments: {_error(old['raised'])}"
                 continue
             found["compared"] += 1
             if new["raised"] is not None and old["raised"] is None:
@@ -243,10 +245,10 @@ class Comparison:
         elif old["exit"] != new["exit"]:
             raised = new.get("raised")
             said = f": {raised['type']}: {raised['message']}" if raised else ""
-            found["difference"] = f"exit code {new['exit']} in place of {old['exit']}{said}"
+            found["difference"] = f"exit code {new['exit']} instead of {old['exit']}{said}"
         elif (old.get("tests") or {}) != (new.get("tests") or {}):
             changed = [
-                f"{test}: {outcome} in place of {old['tests'].get(test, 'not run')}"
+                f"{test}: {outcome} instead of {old['tests'].get(test, 'not run')}"
                 for test, outcome in new["tests"].items()
                 if old["tests"].get(test) != outcome
             ]
@@ -264,7 +266,7 @@ def _differences(
 ) -> Iterator[Difference]:
     if left is None or right is None:
         if left is not right:
-            yield Difference(path, "only one of the two gives a value")
+            yield Difference(path, "only one of the two versions returns a value")
         return
     kind = left["k"]
     if kind != right["k"]:
@@ -353,7 +355,7 @@ def _index(place: int, node: Node) -> str:
 
 
 def _error(raised: Node) -> str:
-    return f"{raised['type']}: {raised['message']}"
+    return f"{raised['type']}: {_NODE.sub('', raised['message'])}"
 
 
 def _said(node: Node) -> str:

@@ -56,6 +56,28 @@ def by_name(verification: Verification) -> dict[str, FunctionVerdict]:
     return {verdict.qualname: verdict for verdict in verification.functions}
 
 
+RANKS = """\
+import tensorflow as tf
+
+
+# refactored
+def corner(data):
+    return tf.split(tf.split(data, 2, axis=1)[0], 2, axis=2)[0]
+
+
+# refactored
+def scaled(data):
+    return tf.nn.relu(data) * 2.0
+"""
+
+
+def test_a_tensor_of_unknown_rank_is_tried_with_several(tmp_path: Path) -> None:
+    found = by_name(verify(tmp_path, RANKS))
+    assert found["corner"].status in (Status.SAME, Status.SLOWER)
+    assert found["corner"].compared > 0
+    assert found["scaled"].compared > found["corner"].compared
+
+
 DIFFERENCES = """\
 import time
 
