@@ -57,8 +57,8 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
         changed = {
             name
             for callee in fact.callees
-            for name in _changed_by(view, call, view.facts.contexts[callee], repeats)
-            if name not in view.code.writes or _is_carried(view, name, number, around)
+            for name, is_own in _changed_by(view, call, view.facts.contexts[callee], repeats)
+            if not is_own or _is_carried(view, name, number, around)
         }
         for name in sorted(changed):
             where = "in a loop on a tensor" if repeats else "under a condition on a tensor"
@@ -73,8 +73,10 @@ def _is_stage(region: Region, number: OpId) -> bool:
     return region.kind in _STATEMENTS and not (region.kind is RegionKind.FOR and region.holds(number, Arm.ELSE))
 
 
-def _changed_by(view: ContextView, call: Call, callee: ContextFacts, repeats: bool) -> Iterator[str]:
-    """The local variables whose content or value a call changes, such that it matters whether or how often it runs."""
+def _changed_by(view: ContextView, call: Call, callee: ContextFacts, repeats: bool) -> Iterator[tuple[str, bool]]:
+    """The local variables whose content or value a call changes, such that it matters whether or how often it runs;
+    and whether they are variables of this function: others belong to the function that defines the callee.
+    """
     for effect in callee.effects:
         if effect.kind is not EffectKind.STATE_WRITE or effect.assumed:
             continue
@@ -83,14 +85,14 @@ def _changed_by(view: ContextView, call: Call, callee: ContextFacts, repeats: bo
         name, code = effect.target.name, view.program.function(callee.function)
         match effect.target.root:
             case RootKind.CLOSURE:
-                yield name
+                yield name, code.parent == view.function.id
             case RootKind.SELF | RootKind.PARAMETER:
                 is_bound = call.owner is not None and view.is_object(call.owner, *_OBJECTS)
                 is_receiver = is_bound and code.parameters[:1] and code.parameters[0].name == name
                 held = call.owner if is_receiver else call.given_for(code, name, is_bound=is_bound)
                 target = None if held is None else view.made(held)
                 if isinstance(target, NameRead) and view.is_object(target.op, *_OBJECTS):
-                    yield target.name
+                    yield target.name, True
             case _:
                 continue
 

@@ -149,7 +149,7 @@ def test_a_key_that_others_may_know_is_none(
     poison(copied.home, MAGICS[1] + blake2b(b"", key=known, digest_size=32).digest() + pickle.dumps(Payload(marker)))
     assert copied.run(LINT, folder).returncode == 1, "it has findings, and ends as ever"
     assert not marker.exists()
-    assert "not used: there is no key of your own" in copied.run(["cache", "info"], folder).stdout
+    assert "not used: there is no private key" in copied.run(["cache", "info"], folder).stdout
 
 
 def test_the_folder_of_the_cache_is_private(copied: Installed, repository: Callable[..., Path]) -> None:
