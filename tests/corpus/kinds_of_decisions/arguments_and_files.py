@@ -1,6 +1,9 @@
-"""Decisions that only ashpy and t3f show among the packages of the corpus: arguments of which few values, the same
-object, or tensors in keywords are assumed, a file that is written, and a size that depends on the content of a tensor.
+"""Decisions that only ashpy, t3f and GPflow show among the packages of the corpus: arguments of which few values, the
+same object, or tensors in keywords are assumed, a file that is written, a size that depends on the content of a tensor,
+and a returned value of which only is known that it is no tensor.
 """
+
+from statistics import NormalDist
 
 import tensorflow as tf
 
@@ -46,3 +49,9 @@ def mean_of_positive(x: tf.Tensor):
 def use(x: tf.Tensor, path: str):
     saved(x, path)
     return mean_of_positive(x)
+
+
+def interval(x: tf.Tensor):
+    for _ in range(20):
+        x = tf.tanh(x)
+    return {"mean": x, "width": NormalDist().inv_cdf(0.975)}
