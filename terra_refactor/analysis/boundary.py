@@ -1,8 +1,7 @@
 """Values that cross a call boundary: arguments on the way in, writes on the way out.
 
 Computes: parameters as the callee sees them, their widening in a recursion, writes that outlive the call. Needs: a
-finished frame. Gives: pure functions for the interpreter, `in_eager_code`,
-`is_restored`.
+finished frame. Gives: pure functions for the interpreter, `in_eager_code`, `is_restored`.
 """
 
 from __future__ import annotations

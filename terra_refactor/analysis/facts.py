@@ -85,6 +85,10 @@ MAX_CHANGES: Final = 64
 """Maximum number of recorded variable changes for a branch that runs several times (the first ones are kept)."""
 
 
+ChangedParts: TypeAlias = tuple[tuple[OpId, Value, Value], ...]
+"""Attributes and items by the operations that set them, each with two values; `UNBOUND` if it does not exist."""
+
+
 @dataclass(frozen=True, slots=True)
 class BranchFact:
     """The condition of an `If`, `IfExpression`, `While`, `ShortCircuit`, `For` or `Comprehension`, and its outcome."""
@@ -102,8 +106,8 @@ class BranchFact:
     value at the end of the second (or before a loop). A name has several entries if the branch runs several times.
     Only for branches and loops on tensors.
     """
-    parts: tuple[tuple[OpId, Value, Value], ...] = ()
-    """Attributes and items that differ, likewise, by the operation that sets them; `UNBOUND` if they do not exist."""
+    parts: ChangedParts = ()
+    """Attributes and items that differ, likewise."""
 
 
 @dataclass(frozen=True, slots=True)

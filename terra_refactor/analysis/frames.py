@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Final, TypeAlias
 
-from terra_refactor.analysis.facts import BranchFact, EntryKind, FailureFact, ObjectKind
+from terra_refactor.analysis.facts import BranchFact, ChangedParts, EntryKind, FailureFact, ObjectKind
 from terra_refactor.analysis.log import Log
 from terra_refactor.domain.dim import Dim, OpenDim
 from terra_refactor.domain.effect import Effect, EffectKind, EffectSite, RootKind, Target
@@ -270,7 +270,7 @@ class Frame:
         """The number of iterations of each `for`, if known and always the same."""
         self.first_ends: dict[OpId, dict[str, Value]] = {}
         """The variables after the first iteration, for the last run of each loop."""
-        self.first_parts: dict[OpId, tuple[tuple[OpId, Value, Value], ...]] = {}
+        self.first_parts: dict[OpId, ChangedParts] = {}
         """The attributes and items that the first iteration changes, likewise: see `BranchFact.parts`."""
         self.loops: list[LoopFrame] = []
         self.handlers: list[tuple[State, list[State]]] = []

@@ -23,7 +23,7 @@ _IN_GRAPH = (BranchKind.TENSOR, BranchKind.DATASET)
 def returned(frame: Frame, index: CodeIndex, result: Value) -> Value:
     """The result of a function: AutoGraph merges Python values under conditions on tensors into one tensor."""
     staged = {number for number, fact in frame.branches.items() if fact.kind in _IN_GRAPH}
-    left = {around for op in index.of_kind(ops.Return) if (around := _innermost(op.id, staged, index)) is not None}
+    left = {around for op in index.of_kind(ops.Return) if (around := _outermost(op.id, staged, index)) is not None}
     if left:
         # what a side that returns has set is merged where the function ends
         for op in filter(None, map(index.ops.__getitem__, sorted(left))):
@@ -34,8 +34,9 @@ def returned(frame: Frame, index: CodeIndex, result: Value) -> Value:
     return result
 
 
-def _innermost(op: OpId, regions: AbstractSet[OpId], index: CodeIndex) -> OpId | None:
-    around = index.parents[op]
-    while around is not None and around not in regions:
+def _outermost(op: OpId, regions: AbstractSet[OpId], index: CodeIndex) -> OpId | None:
+    found, around = None, index.parents[op]
+    while around is not None:
+        found = around if around in regions else found
         around = index.parents[around]
-    return around
+    return found

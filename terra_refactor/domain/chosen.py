@@ -5,6 +5,7 @@ Gives: `symbolic`, `not_symbolic`, `chosen_in_graph`, `with_axis_open`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from terra_refactor.domain.dim import Why, definitely_different
@@ -34,18 +35,7 @@ def symbolic(value: Value) -> Value:
 
 
 def _as_symbolic(value: Value) -> Value:
-    match value:
-        case TupleValue(elements=elements):
-            return replace(value, elements=tuple(map(symbolic, elements)))
-        case FrozenList(elements=elements, element=element):
-            kept = None if elements is None else tuple(map(symbolic, elements))
-            return replace(value, elements=kept, element=None if element is None else symbolic(element))
-        case FrozenDict(items=items, rest=rest):
-            return FrozenDict(
-                tuple((key, symbolic(item)) for key, item in items), None if rest is None else symbolic(rest)
-            )
-        case _:
-            return as_symbolic(value)
+    return _with_parts(value, symbolic) or as_symbolic(value)
 
 
 def not_symbolic(value: Value) -> Value:
@@ -53,18 +43,24 @@ def not_symbolic(value: Value) -> Value:
     match value:
         case Scalar(type=kind, symbolic=True):
             return Scalar(kind)
-        case TupleValue(elements=elements):
-            return replace(value, elements=tuple(map(not_symbolic, elements)))
-        case FrozenList(elements=elements, element=element):
-            kept = None if elements is None else tuple(map(not_symbolic, elements))
-            return replace(value, elements=kept, element=None if element is None else not_symbolic(element))
-        case FrozenDict(items=items, rest=rest):
-            kept_items = tuple((key, not_symbolic(item)) for key, item in items)
-            return FrozenDict(kept_items, None if rest is None else not_symbolic(rest))
         case UnionValue(members=parts):
             return join_all(map(not_symbolic, parts))
         case _:
-            return value
+            return _with_parts(value, not_symbolic) or value
+
+
+def _with_parts(value: Value, change: Callable[[Value], Value]) -> Value | None:
+    """A tuple, or the content of a list or dict, with its parts changed; None for other values."""
+    match value:
+        case TupleValue(elements=elements):
+            return replace(value, elements=tuple(map(change, elements)))
+        case FrozenList(elements=elements, element=element):
+            kept = None if elements is None else tuple(map(change, elements))
+            return replace(value, elements=kept, element=None if element is None else change(element))
+        case FrozenDict(items=items, rest=rest):
+            return FrozenDict(tuple((key, change(item)) for key, item in items), None if rest is None else change(rest))
+        case _:
+            return None
 
 
 def chosen_in_graph(value: Value) -> Value:

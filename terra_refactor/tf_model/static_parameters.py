@@ -4,7 +4,7 @@ Computes: nothing. Gives: `static_parameters`. Eager code may pass a tensor (or 
 converts to a Python number; a symbolic one cannot: the parameter becomes an attribute of an operation, determines
 which operations are created, or is embedded in the graph. Each row was observed to work eagerly and to raise in a
 graph (TensorFlow 2.21, Keras 3.15); most other sizes and axes (`tf.reshape`, `tf.concat`, `tf.reduce_sum`) may be
-symbolic.
+symbolic. `round` and `divmod` take no tensor at all, but a Python number that a branch of the graph makes one.
 """
 
 from __future__ import annotations

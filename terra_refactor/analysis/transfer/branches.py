@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import partial
 
 from terra_refactor.analysis.engine import TERMINATED, Site, Terminated
-from terra_refactor.analysis.facts import BranchFact, BranchKind
+from terra_refactor.analysis.facts import BranchFact, BranchKind, ChangedParts
 from terra_refactor.analysis.freezing import freeze_in
 from terra_refactor.analysis.refine import refine
 from terra_refactor.analysis.transfer.staged import (
@@ -108,7 +108,7 @@ def _two_ways(
         # after a `return` on one side, the following code belongs to the other side
         frame.conditions -= 1
     changed: tuple[tuple[str, Value, Value], ...] = ()
-    parts: tuple[tuple[OpId, Value, Value], ...] = ()
+    parts: ChangedParts = ()
     main, other = ends
     if answer.kind is BranchKind.TENSOR and main is not None and other is not None:
         changed = tuple(

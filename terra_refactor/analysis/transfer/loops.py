@@ -13,7 +13,7 @@ from typing import Final
 
 from terra_refactor.analysis.effects import external_effect
 from terra_refactor.analysis.engine import TERMINATED, Site, Terminated
-from terra_refactor.analysis.facts import BranchFact, BranchKind, ObjectKind
+from terra_refactor.analysis.facts import BranchFact, BranchKind, ChangedParts, ObjectKind
 from terra_refactor.analysis.frames import Collector, Frame, LoopFrame
 from terra_refactor.analysis.refine import refine
 from terra_refactor.analysis.transfer.allocation import new_list, new_set
@@ -82,7 +82,7 @@ def for_loop(site: Site, op: Op) -> Terminated | None:
         if isinstance(content, FrozenList) and content.elements is None and outcome is None:
             frame.state.set((number, ITEMS), FrozenList(None, content.element, add(length, found.length)))
     changed: tuple[tuple[str, Value, Value], ...] = ()
-    parts: tuple[tuple[OpId, Value, Value], ...] = ()
+    parts: ChangedParts = ()
     if found.kind in (BranchKind.TENSOR, BranchKind.DATASET):
         make_symbolic(frame, frame.state, (name for name, _, _ in changed_variables(frame.state.locals, before)))
         changed, parts = _changed_by_iteration(frame, op.id, before)
@@ -343,7 +343,7 @@ def _note_first(frame: Frame, op: OpId, body: Block, before: State, ends: Sequen
 
 def _changed_by_iteration(
     frame: Frame, op: OpId, before: dict[str, Value]
-) -> tuple[tuple[tuple[str, Value, Value], ...], tuple[tuple[OpId, Value, Value], ...]]:
+) -> tuple[tuple[tuple[str, Value, Value], ...], ChangedParts]:
     """The variables that one iteration changes, and the attributes and items: their values after the first iteration,
     and before the loop.
     """
@@ -389,7 +389,7 @@ def while_loop(site: Site, op: Op) -> Terminated | None:
     )
     kind = BranchKind.TENSOR if BranchKind.TENSOR in kinds else kinds[-1] if kinds else BranchKind.UNKNOWN
     changed: tuple[tuple[str, Value, Value], ...] = ()
-    parts: tuple[tuple[OpId, Value, Value], ...] = ()
+    parts: ChangedParts = ()
     if kind is BranchKind.TENSOR:
         make_symbolic(frame, frame.state, (name for name, _, _ in changed_variables(frame.state.locals, before)))
         changed, parts = _changed_by_iteration(frame, op.id, before)

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Final
 
 from terra_refactor.analysis.classes import class_of_instance, find_in_class
-from terra_refactor.analysis.facts import MAX_CHANGES, BranchFact, BranchKind
+from terra_refactor.analysis.facts import MAX_CHANGES, BranchFact, BranchKind, ChangedParts
 from terra_refactor.analysis.frames import Frame
 from terra_refactor.analysis.freezing import freeze_in
 from terra_refactor.analysis.transfer.mappings import dict_element
@@ -112,7 +112,7 @@ def _fields_set(frame: Frame, block: Block) -> dict[HeapKey, Value | None]:
     return found
 
 
-def changed_parts(frame: Frame, block: Block, first: State, second: State) -> tuple[tuple[OpId, Value, Value], ...]:
+def changed_parts(frame: Frame, block: Block, first: State, second: State) -> ChangedParts:
     """The attributes and items set by a block that differ between two states, by the operations that set them."""
     found: list[tuple[OpId, Value, Value]] = []
     for inner in walk(block):
@@ -132,9 +132,8 @@ def _part(frame: Frame, op: ops.StoreAttribute | ops.StoreItem, state: State) ->
     if isinstance(op, ops.StoreAttribute):
         value = state.get((owner.object, op.name))
         if value is None:
-            cls = class_of_instance(frame, owner)
-            is_made_here = owner.object in frame.allocated and cls is not None
-            value = UNBOUND if is_made_here and cls is not None and find_in_class(frame, cls, op.name) is None else None
+            cls = class_of_instance(frame, owner) if owner.object in frame.allocated else None
+            value = UNBOUND if cls is not None and find_in_class(frame, cls, op.name) is None else None
     else:
         content, index = state.get((owner.object, ITEMS)), frame.value(op.index)
         value = None

@@ -346,8 +346,10 @@ def _numbers_made_tensors(view: ContextView) -> Iterator[LocalHazard]:
     for operation in view.code.of_kind(Operation):
         for number, other in operation.pairs if operation.symbol in _ARITHMETIC else ():
             numbers = members(view.value(number))
-            tensors = members(view.value(other))
             made = [graph_dtype(part) for part in numbers if is_symbolic_number(part)]
+            if not made:
+                continue
+            tensors = members(view.value(other))
             beside = {graph_dtype(part) for part in tensors if is_tensorflow_tensor(part)}
             # with a tensor of unknown dtype, an int is the most likely to be incompatible
             wrong = [

@@ -40,9 +40,10 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
     left = {hazard.op: hazard for hazard in _left_behind(view)}
     yield from left.values()
     yield from (hazard for hazard in _in_containers(view) if hazard.op not in left)
-    yield from _in_arrays(view)
-    yield from _in_place(view)
-    yield from _of_iterators(view)
+    if has_stages(view):
+        yield from _in_arrays(view)
+        yield from _in_place(view)
+        yield from _of_iterators(view)
     for number, fact in view.calls.items():
         call = view.made(number)
         if not fact.callees or not isinstance(call, Call):

@@ -189,14 +189,13 @@ def _numbers_that_decide(view: ContextView) -> Iterator[LocalHazard]:
 def _methods_that_decide(view: ContextView) -> Iterator[LocalHazard]:
     """`__bool__` and `__contains__` of the program's classes that return a tensor, or a number that a graph makes one."""
     for number, call in view.calls.items():
-        for callee in map(view.of, call.callees):
-            if callee.function.name in ("__bool__", "__contains__") and not isinstance(view.made(number), Call):
-                if any(callee.is_symbolic(value) for _, value in callee.returns()):
-                    yield LocalHazard(
-                        number,
-                        f"`{callee.function.qualname}` returns a tensor, whose truth Python tests: in a graph this raises",
-                    )
-                    break
+        for context in () if isinstance(view.made(number), Call) else call.callees:
+            code = view.program.function(view.facts.contexts[context].function)
+            callee = view.of(context) if code.name in ("__bool__", "__contains__") else None
+            if callee is not None and any(callee.is_symbolic(value) for _, value in callee.returns()):
+                message = f"`{code.qualname}` returns a tensor, whose truth Python tests: in a graph this raises"
+                yield LocalHazard(number, message)
+                break
 
 
 def _can_be_number(view: ContextView, number: OpId) -> bool:
