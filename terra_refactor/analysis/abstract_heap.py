@@ -26,7 +26,7 @@ class AbstractHeap:
         self.world = State(None, {}, None)
         """The state of the program outside of any call: globals and the objects that they lead to."""
 
-    def forget_summaries(self) -> None:
+    def begin_epoch(self, unsettled: ObjectId) -> None:
         """Drops the results that depend on a field that was settled, because it is written after all."""
         raise NotImplementedError
 
@@ -95,9 +95,9 @@ class AbstractHeap:
         if key in settled.fields or key[0] in settled.objects:
             self.spoil_logs()
             settled.fields = {kept: value for kept, value in settled.fields.items() if kept[0] != key[0]}
-            settled.objects.discard(key[0])
+            settled.objects = settled.objects - {key[0]}
             settled.orders.clear()
-            self.forget_summaries()
+            self.begin_epoch(key[0])
 
     def write(self, frame: Frame, key: HeapKey, value: Value) -> None:
         """Writes a field: a strong update if the object represents one object, a weak one if it may represent several."""

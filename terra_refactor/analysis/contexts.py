@@ -15,7 +15,7 @@ from terra_refactor.analysis.frames import Summary
 from terra_refactor.analysis.journal import Journal
 from terra_refactor.analysis.log import Closure, ContextKey
 from terra_refactor.domain.lattice import widen
-from terra_refactor.domain.state import HeapKey, Naming, SettledHeap, State, marks_of, same_reads
+from terra_refactor.domain.state import Comparisons, HeapKey, Naming, SettledHeap, State, same_reads
 from terra_refactor.domain.traced import without_marks
 from terra_refactor.domain.value import BOTTOM, UnknownValue, Value
 from terra_refactor.ir.function import FunctionKind
@@ -62,9 +62,9 @@ class SummaryTable:
     def find(self, key: ContextKey, state: State, naming: Naming | None) -> Summary | None:
         """The summary of that key whose reads hold in a state."""
         candidates = self._by_key.get(key, ())
-        marks = marks_of(state) if len(candidates) > 1 else None
+        comparisons = Comparisons(state, naming) if candidates else None
         for summary in candidates:
-            if same_reads(state, summary.reads, summary.absent, naming, summary.suspect, marks):
+            if same_reads(state, summary.reads, summary.absent, naming, summary.suspect, comparisons):
                 self.touch(summary)
                 return summary
         return None

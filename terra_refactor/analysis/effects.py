@@ -8,7 +8,7 @@ have their old value again when it ends.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import replace
 
 from terra_refactor.analysis.boundary import is_restored
@@ -104,25 +104,20 @@ def resolve_targets(engine: Engine, frame: Frame) -> tuple[Effect, ...]:
     """The effects of a finished context, each with its root; without those on objects created in the call, and restored
     writes.
     """
+    kept = [effect for effect in frame.effects.values() if not _is_inside(frame, effect)]
+    wanted = {effect.target.object for effect in kept if effect.target.object is not None}
+    places: dict[ObjectId, Target] = {}
+    if wanted:
+        places = _places(engine, frame, wanted, with_globals=False)
+    if not wanted <= places.keys():
+        places = {**_places(engine, frame, wanted - places.keys(), with_globals=True), **places}
     resolved: list[Effect] = []
-    places: dict[ObjectId, Target] | None = None
-    searched_globals = False
-    for effect in frame.effects.values():
+    for effect in kept:
         number = effect.target.object
         if number is None:
             resolved.append(effect)
             continue
-        if number in frame.allocated:
-            continue
-        if effect.kind is EffectKind.STATE_WRITE and is_restored(frame, (number, _heap_name(own_field(effect.target)))):
-            continue
-        if places is None:
-            places = _places(engine, frame, with_globals=False)
         place = places.get(number)
-        if place is None and not searched_globals:
-            searched_globals = True
-            places = {**_places(engine, frame, with_globals=True), **places}
-            place = places.get(number)
         if place is None:
             facts = engine.objects.facts[number]
             if facts.kind in (ObjectKind.MODULE, ObjectKind.CLASS):
@@ -136,8 +131,18 @@ def resolve_targets(engine: Engine, frame: Frame) -> tuple[Effect, ...]:
     return tuple(resolved)
 
 
-def _places(engine: Engine, frame: Frame, *, with_globals: bool) -> dict[ObjectId, Target]:
-    """The shortest path from a root of this function to each object that outlives the call."""
+def _is_inside(frame: Frame, effect: Effect) -> bool:
+    """Whether an effect is on an object created in the call, or a restored write."""
+    number = effect.target.object
+    if number is None:
+        return False
+    return number in frame.allocated or (
+        effect.kind is EffectKind.STATE_WRITE and is_restored(frame, (number, _heap_name(own_field(effect.target))))
+    )
+
+
+def _places(engine: Engine, frame: Frame, wanted: Set[ObjectId], *, with_globals: bool) -> dict[ObjectId, Target]:
+    """The shortest path from a root of this function to each wanted object, and to objects on the way."""
     places: dict[ObjectId, Target] = {}
     pending: list[tuple[ObjectId, Target]] = []
     ordered = engine.objects.ordered
@@ -152,15 +157,19 @@ def _places(engine: Engine, frame: Frame, *, with_globals: bool) -> dict[ObjectI
             pending.extend((number, Target(RootKind.CLOSURE, name)) for number in ordered(references(content)))
     for name, value in engine.loader.globals_of(frame.function.id.module) if with_globals else ():
         pending.extend((number, Target(RootKind.GLOBAL, name)) for number in ordered(references(value)))
+    missing = wanted - places.keys()
+    known_fields: Mapping[ObjectId, Iterable[str]] | None = None
     looked_at = 0
     position = 0
-    known_fields = _field_index(frame)
-    while position < len(pending) and looked_at < _SEARCH_LIMIT:
+    while missing and position < len(pending) and looked_at < _SEARCH_LIMIT:
         number, target = pending[position]
         position += 1
         if number in places:
             continue
         places[number] = target
+        missing -= {number}
+        if known_fields is None:
+            known_fields = _field_index(frame)
         for name in known_fields.get(number, ()):
             held = frame.root.get((number, name))
             looked_at += 1

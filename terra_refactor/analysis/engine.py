@@ -18,7 +18,7 @@ from terra_refactor.analysis.describe import written_form
 from terra_refactor.analysis.facts import EntryKind, FailureFact, ObjectKind
 from terra_refactor.analysis.frames import CallArguments, Frame, Summary
 from terra_refactor.analysis.journal import Journal
-from terra_refactor.analysis.log import Closure, Log
+from terra_refactor.analysis.log import Closure, Epoch, Log
 from terra_refactor.analysis.module_bodies import Beginning
 from terra_refactor.analysis.objects import ObjectTable
 from terra_refactor.analysis.sharing import Sharing
@@ -122,7 +122,7 @@ class Calls(Protocol):
     entry_frame: Callable[[], Frame]
     contexts: SummaryTable
     sharing: Sharing
-    settled: bool
+    epoch: Epoch
 
     def run_block(self, frame: Frame, block: Block) -> bool: ...
 

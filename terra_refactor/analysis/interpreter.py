@@ -48,7 +48,7 @@ from terra_refactor.analysis.entries import as_evidence_says
 from terra_refactor.analysis.facts import DOES_NOT_FIT, EntryKind, ObjectKind
 from terra_refactor.analysis.frames import CallArguments, Frame, Summary
 from terra_refactor.analysis.freezing import freeze_in
-from terra_refactor.analysis.log import Called, Closure, ContextKey, Flags, Joined, Log
+from terra_refactor.analysis.log import Called, Closure, ContextKey, Epoch, Flags, Joined, Log
 from terra_refactor.analysis.module_bodies import Beginning
 from terra_refactor.analysis.module_runs import run_body
 from terra_refactor.analysis.notes import Notes
@@ -126,8 +126,7 @@ class Interpreter(AbstractHeap, Notes):
         self.names = CodeNamesTable() if adoption is None else adoption.store.names
         self.adoption = adoption
         """Reuse of summaries from an earlier run."""
-        self.settled = False
-        """The modules have run, and their bindings are settled."""
+        self.epoch: Epoch = None
         self.running: list[FunctionId] = []
         """The functions that are being interpreted, outermost first."""
         self.logs: list[Log] = []
@@ -256,10 +255,15 @@ class Interpreter(AbstractHeap, Notes):
         self.contexts.forget()
         self.adoption = None
 
+    def begin_epoch(self, unsettled: ObjectId) -> None:
+        """Forgets the present summaries, which have not recorded their reads of that object."""
+        self.contexts.forget()
+        self.epoch = (*(self.epoch or ()), unsettled)
+
     def settle(self) -> None:
         """Declares the bindings of the modules as settled."""
         self.contexts.forget_settled_reads(self.world.settled)
-        self.settled = True
+        self.epoch = ()
         if self.adoption is not None:
             self.adoption.settle(self.world.settled)
 
@@ -379,12 +383,11 @@ class Interpreter(AbstractHeap, Notes):
                 self.spoil_logs()
                 self.problems.setdefault(identity, "budget")
                 return UnknownValue(reason="budget")
-        adopted = None
+        summary = None
         if self.adoption is not None:
-            adopted = self.adoption.adopt(key, state, naming, entry, self.circumstances(general=joined is not None))
-        if adopted is not None:
-            return self._found(adopted, entry, joined, deep=deep)
-        summary = self.run_context(key, state, parameters, entry, naming, general=joined is not None)
+            summary = self.adoption.adopt(key, state, naming, entry, self.circumstances(general=joined is not None))
+        if summary is None:
+            summary = self.run_context(key, state, parameters, entry, naming, general=joined is not None)
         return self._found(summary, entry, joined, deep=deep)
 
     def run_context(
@@ -398,9 +401,7 @@ class Interpreter(AbstractHeap, Notes):
         general: bool,
     ) -> Summary:
         """Runs a context and returns its summary."""
-        log = None
-        if self.adoption is not None:
-            log = Log(key, self.circumstances(general=general), after_settling=self.settled)
+        log = None if self.adoption is None else Log(key, self.circumstances(general=general), self.epoch)
         summary = self._make_summary(key, state, parameters, entry, naming, log)
         if general or self.expecting_errors or self.one_of_several:
             # its arguments are joined from several calls, or a test expects the error, or another argument may exclude this one: a
@@ -584,7 +585,7 @@ class Interpreter(AbstractHeap, Notes):
                 summary.identity = taken
         self.contexts.add(key, summary)
         self._recursions.finish(key, running, summary)
-        if self.alone and self.adoption is not None:
+        if self.alone and self.adoption is not None and summary.log is not None:
             self.adoption.keep(summary)
         return summary
 

@@ -68,6 +68,11 @@ class Called:
     """Whether the recursion is so deep that arguments are widened and no finished summary is looked up."""
 
 
+Epoch: TypeAlias = "tuple[ObjectId, ...] | None"
+"""The part of a run: None while the modules run; then the objects whose settled fields functions have written so far. Other
+epochs record other reads.
+"""
+
 Event: TypeAlias = "ObjectId | Told | Asked | Called"
 
 
@@ -75,9 +80,9 @@ class Log:
     """The queries and notifications of one context, in order; objects are numbered in order of appearance."""
 
     __slots__ = (
-        "after_settling",
         "bodies",
         "codes",
+        "epoch",
         "events",
         "fixed",
         "flags",
@@ -92,11 +97,11 @@ class Log:
         "within",
     )
 
-    def __init__(self, key: ContextKey, flags: Flags, *, after_settling: bool) -> None:
+    def __init__(self, key: ContextKey, flags: Flags, epoch: Epoch) -> None:
         function = key[0]
         self.key = key
         self.flags = flags
-        self.after_settling = after_settling
+        self.epoch = epoch
         self.events: list[Event] = []
         self.told: set[object] = set()
         """Elements of `events`, to avoid duplicates."""

@@ -30,7 +30,7 @@ def run_body(engine: Logging, adoption: Adoption, frame: Frame, beginning: Begin
     known = adoption.adopt_module(identity.module, beginning, flags)
     if known is not None:
         return known
-    log = Log((identity, (), (), False), flags, after_settling=engine.settled)
+    log = Log((identity, (), (), False), flags, engine.epoch)
     outer, engine.log = engine.log, log
     engine.objects.log = log
     engine.logs.append(log)

@@ -19,7 +19,7 @@ from terra_refactor.analysis.contexts import SummaryTable
 from terra_refactor.analysis.frames import Summary
 from terra_refactor.analysis.log import Called, ContextKey, Event, Log
 from terra_refactor.domain.lattice import widen
-from terra_refactor.domain.state import CLASS, EXISTS, HeapKey, Naming, State, same_reads
+from terra_refactor.domain.state import CLASS, EXISTS, HeapKey, Naming, State, Suspect, same_reads
 from terra_refactor.domain.value import Bottom, UnknownValue, Value
 
 _MAX_ROUNDS: Final = 5
@@ -43,15 +43,19 @@ class Running:
     recursed: bool = False
     rests: dict[Running, None] = field(default_factory=dict)
     """The enclosing contexts whose last results it depends on."""
+    suspect: Suspect = field(default_factory=Suspect)
     pending: list[tuple[ContextKey, Summary]] = field(default_factory=list)
     """Finished contexts that depend on this one, and on no enclosing one."""
 
     def runs_in(self, state: State, naming: Naming | None) -> bool:
         """Whether a state is the one in which it runs, as far as it has read that."""
         boundary = self.boundary
-        if boundary is None or not same_reads(state, boundary.reads or {}, frozenset(boundary.absent), naming):
+        if boundary is None:
             return False
-        return not self.reads or same_reads(state, self.reads, frozenset(self.absent), naming)
+        reads, suspect = boundary.reads or {}, self.suspect
+        if not same_reads(state, reads, boundary.absent.keys(), naming, suspect):
+            return False
+        return not self.reads or same_reads(state, self.reads, self.absent.keys(), naming, suspect)
 
     def note_reads(self) -> bool:
         """Adds the reads of the finished round; returns whether there are new ones."""

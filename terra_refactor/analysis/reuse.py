@@ -36,7 +36,7 @@ from terra_refactor.analysis.objects import ObjectTable
 from terra_refactor.analysis.renumbering import Moves, Renumbering, moved_operations
 from terra_refactor.config import ProjectModel
 from terra_refactor.domain.lattice import references
-from terra_refactor.domain.state import HeapKey, Naming, SettledHeap, State, forget_since, marks_of, same_reads
+from terra_refactor.domain.state import Comparisons, HeapKey, Naming, SettledHeap, State, forget_since, same_reads
 from terra_refactor.domain.value import ObjectId, Value
 from terra_refactor.ir.function import Function, FunctionKind
 from terra_refactor.ir.ids import FunctionId
@@ -144,7 +144,7 @@ class SummaryStore:
         self.code = engine.code
         self.next_identity = contexts.next_identity
         self.taken_over = 0 if adoption is None else adoption.taken_over
-        in_step = adoption is not None and adoption.is_in_step
+        in_step = adoption is not None and adoption.is_in_step and not engine.epoch
         self.edited = adoption.moves if in_step and adoption is not None else None
         self.executed = frozenset() if adoption is None else frozenset(adoption.executed)
         self.share_of_steps = engine.steps.used / engine.steps.given
@@ -158,7 +158,7 @@ class SummaryStore:
             self.next_identity,
             self.first_size,
             list(self.by_identity.values()),
-            None if settled is None else (settled.fields, settled.objects),
+            None if settled is None else (settled.first_fields, settled.first_objects),
             None if self.assembled is None else self.assembled.kept(),
             self.bodies,
         )
@@ -170,7 +170,7 @@ class SummaryStore:
         self._keep(summaries)
         if settled is not None:
             self.settled = SettledHeap()
-            self.settled.fields, self.settled.objects = settled
+            self.settled.first_fields, self.settled.first_objects = settled
         self._finished(program)
         self.assembled = None if assembled is None else Assembled.restored(assembled)
 
@@ -241,10 +241,10 @@ class Adoption:
         if old is None:
             self.is_in_step = False
             return
-        before, now = old.fields, settled.fields
+        before, now = old.first_fields, settled.fields
         different = {key for key, value in now.items() if key not in before or before[key] != value}
         different.update(key for key in before if key not in now)
-        known = old.objects
+        known = old.first_objects
         self.is_in_step = self.is_in_step and not different and known == settled.objects
         # reads of method resolution orders are not recorded; new or removed classes are never looked up again
         there, here = known | {key[0] for key in before}, settled.objects | {key[0] for key in now}
@@ -257,21 +257,21 @@ class Adoption:
         self, key: ContextKey, state: State, naming: Naming | None, entry: EntryKind, flags: Flags
     ) -> Summary | None:
         """The summary of an earlier run for a call without a valid summary of this run; None if there is none."""
+        comparisons = Comparisons(state, naming)
         for summary in self.store.by_key.get(key, ()):
             log = summary.log
             if log is None or log in self._dead or summary.identity in self.engine.contexts.summaries:
                 continue
-            if log.after_settling is not self.engine.settled or log.within is not None:
+            if log.epoch != self.engine.epoch or log.within is not None:
                 continue
-            marks = marks_of(state)
-            if not same_reads(state, log.reads, summary.absent, naming):
+            if not same_reads(state, log.reads, summary.absent, naming, summary.suspect, comparisons):
                 continue
             if summary.entry is entry and log.flags == flags:
                 if self._tried(partial(self.replay, summary)):
                     return summary
             # the call is run, and its result replaces this one
             self._dead.add(log)
-            forget_since(marks)
+            forget_since(comparisons.marks())
         return None
 
     def replay(self, summary: Summary) -> bool:
@@ -354,7 +354,7 @@ class Adoption:
     def _run_alone(self, old: Summary) -> Summary | None:
         """Runs an invalid context alone; returns its new summary, or None if the caller must be run."""
         log = old.log
-        if log is None or log.within is not None or log.after_settling is not self.engine.settled:
+        if log is None or log.within is not None or log.epoch != self.engine.epoch:
             return None
         made: list[Summary] = []
 
@@ -407,10 +407,10 @@ class Adoption:
 
     def _is_current(self, log: Log) -> bool:
         if log in self._made:
-            return log.after_settling is self.engine.settled
+            return log.epoch == self.engine.epoch
         if not self.changed_outside.isdisjoint(log.codes) or not self.changed.isdisjoint(log.bodies):
             return False
-        if log.after_settling is not self.engine.settled:
+        if log.epoch != self.engine.epoch:
             return False
         if log.fixed:
             if self.changed_fields is None or not self.changed_fields.isdisjoint(log.fixed):
@@ -427,9 +427,9 @@ class Adoption:
             return None
         if summary.log.flags != flags or not self._tried(partial(self.replay, summary)):
             return None
-        heap = self.engine.world.heap
+        world = self.engine.world
         for key, value in known.writes.items():
-            heap[key] = value
+            world.set(key, value)
         self.modules.finish(known)
         return summary
 
@@ -473,7 +473,7 @@ class Adoption:
                 continue
             if (
                 known.within is None
-                and known.after_settling is log.after_settling
+                and known.epoch == log.epoch
                 and old.entry is summary.entry
                 and known.reads == log.reads
                 and old.absent == summary.absent

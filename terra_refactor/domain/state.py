@@ -14,7 +14,17 @@ from typing import TypeAlias
 
 from terra_refactor.domain.lattice import join, references, rename, widen, without_unbound
 from terra_refactor.domain.traced import seen_inside
-from terra_refactor.domain.value import BOTTOM, UNBOUND, Constant, FrozenDict, ObjectId, Unbound, Value, members
+from terra_refactor.domain.value import (
+    BOTTOM,
+    UNBOUND,
+    Constant,
+    FrozenDict,
+    ObjectId,
+    Reference,
+    Unbound,
+    Value,
+    members,
+)
 
 HeapKey: TypeAlias = tuple[ObjectId, str]
 """An object and one of its fields: an attribute's name, or one of the marks below."""
@@ -45,9 +55,20 @@ class SettledHeap:
     After the modules have run these are the globals that no function assigns, and the attributes of classes.
     """
 
-    __slots__ = ("fields", "latest_orders", "noted", "objects", "orders")
+    __slots__ = (
+        "fields",
+        "first_fields",
+        "first_objects",
+        "latest_orders",
+        "noted",
+        "objects",
+        "orders",
+        "with_any_name",
+    )
 
     def __init__(self) -> None:
+        self.with_any_name: set[ObjectId] = set()
+        """The objects that have an `ANY_NAME` in some state: lookups of others do not ask for it."""
         self.noted = False
         """Whether calls record their reads of settled fields, so that their summaries can be reused in a later run of
         the analysis.
@@ -55,6 +76,9 @@ class SettledHeap:
         self.fields: dict[HeapKey, Value] = {}
         self.objects: set[ObjectId] = set()
         """Objects all of whose fields are settled: fields missing in `fields` are not set."""
+        self.first_fields: Mapping[HeapKey, Value] = self.fields
+        self.first_objects: Set[ObjectId] = self.objects
+        """Both as they were before functions wrote settled fields."""
         self.orders: dict[ObjectId, tuple[Value, ...]] = {}
         """The method resolution orders of settled classes, computed on request."""
         self.latest_orders: dict[ObjectId, tuple[tuple[Value, ...], tuple[tuple[Value, tuple[Value, ...]], ...]]] = {}
@@ -84,6 +108,9 @@ class Naming:
 
     def named(self, value: Value) -> Value:
         """A caller's value in the callee's names."""
+        if type(value) is Reference:
+            number = self.inward_object(value.object)
+            return value if number == value.object else Reference(number)
         found = references(value)
         if not found or (
             found.isdisjoint(self.given) and found.isdisjoint(self.names.all) and found.isdisjoint(self.own)
@@ -185,9 +212,26 @@ class State:
 
     def get(self, key: HeapKey) -> Value | None:
         """The field's value; None if it was never written on this path."""
+        if key[0] in self.settled.with_any_name:
+            return self._get_by_any_name(key)
+        state: State | None = self
+        while state is not None:
+            heap = state.heap
+            if heap:
+                value = heap.get(key)
+                if value is not None:
+                    return value
+            if state.reads is not None:
+                return state._from_outside(key)
+            state = state.parent
+        return None
+
+    def _get_by_any_name(self, key: HeapKey) -> Value | None:
+        """`get` for an object some of whose attributes were written under unknown names."""
         state: State | None = self
         any_name = (key[0], ANY_NAME)
         unnamed: Value | None = None
+        value: Value | None = None
         while state is not None:
             heap = state.heap
             value = heap.get(key)
@@ -207,30 +251,29 @@ class State:
 
     def _from_outside(self, key: HeapKey) -> Value | None:
         """At the boundary of a call: its caller's value, recorded as a read."""
-        assert self.reads is not None
-        settled = self.settled
-        if key in settled.fields:
+        reads, settled, naming = self.reads, self.settled, self.naming
+        assert reads is not None
+        value = reads.get(key)
+        if value is not None:
+            return value
+        value = settled.fields.get(key)
+        if value is not None or key[0] in settled.objects:
             if settled.noted:
                 self.fixed[key] = None
-            return settled.fields[key]
-        if key[0] in settled.objects:
-            if settled.noted:
-                self.fixed[key] = None
+            return value
+        if key in reads:
             return None
-        if key in self.reads:
-            return self.reads[key]
         existence = (key[0], EXISTS)
         if existence in self.absent:
             return None
-        if self.naming is not None and self.naming.is_own(key[0]):
+        if naming is not None and naming.is_own(key[0]):
             return None
-        value = None
         if self.parent is not None:
-            value = read_across(self.parent, key, self.naming)
-        if value is None and key[1] == EXISTS and (self.naming is None or key[0] not in self.naming.names.all):
+            value = read_across(self.parent, key, naming)
+        if value is None and key[1] == EXISTS and (naming is None or key[0] not in naming.names.all):
             self.absent[existence] = None
         else:
-            self.reads[key] = value
+            reads[key] = value
         return value
 
     def has_none_of(self, absent: Set[HeapKey]) -> bool:
@@ -239,6 +282,8 @@ class State:
 
     def set(self, key: HeapKey, value: Value) -> None:
         """Writes a field."""
+        if key[1] == ANY_NAME:
+            self.settled.with_any_name.add(key[0])
         self.heap[key] = value
 
     def flattened(self, ancestor: State) -> State:
@@ -358,31 +403,23 @@ def same_reads(
     absent: Set[HeapKey],
     naming: Naming | None,
     suspect: Suspect | None = None,
-    marks: list[tuple[State, int, int]] | None = None,
+    others: Comparisons | None = None,
 ) -> bool:
     """Whether every recorded read gives the same value in `state`, for a call with this naming, and absent objects are
     still absent. Reads of an object that this call does not pass belong to another call, and are ignored. A failed
-    comparison records no reads: nothing depends on an invalid summary. `marks` are those of the state, if the caller
-    has them: a failed comparison restores them.
+    comparison records no reads: nothing depends on an invalid summary. `others` are the comparisons with other
+    summaries in this state.
     """
     if absent and _is_one_here(state, absent):
         return False
+    comparisons = Comparisons(state, naming) if others is None else others
     doubtful = None if suspect is None else suspect.key
-    if (
-        doubtful is not None
-        and doubtful in reads
-        and (naming is None or naming.outward_object(doubtful[0]) is not None)
-    ):
-        marks = marks_of(state) if marks is None else marks
-        differs = read_across(state, doubtful, naming) != reads[doubtful]
-        forget_since(marks)  # reads are recorded in their own order
-        if differs:
-            return False
+    if doubtful is not None and doubtful in reads and comparisons.differs(doubtful, reads[doubtful]):
+        return False
+    marks = comparisons.marks()
     for key, value in tuple(reads.items()):  # a running context may read while it is compared
         if naming is not None and naming.outward_object(key[0]) is None:
             continue
-        if marks is None:
-            marks = marks_of(state)
         current = read_across(state, key, naming)
         if current is not value and current != value:
             forget_since(marks)
@@ -390,10 +427,38 @@ def same_reads(
                 suspect.key = key
             return False
     if not still_absent(state, absent):
-        if marks is not None:
-            forget_since(marks)
+        forget_since(marks)
         return False
     return True
+
+
+class Comparisons:
+    """The comparisons of several summaries with one state, for a call with one naming."""
+
+    __slots__ = ("_marks", "_naming", "_seen", "_state")
+
+    def __init__(self, state: State, naming: Naming | None) -> None:
+        self._state, self._naming = state, naming
+        self._marks: list[tuple[State, int, int]] | None = None
+        self._seen: dict[HeapKey, Value | None] = {}
+
+    def marks(self) -> list[tuple[State, int, int]]:
+        """The recorded reads before these comparisons, which a failed one restores."""
+        if self._marks is None:
+            self._marks = marks_of(self._state)
+        return self._marks
+
+    def differs(self, key: HeapKey, value: Value | None) -> bool:
+        """Whether a read of an object that this call passes gives another value. It is not recorded: reads are recorded in
+        their own order.
+        """
+        if key not in self._seen:
+            if self._naming is not None and self._naming.outward_object(key[0]) is None:
+                return False
+            marks = self.marks()
+            self._seen[key] = read_across(self._state, key, self._naming)
+            forget_since(marks)
+        return self._seen[key] != value
 
 
 def _is_one_here(state: State, absent: Set[HeapKey]) -> bool:

@@ -62,6 +62,15 @@ BODIES = (
     "return Box",
     "return other.extra({call})",
     "return other.TABLE.get('a', {call})",
+    "Box.level = {call}\n    return x",
+    "Other.level = x\n    return {call}",
+    "return Box.level if x is None else STATE.level",
+    "other.LEVEL = {call}\n    return other.LEVEL",
+    "other.TABLE = {{'b': x}}\n    return {call}",
+    "return other.LEVEL",
+    "other.Shared.kept = {call}\n    return x",
+    "return other.Shared.kept",
+    "setattr(Box, x, {call})\n    return {other}",
 )
 METHODS = (
     "return self.value",
@@ -81,6 +90,8 @@ import other
 COUNT = 0
 
 class Box:
+    level = 0
+
     def __init__(self, value):
         self.value = value
         self.count = 0
@@ -104,6 +115,10 @@ OTHER = """\
 import tensorflow as tf
 
 TABLE = {'a': 1}
+LEVEL = 2
+
+class Shared:
+    kept = None
 
 def extra(x):
     return tf.cast(x, tf.float32)
@@ -168,6 +183,18 @@ def test_edits_give_what_an_analysis_from_nothing_gives(seed: int) -> None:
         number = choose.randrange(FUNCTIONS + 2)
         bodies[number] = body(number, choose)
         compared(judge, text_of(bodies))
+
+
+def test_a_function_that_writes_an_attribute_of_a_class_does_not_end_the_reuse() -> None:
+    judge = RepeatedJudge()
+    writing = CALLED.replace("self.steps += 1", "self.steps += 1\n        Net.scaled = True")
+    writing = writing.replace("class Net:", "class Net:\n    scaled = False\n")
+    assert writing != CALLED
+    facts = compared(judge, writing)
+    compared(judge, writing)
+    assert judge.kept_contexts > len(facts.contexts) // 2
+    compared(judge, writing.replace("return x * 2", "return x * 3"))
+    assert judge.kept_contexts > len(facts.contexts) // 3
 
 
 CALLED = """\
