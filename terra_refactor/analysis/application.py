@@ -143,9 +143,10 @@ def apply_summary(site: Site, summary: Summary, bound: Mapping[str, Value], nami
             renamed = traced
         frame.state.set(key, renamed)
     # if the callee unpacks it, the parts are used as tensors
+    operands = engine.operands_of(summary.function.id)
     for name in engine.usage_of(summary.function.id) - engine.code.iterated_parameters(summary.function):
         if name in bound:
-            engine.note_usage(bound[name], frame)
+            engine.note_usage(bound[name], frame, beside_tensor=name in operands)
     for effect in compose_effects(site, summary, bound, mapping, naming):
         frame.add_effect(effect)
     if summary.state_reads:

@@ -442,5 +442,6 @@ def _parameters(
         else:
             values = tuple(dict.fromkeys(context.parameters[name] for context in own if name in context.parameters))
             reason = evidence.get(name, Evidence.NONE)
-        result.append(ParameterFacts(name, reason, values, supposed))
+        is_operand = reason is Evidence.USAGE and name in engine.operands_of(identity)
+        result.append(ParameterFacts(name, reason, values, supposed, is_operand))
     return tuple(result)

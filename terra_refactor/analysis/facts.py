@@ -172,6 +172,8 @@ class ParameterFacts:
     """The distinct values that calls pass (or that the entry assumed), up to a maximum; without the widening of contexts."""
     supposed: tuple[Value, ...] = ()
     """Unknown values that come only from functions without callers, although there are real calls."""
+    is_operand: bool = False
+    """Whether the only evidence is arithmetic with a tensor, where a Python or NumPy number may be just as well."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,7 +37,7 @@ class Notes:
         """Non-empty if a Keras layer was created."""
         self.flags: dict[str, Value] = {}
         """The command-line flags that the program declares, by name."""
-        self.usage: dict[FunctionId, dict[str, None]] = {}
+        self.usage: dict[FunctionId, dict[str, bool]] = {}
         """Parameters that were passed, still unknown, to operations that take tensors."""
         self.wrapped: dict[FunctionId, tuple[tuple[tuple[str, Value], ...] | None, tuple[str, ...]]] = {}
         """For each function the `tf.function` arguments and the library decorators that wrap it."""
@@ -192,23 +192,34 @@ class Notes:
             self.log.ask(found, Notes.is_called, identity)
         return found
 
-    def note_usage(self, value: Value, frame: Frame) -> None:
-        """Records that an unknown parameter was passed to an operation that takes tensors."""
+    def note_usage(self, value: Value, frame: Frame, *, beside_tensor: bool = False) -> None:
+        """Records that an unknown parameter was passed to an operation that takes tensors.
+
+        `beside_tensor`: as an operand of arithmetic with a tensor, where a number may be just as well.
+        """
         if not isinstance(value, UnknownValue) or value.origin is None or value.origin.is_attribute:
             return
         if value.origin.root == "parameter":
             name = value.origin.name
             if name not in self.code.discriminated_parameters(frame.function):
-                self._note_used(frame.function.id, name)
+                self._note_used(frame.function.id, name, beside_tensor)
 
-    def _note_used(self, function: FunctionId, parameter: str) -> None:
-        self.journal.put_inside(self.usage, function, parameter, None)
+    def _note_used(self, function: FunctionId, parameter: str, beside_tensor: bool) -> None:
+        if self.usage.get(function, {}).get(parameter, True):
+            self.journal.put_inside(self.usage, function, parameter, beside_tensor)
         if self.log is not None:
-            self.log.tell(Notes._note_used, function, parameter)
+            self.log.tell(Notes._note_used, function, parameter, beside_tensor)
 
     def usage_of(self, function: FunctionId) -> frozenset[str]:
         """The parameters of a function that it passes to operations that take tensors, as far as seen."""
         found = frozenset(self.usage.get(function, ()))
         if self.log is not None:
             self.log.ask_once(found, Notes.usage_of, function)
+        return found
+
+    def operands_of(self, function: FunctionId) -> frozenset[str]:
+        """Those among `usage_of` that it only combines with tensors by operators."""
+        found = frozenset(name for name, beside_tensor in self.usage.get(function, {}).items() if beside_tensor)
+        if self.log is not None:
+            self.log.ask_once(found, Notes.operands_of, function)
         return found

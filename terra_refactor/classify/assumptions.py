@@ -350,7 +350,7 @@ def gather_assumptions(
             or (_is_computed_number(found.parameters[position]) and is_steady(codes, facts, code.id, parameter.name))
         ):
             things[f"`{parameter.name}` takes few values: each new one is traced"] = parameter.name
-        elif parameter.kind is ParameterValueKind.UNKNOWN:
+        elif parameter.kind is ParameterValueKind.UNKNOWN or found.parameters[position].is_operand:
             if kinds[parameter.name] in (ParameterKind.VAR_POSITIONAL, ParameterKind.VAR_KEYWORD):
                 things[f"the values of `{parameter.name}` are tensors, or Python values that do not vary"] = _INPUTS
             else:

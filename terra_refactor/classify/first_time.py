@@ -2,17 +2,18 @@
 
 Computes: whether an operation is under `if self.x is None`, `if not made`, `if key not in self.cache`, `if not
 hasattr(self, "x")`, `if not self.built` or `if self.first_call`, or in `self.x = self.x or ...`, and whether the
-tested state is set there. Needs: the code of the function, and its writes through calls. Gives: `runs_first_time`,
-`is_set_first`.
+tested state is set there; whether that branch decides more than this state. Needs: the code of the function, and its
+writes through calls. Gives: `runs_first_time`, `decides_more`, `is_set_first`.
 Ignores: state that is removed again, or set after the branch.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from collections.abc import Set as AbstractSet
 from typing import Final
 
+from terra_refactor.analysis.facts import ContextFacts
 from terra_refactor.domain.effect import Effect, EffectKind
 from terra_refactor.facts.code import CodeFacts
 from terra_refactor.facts.records import (
@@ -30,7 +31,9 @@ from terra_refactor.facts.records import (
     NameWrite,
     Operation,
     Part,
+    Region,
     RegionKind,
+    Return,
 )
 from terra_refactor.facts.view import ContextView
 from terra_refactor.ir.function import Function
@@ -53,13 +56,20 @@ _COMPUTED: Final = "..."
 """The attribute name of `getattr` and `setattr` if it is not a literal."""
 
 
-def written_through_call(effect: Effect) -> tuple[OpId, str] | None:
-    """The call that contains a write of state, and the name of the written attribute or variable; None if the write is
-    not in a call.
-    """
-    if effect.kind is not EffectKind.STATE_WRITE or not effect.via:
-        return None
-    return effect.via[0].op, str(effect.target).replace("[]", "").rpartition(".")[2]
+def written_through_calls(contexts: Iterable[ContextFacts]) -> frozenset[tuple[OpId, str]]:
+    """The calls in a function that write state, each with the name of the written attribute or variable."""
+    return frozenset(
+        (effect.via[0].op, str(effect.target).replace("[]", "").rpartition(".")[2])
+        for context in contexts
+        for effect in context.effects
+        if effect.kind is EffectKind.STATE_WRITE and effect.via
+    )
+
+
+def _updates(contexts: Iterable[ContextFacts]) -> frozenset[OpId]:
+    """The operations of a function that assign variables, also through calls."""
+    effects = (effect for context in contexts for effect in context.effects)
+    return frozenset((*each.via, each.site)[0].op for each in effects if each.kind is EffectKind.TENSOR_STATE)
 
 
 def is_set_first(view: ContextView, effect: Effect, is_guarded: Callable[[Function, OpId], bool]) -> bool:
@@ -86,13 +96,55 @@ def is_set_first(view: ContextView, effect: Effect, is_guarded: Callable[[Functi
     )
 
 
-def runs_first_time(
-    code: CodeFacts, number: OpId, written_through_calls: Callable[[], AbstractSet[tuple[OpId, str]]]
-) -> bool:
+def runs_first_time(code: CodeFacts, number: OpId, through_calls: Callable[[], AbstractSet[tuple[OpId, str]]]) -> bool:
     """Whether the operation runs only while some state is missing that is set there, too.
 
-    `written_through_calls` maps the effects of the function by `written_through_call`: a write in a callee counts at its call.
+    `through_calls`: a write in a callee counts at its call.
     """
+    return _setting_up(code, number, through_calls) is not None
+
+
+def decides_more(code: CodeFacts, number: OpId, contexts: Iterable[ContextFacts]) -> bool:
+    """Whether the branch in which an operation runs the first time decides more than the state that it sets: a result,
+    a variable that is read later, an assignment to a `tf.Variable`.
+
+    A graph takes for each call the side that it took when it was traced. `contexts`: those of the function.
+    """
+    holder = _setting_up(code, number, lambda: written_through_calls(contexts))
+    if holder is None or holder.kind is not RegionKind.IF:
+        return False
+    sides = [part for part in holder.parts if part.arm in (Arm.FIRST, Arm.ELSE)]
+    inside = [fact for part in sides for fact in code.facts[part.start : part.end] if fact is not None]
+    if any(part.start <= op < part.end for op in _updates(contexts) for part in sides):
+        return True
+    stores = [fact for fact in inside if _set_by(code, fact) and not isinstance(fact, Call)]
+    values = {fact.value for fact in stores if isinstance(fact, AttributeWrite | ItemWrite | NameWrite)}
+    names = {read.name for value in values if isinstance(read := code.facts[value], NameRead)}
+
+    def is_kept(value: OpId) -> bool:
+        read = code.facts[value]
+        return value in values or bool(_kept_at(code, value)) or (isinstance(read, NameRead) and read.name in names)
+
+    end = max(part.end for part in holder.parts)
+    returns = code.of_kind(Return)
+    if any(holder.holds(each.op, Arm.FIRST, Arm.ELSE) for each in returns) and not all(
+        each.value is not None and is_kept(each.value) for each in returns
+    ):
+        return True
+    return any(
+        isinstance(fact, NameWrite)
+        and not fact.outlives_call
+        and fact.name not in names
+        and not is_kept(fact.value)
+        and any(read.op >= end for read in code.reads_of(fact.name))
+        for fact in inside
+    )
+
+
+def _setting_up(
+    code: CodeFacts, number: OpId, through_calls: Callable[[], AbstractSet[tuple[OpId, str]]]
+) -> Region | None:
+    """The branch in which the operation runs only while some state is missing that is set there, too."""
     for holder in code.around(number):
         if holder.kind not in (RegionKind.IF, RegionKind.CHOICE, RegionKind.CONNECTIVE) or holder.subject is None:
             continue
@@ -103,14 +155,14 @@ def runs_first_time(
         if isinstance(made, Choice) and made.symbol == "or":
             truth = False
         tested = _missing(code, holder.subject, truth)
-        if tested is not None and (tested is _FLAGS or _are_set(code, tested, arm, written_through_calls)):
-            return True
+        if tested is not None and (tested is _FLAGS or _are_set(code, tested, arm, through_calls)):
+            return holder
         if tested is not None and isinstance(made, Choice) and _is_kept(code, tested, made):
-            return True
+            return holder
         raised = _raised(code, holder.subject, truth)
         if any(_lowers(code, raised, fact) for fact in guarded):
-            return True
-    return False
+            return holder
+    return None
 
 
 def _missing(code: CodeFacts, test: OpId, truth: bool) -> frozenset[str] | None:
@@ -218,13 +270,13 @@ def _are_set(
     code: CodeFacts,
     tested: frozenset[str],
     arm: Part,
-    written_through_calls: Callable[[], AbstractSet[tuple[OpId, str]]],
+    through_calls: Callable[[], AbstractSet[tuple[OpId, str]]],
 ) -> bool:
     """Whether the guarded operations, or their callees, set part of the tested state."""
     if any(not tested.isdisjoint(_set_by(code, fact)) for fact in code.facts[arm.start : arm.end]):
         return True
     fields = {text.rpartition(".")[2] for text in tested}
-    return any(arm.start <= op < arm.end and field in fields for op, field in written_through_calls())
+    return any(arm.start <= op < arm.end and field in fields for op, field in through_calls())
 
 
 def _is_kept(code: CodeFacts, tested: frozenset[str], choice: Choice) -> bool:

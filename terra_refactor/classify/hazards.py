@@ -18,8 +18,14 @@ from terra_refactor.classify.answers import Answers, Question, Renumbered
 from terra_refactor.classify.conversion import is_never_converted, leaves_conversion, tensor_decisions
 from terra_refactor.classify.decided_before import DecidedBefore, moved_functions
 from terra_refactor.classify.each_context import EachContext
-from terra_refactor.classify.first_time import SETS_UP, is_set_first, runs_first_time, written_through_call
-from terra_refactor.classify.keyed_creation import made_for_each
+from terra_refactor.classify.first_time import (
+    SETS_UP,
+    decides_more,
+    is_set_first,
+    runs_first_time,
+    written_through_calls,
+)
+from terra_refactor.classify.keyed_creation import is_made_again, made_for_each
 from terra_refactor.classify.layer_losses import are_read_later
 from terra_refactor.classify.possible_callees import possible_callees, possible_properties
 from terra_refactor.classify.scratch import is_scratch
@@ -522,12 +528,13 @@ class HazardMap:
         if effect.target.root is RootKind.FRESH:
             return True
         chain = (*effect.via, effect.site)
+        is_write = effect.kind in (EffectKind.VARIABLE_CREATION, EffectKind.STATE_WRITE)
         if effect.kind is EffectKind.INPUT_OUTPUT and self._ends_program(chain):
             return True
         if any(site.op in self._host_callbacks(FunctionId(site.module, site.function)) for site in chain):
             return True
         for position, site in enumerate(chain):
-            code = self.program.function(FunctionId(site.module, site.function))
+            code, until = self.program.function(FunctionId(site.module, site.function)), chain[: position + 1]
             if position > 0 and code.name == "call" and effect.target.path.endswith(".losses"):
                 # Keras collects the losses that `call` adds, once per call of the layer; after a trace they are symbolic tensors
                 return not are_read_later(self.facts, self.codes, FunctionId(chain[0].module, chain[0].function))
@@ -540,7 +547,6 @@ class HazardMap:
                 # Keras calls it when it builds a layer for the first time, while a graph is traced already; one that the program calls
                 # is a method like others; what it does once under `if not self.built` is done once in a graph, too
                 is_implicit = not (isinstance(made, Call) and made.method == "build")
-                is_write = effect.kind in (EffectKind.VARIABLE_CREATION, EffectKind.STATE_WRITE)
                 if (
                     is_implicit
                     or around.function.name in SETS_UP
@@ -548,11 +554,12 @@ class HazardMap:
                 ):
                     return True
             if (
-                effect.kind in (EffectKind.VARIABLE_CREATION, EffectKind.STATE_WRITE)
+                is_write
                 and self.is_guarded(code, site.op)
                 and not (
-                    effect.kind is EffectKind.VARIABLE_CREATION
-                    and made_for_each(self.facts, self.index, self.view, chain[: position + 1]) is not None
+                    is_made_again(self.facts, self.index, self.view, self.is_guarded, until)
+                    if effect.kind is EffectKind.VARIABLE_CREATION
+                    else self.ask(_DECIDES_MORE, (code.id, site.op))
                 )
             ):
                 # an object created the first time is stored; a tensor of the trace has no value later
@@ -669,15 +676,6 @@ def _runs_first_time(hazards: HazardMap, place: tuple[FunctionId, OpId]) -> bool
     return runs_first_time(hazards.index(identity), op, lambda: hazards.ask(_WRITTEN_THROUGH_CALLS, identity))
 
 
-def _written_through_calls(hazards: HazardMap, identity: FunctionId) -> frozenset[tuple[OpId, str]]:
-    return frozenset(
-        written
-        for context in hazards.facts.contexts_of(identity)
-        for effect in context.effects
-        if (written := written_through_call(effect)) is not None
-    )
-
-
 _FOUND: Final = Question[HazardMap, ContextId, tuple[tuple[Rule, LocalHazard], ...]](_check, ())
 _HOST_CALLBACKS: Final = Question[HazardMap, FunctionId, frozenset[OpId]](_called_back, frozenset())
 _REACHED: Final = Question[HazardMap, ContextId, tuple[ReachedHazard, ...]](
@@ -690,8 +688,12 @@ _SCRATCH: Final = Question[HazardMap, tuple[FunctionId, str], bool](
     lambda hazards, asked: is_scratch(hazards.facts, hazards.codes, asked), meanwhile=False
 )
 _GUARDED: Final = Question[HazardMap, tuple[FunctionId, OpId], bool](_runs_first_time, meanwhile=False)
+_DECIDES_MORE: Final = Question[HazardMap, tuple[FunctionId, OpId], bool](
+    lambda hazards, place: decides_more(hazards.index(place[0]), place[1], hazards.facts.contexts_of(place[0])),
+    meanwhile=False,
+)
 _WRITTEN_THROUGH_CALLS: Final = Question[HazardMap, FunctionId, frozenset[tuple[OpId, str]]](
-    _written_through_calls, frozenset()
+    lambda hazards, identity: written_through_calls(hazards.facts.contexts_of(identity)), frozenset()
 )
 _REPORTER: Final = Question[HazardMap, tuple[EffectKind, EffectSite], tuple[Rule, CureHint | None] | None](
     lambda hazards, effect: hazards.reporter_of(*effect), None

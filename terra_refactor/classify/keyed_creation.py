@@ -1,7 +1,7 @@
-"""Objects created once per key in a cache of variables, layers or optimizers, and whether later calls pass new keys.
+"""Variables, layers or optimizers that are created once per key or once per object, and whether later calls have new ones.
 
-Computes: the inputs of the tested key, through the calls that lead there. Needs: the facts of the program. Gives:
-`made_for_each`.
+Computes: the inputs of the tested key, and the creation of the object, through the calls that lead there. Needs: the
+facts of the program. Gives: `made_for_each`, `is_made_again`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Set as AbstractSet
 
 from terra_refactor.analysis.facts import ContextFacts, ProgramFacts
 from terra_refactor.domain.effect import EffectSite
-from terra_refactor.domain.value import Constant, Value
+from terra_refactor.domain.value import Constant, Reference, Value, members
 from terra_refactor.facts.code import CodeFacts
 from terra_refactor.facts.records import Call, ItemRead, NameRead, RegionKind
 from terra_refactor.facts.view import ContextView
@@ -38,6 +38,70 @@ def made_for_each(
     own = 1 if code.function.kind is FunctionKind.METHOD else 0
     open_names = [each.name for each in found.parameters[own:] if each.name in names]
     return open_names[0] if open_names and (found.open_callers or not found.callers) else None
+
+
+def is_made_again(
+    facts: ProgramFacts,
+    codes: Callable[[FunctionId], CodeFacts],
+    views: Callable[[ContextFacts], ContextView],
+    is_guarded: Callable[[Function, OpId], bool],
+    chain: Sequence[EffectSite],
+) -> bool:
+    """Whether later calls create again what a chain of calls creates under a test for missing state."""
+    return made_for_each(facts, codes, views, chain) is not None or _is_made_in_call(
+        facts, codes, views, is_guarded, chain
+    )
+
+
+def _is_made_in_call(
+    facts: ProgramFacts,
+    codes: Callable[[FunctionId], CodeFacts],
+    views: Callable[[ContextFacts], ContextView],
+    is_guarded: Callable[[Function, OpId], bool],
+    chain: Sequence[EffectSite],
+) -> bool:
+    """Whether the object of the method at the end of a chain of calls is created on the way in each call: what the
+    method does the first time for its object, it does in each call.
+    """
+    functions = [FunctionId(site.module, site.function) for site in chain]
+    inner = codes(functions[-1]).function
+    if inner.kind is not FunctionKind.METHOD:
+        return False
+    parameter = inner.parameters[0].name
+    for position in range(len(chain) - 2, -1, -1):
+        callers = [views(context) for context in facts.contexts_of(functions[position])]
+        number = _given_for(callers, inner, parameter, chain[position].op)
+        if number is None:
+            return False
+        given = {member for caller in callers for member in members(caller.value(number))}
+        made = [facts.objects[each.object] for each in given if isinstance(each, Reference)]
+        if (
+            made
+            and len(made) == len(given)
+            and all(
+                each.function is not None
+                and each.op is not None
+                and each.function in functions[: position + 1]
+                and not is_guarded(codes(each.function).function, each.op)
+                for each in made
+            )
+        ):
+            return True
+        inner, read = callers[0].function, callers[0].origin(number)
+        if not isinstance(read, NameRead) or not callers[0].code.has_parameter(read.name):
+            return False
+        parameter = read.name
+    return False
+
+
+def _given_for(callers: Sequence[ContextView], inner: Function, parameter: str, at: OpId) -> OpId | None:
+    """What a call passes for a parameter of a function, its object included."""
+    call = callers[0].made(at) if callers else None
+    if not isinstance(call, Call):
+        return None
+    if inner.kind is FunctionKind.METHOD and parameter == inner.parameters[0].name:
+        return call.function if call.owner is None else call.owner
+    return callers[0].given_for(call, inner, parameter)
 
 
 def _steps(

@@ -45,8 +45,8 @@ from terra_refactor.domain.value import (
     UnionValue,
     UnknownValue,
     Value,
-    is_double,
     is_symbolic_number,
+    is_wide,
     members,
     speaks_of_release,
 )
@@ -199,8 +199,8 @@ def _merge_constants(values: list[Value]) -> list[Value]:
         # True or False is represented as a bool of unknown value
         if len(group) > MAX_CONSTANTS or kind is PythonType.BOOL or any(type(value) is Scalar for value in group):
             release = any(speaks_of_release(value) for value in group)
-            double = any(map(is_double, group))
-            joined = Scalar(kind, _joined_size(group), symbolic, release=release, double=double)
+            wide = any(map(is_wide, group))
+            joined = Scalar(kind, _joined_size(group), symbolic, release=release, wide=wide)
             merged = [*(value for value in merged if value not in group), joined]
     return merged
 
@@ -429,8 +429,8 @@ def _collapse(left: Value, right: Value) -> Value:
     kind = python_type(left)
     if kind is not None and kind is python_type(right):
         symbolic = is_symbolic_number(left) or is_symbolic_number(right)
-        release, double = speaks_of_release(left) or speaks_of_release(right), is_double(left) or is_double(right)
-        return Scalar(kind, _joined_size((left, right)), symbolic, release=release, double=double)
+        release, wide = speaks_of_release(left) or speaks_of_release(right), is_wide(left) or is_wide(right)
+        return Scalar(kind, _joined_size((left, right)), symbolic, release=release, wide=wide)
     if isinstance(left, TensorValue) and isinstance(right, TensorValue):
         return join_tensors((left, right))
     if isinstance(left, TupleValue) and isinstance(right, TupleValue):

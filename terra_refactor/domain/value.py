@@ -105,8 +105,9 @@ class Scalar:
     from such a value. It is a Python value only in eager code: in a graph AutoGraph converts it to a tensor. Its
     `dim` may then be a plain int, too. `limit` is the maximum of an int that is never negative: the variable of a
     loop over a range that counts up, or a remainder. `release`: computed from the version of a library or of Python,
-    so that a test on it selects the code for one release. `double`: computed from a quotient of two ints of which one
-    is symbolic, so that a graph has a float64 where it has a float32 for other floats.
+    so that a test on it selects the code for one release. `wide`: a graph has an int64 or float64 where it has an int32
+    or float32 for other numbers: the number of an element of a dataset, the quotient of two ints of which one is
+    symbolic, and what is computed from them.
     """
 
     type: PythonType
@@ -114,7 +115,7 @@ class Scalar:
     symbolic: bool = False
     limit: int | None = None
     release: bool = False
-    double: bool = False
+    wide: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -413,10 +414,10 @@ def as_symbolic(value: Value) -> Value:
             return Scalar(PythonType.FLOAT, None, symbolic=True)
         case Constant(str()):
             return Scalar(PythonType.STR, None, symbolic=True)
-        case Scalar(type=kind, dim=dim, limit=limit, double=double):
+        case Scalar(type=kind, dim=dim, limit=limit, wide=wide):
             if kind is PythonType.INT and not isinstance(dim, OpenDim):
                 dim = _as_tensor(dim)
-            return Scalar(kind, dim, symbolic=True, limit=limit, double=double)
+            return Scalar(kind, dim, symbolic=True, limit=limit, wide=wide)
         case _:
             return value
 
@@ -425,9 +426,13 @@ def _as_tensor(dim: Dim) -> Dim:
     return opened(dim, EVERYWHERE, Why.CONTENT, is_tensor=True)
 
 
-def is_double(value: Value) -> bool:
-    """Whether the value is a Python float that a graph replaces by a float64."""
-    return isinstance(value, Scalar) and value.double
+INT_OF_DATASET = Scalar(PythonType.INT, _as_tensor(None), symbolic=True, wide=True)
+"""The length of a dataset, or the number of an element: an int64 tensor in a graph."""
+
+
+def is_wide(value: Value) -> bool:
+    """Whether the value is a Python number that a graph replaces by an int64 or float64."""
+    return isinstance(value, Scalar) and value.wide
 
 
 def is_symbolic_number(value: Value) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from terra_refactor.domain.dtype import BOOL, FLOAT32, FLOAT64, FLOATING, INT32, STRING, DType
+from terra_refactor.domain.dtype import BOOL, FLOAT32, FLOAT64, FLOATING, INT32, INT64, STRING, DType
 from terra_refactor.domain.shape import Shape
 from terra_refactor.domain.value import (
     NONE,
@@ -40,6 +40,7 @@ _SCALAR_DTYPES: Final = {
     PythonType.STR: STRING,
 }
 """The dtypes of the tensors to which a branch converts Python values."""
+_WIDE_DTYPES: Final = {PythonType.INT: INT64, PythonType.FLOAT: FLOAT64}
 _COMPOSITE: Final = {
     TensorKind.SPARSE: "sparse tensor",
     TensorKind.RAGGED: "ragged tensor",
@@ -186,7 +187,7 @@ def graph_dtype(value: Value) -> DType | None:
         case Constant(str()):
             return STRING
         case Scalar():
-            return FLOAT64 if value.double else _SCALAR_DTYPES.get(value.type)
+            return _WIDE_DTYPES.get(value.type) if value.wide else _SCALAR_DTYPES.get(value.type)
         case _:
             return None
 

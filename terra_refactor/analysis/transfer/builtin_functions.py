@@ -42,6 +42,7 @@ from terra_refactor.domain.state import CLASS, DEFAULT_FACTORY, ITEMS
 from terra_refactor.domain.value import (
     BOTTOM,
     FALSE,
+    INT_OF_DATASET,
     NO_ATTRIBUTE,
     NONE,
     OBJECT_DICT,
@@ -67,7 +68,6 @@ from terra_refactor.domain.value import (
     TupleValue,
     UnknownValue,
     Value,
-    as_symbolic,
     members,
     of_release,
 )
@@ -365,7 +365,7 @@ def enumerate_(site: Site, arguments: CallArguments, receiver: Value | None) -> 
     if isinstance(arguments.positional[0], DatasetValue):
         dataset = arguments.positional[0]
         # AutoGraph converts it to `dataset.enumerate()`, whose numbers are tensors
-        number = UNKNOWN_INT if dataset.iterator else as_symbolic(UNKNOWN_INT)
+        number = UNKNOWN_INT if dataset.iterator else INT_OF_DATASET
         return replace(dataset, element=TupleValue((number, dataset.element)), last=None, lead=None)
     found = iterate(site, arguments.positional[0])
     start = argument_at(arguments, 1, "start")

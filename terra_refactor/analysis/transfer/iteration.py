@@ -32,6 +32,7 @@ from terra_refactor.domain.roots import Traced
 from terra_refactor.domain.state import ITEMS
 from terra_refactor.domain.value import (
     BOTTOM,
+    INT_OF_DATASET,
     NONE,
     UNBOUND,
     UNKNOWN,
@@ -270,6 +271,8 @@ def length_of(site: Site, value: Value) -> Value:
         match member:
             case TensorValue():
                 results.append(_length_of_tensor(member))
+            case DatasetValue():
+                results.append(INT_OF_DATASET)
             case ShapeValue():
                 results.append(UNKNOWN_INT if member.shape is None else Constant(len(member.shape)))
             case Constant(str() | bytes() as text):

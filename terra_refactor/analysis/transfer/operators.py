@@ -65,9 +65,9 @@ from terra_refactor.domain.value import (
     UnknownValue,
     Value,
     as_symbolic,
-    is_double,
     is_length_in_graph,
     is_symbolic_number,
+    is_wide,
     members,
     of_release,
     speaks_of_release,
@@ -129,7 +129,7 @@ def _unary(site: Site, op: ops.Unary, value: Value) -> Value:
                 result = static_size_value(dims.negate(value.dim))
             else:
                 kind = PythonType.INT if value.type is PythonType.BOOL else value.type
-                result = Scalar(kind, release=value.release, double=value.double)
+                result = Scalar(kind, release=value.release, wide=value.wide)
             return as_symbolic(result) if value.symbolic else result
         case Reference():
             method = find_method(site, value, {"-": "__neg__", "+": "__pos__"}.get(op.operator, "__invert__"))
@@ -211,10 +211,10 @@ def binary_value(
         quotient = symbol == "/" and left_type is right_type is PythonType.INT
         if (
             isinstance(result, Scalar)
-            and result.type is PythonType.FLOAT
-            and (quotient or is_double(left) or is_double(right))
+            and result.type is not PythonType.BOOL
+            and (quotient or is_wide(left) or is_wide(right))
         ):
-            return replace(result, double=True)
+            return replace(result, wide=True)
         return result
     if symbol == "|" and _is_type(engine, left) and _is_type(engine, right):
         return PartialValue(UNION, (left, right), ())
@@ -276,7 +276,7 @@ def _with_unknown(site: Site, symbol: str, left: Value, right: Value, *, in_plac
     if not any(isinstance(side, TensorValue) and side.kind is TensorKind.NDARRAY for side in (left, right)):
         # the other operand of an array is usually an array or a number
         for side in (left, right):
-            site.engine.note_usage(side, site.frame)
+            site.engine.note_usage(side, site.frame, beside_tensor=True)
     if isinstance(left, TensorValue) and isinstance(right, UnknownValue):
         if in_place and left.kind is TensorKind.NDARRAY and not right.may_be_tensor:
             return operator_rule(symbol, left, right, in_place=True)

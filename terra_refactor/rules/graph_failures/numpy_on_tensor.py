@@ -26,14 +26,21 @@ from terra_refactor.domain.value import (
 from terra_refactor.facts.records import (
     AttributeRead,
     Call,
+    Choice,
     Container,
     Display,
     Fact,
     ItemRead,
     ItemWrite,
     NameRead,
+    NameWrite,
     NextItem,
+    Operation,
+    Region,
+    RegionKind,
+    Return,
     Unpacked,
+    Write,
 )
 from terra_refactor.facts.view import ContextView, is_tensorflow_tensor
 from terra_refactor.ir.ids import OpId
@@ -151,9 +158,56 @@ def _of_array(view: ContextView, call: Call, name: str) -> Iterator[LocalHazard]
             yield LocalHazard(call.op, message, parameter=parameter, subject=Subject(array=parameter))
     if has_trait(name, Trait.ASKS_FOR_CLASS) and call.first is not None:
         parameter = view.argument_behind(call.first)
-        if parameter is not None and parameter == view.parameter_behind(call.first):
+        if (
+            parameter is not None
+            and parameter == view.parameter_behind(call.first)
+            and not _only_converts(view, call, parameter)
+        ):
             message = f"`{written}` tests the class of the array `{parameter}`: {_IN_ITS_PLACE}"
             yield LocalHazard(call.op, message, parameter=parameter, subject=Subject(array=parameter))
+
+
+def _only_converts(view: ContextView, test: Call, parameter: str) -> bool:
+    """Whether a test of the class decides only whether an array becomes a tensor of its dtype, which it is in a graph."""
+    tests = {test.op} | {
+        made.op for made in view.code.of_kind(Operation) if made.symbol == "not" and made.left == test.op
+    }
+    readers = {reader for each in tests for reader in view.code.readers(each)} - tests
+    choices = [made for number in readers if isinstance(made := view.made(number), Choice)]
+    regions = [each for each in view.code.of_kind(Region) if each.subject in tests]
+    if len({*readers, *(each.op for each in regions)}) != 1:
+        return False
+    if choices:
+        return choices[0].symbol == "if" and all(_is_converted(view, each, parameter) for each in choices[0].results)
+    if not regions or regions[0].kind is not RegionKind.IF:
+        return False
+    parts = regions[0].parts
+    inside = [view.made(number) for part in parts for number in range(part.start, part.end)]
+    writes = [made for made in inside if isinstance(made, Write)]
+    calls = [made.op for made in inside if isinstance(made, Call)]
+    return (
+        len(writes) == 1
+        and isinstance(writes[0], NameWrite)
+        and writes[0].name == parameter
+        and calls == [writes[0].value]
+        and _is_converted(view, writes[0].value, parameter)
+        and not any(isinstance(made, Return) for made in inside)
+        and not any(regions[0].holds(each.op) for each in view.code.of_kind(Region))
+    )
+
+
+def _is_converted(view: ContextView, number: OpId, parameter: str) -> bool:
+    """Whether a result is the argument, or the argument as a tensor of the same dtype."""
+    made = view.made(number)
+    if isinstance(made, NameRead):
+        return made.name == parameter
+    if not isinstance(made, Call) or made.first is None or view.library_of(number) != (CONVERT,):
+        return False
+    read, given = view.made(made.first), members(view.value(made.first))
+    dtypes = {each.type.dtype if isinstance(each, TensorValue) else None for each in given}
+    result = {each.type.dtype if isinstance(each, TensorValue) else None for each in members(view.value(number))}
+    is_own = isinstance(read, NameRead) and read.name == parameter
+    return is_own and (len(made.arguments) == 1 or (dtypes == result and None not in dtypes and len(dtypes) == 1))
 
 
 def _given(view: ContextView, call: Call, name: str) -> Iterator[LocalHazard]:

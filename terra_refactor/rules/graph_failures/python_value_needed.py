@@ -26,8 +26,8 @@ from terra_refactor.domain.value import (
     TupleValue,
     UnknownValue,
     Value,
-    is_double,
     is_symbolic_number,
+    is_wide,
     members,
 )
 from terra_refactor.facts.records import (
@@ -134,7 +134,7 @@ def _check_dtypes(view: ContextView, operation: Operation | Call) -> Iterator[Lo
         if made is not None and own is not None and own != made:
             yield LocalHazard(
                 operation.op,
-                f"`{view.written(number)}` is a Python number eagerly, which fits any tensor, and a {made} tensor in a graph, which "
+                f"`{view.written(number)}` is a Python number eagerly, which fits any tensor, and a tensor of {made} in a graph, which "
                 f"does not fit the {own} of `{view.written(other)}`",
             )
             return
@@ -331,8 +331,8 @@ def _made_of_float(view: ContextView, number: OpId) -> DType | None:
     """
     if not view.all_of(number, lambda each: is_symbolic_number(each) and python_type(each) is PythonType.FLOAT):
         return None
-    doubles = {is_double(member) for member in members(view.value(number))}
-    return None if len(doubles) > 1 else FLOAT64 if doubles == {True} else FLOAT32
+    widths = {is_wide(member) for member in members(view.value(number))}
+    return None if len(widths) > 1 else FLOAT64 if widths == {True} else FLOAT32
 
 
 def _behind_name(view: ContextView, number: OpId) -> OpId:
