@@ -62,8 +62,8 @@ class LoopFrame:
     """The number of undecided conditions around the loop."""
     breaks: list[State] = field(default_factory=list)
     continues: list[State] = field(default_factory=list)
-    staged: bool = False
-    """A condition on a tensor leaves its body early: the graph merges all paths at the end of the body."""
+    staged: OpId | None = None
+    """The first condition on a tensor that leaves its body early: the graph merges all paths at the end of the body."""
     doubtful: set[OpId] = field(default_factory=set)
     """Operations that fail in this iteration under an undecided condition inside the loop."""
 

@@ -67,6 +67,8 @@ class CodeFacts:
     """The region that contains each operation."""
     writes: Mapping[str, tuple[NameWrite, ...]]
     """The operations that bind each name, in order."""
+    skipping: Mapping[OpId, tuple[OpId, ...]]
+    """The `if` statements in which a `continue` ends an iteration of each loop."""
     _ops: tuple[Op | None, ...]
     _kinds: Mapping[type[Fact], tuple[Fact, ...]]
     _readers: dict[bool, dict[OpId, tuple[OpId, ...]]] = field(default_factory=dict)
@@ -118,6 +120,25 @@ class CodeFacts:
         while parent is not None:
             yield self.regions[parent]
             parent = self.parents[parent]
+
+    def skipped_by(self, number: OpId, loop: Region) -> Iterator[Region]:
+        """For each `if` that may end the iteration of a loop before an operation of its body: what is left of the body.
+
+        AutoGraph runs it under `if not` the flag of the `continue`, a branch like the other side of that `if`.
+        """
+        body = next((part for part in loop.parts if part.arm is Arm.FIRST), None)
+        for op in self.skipping.get(loop.op, ()):
+            region = self.regions[op]
+            end = max(part.end for part in region.parts)
+            if body is None or not end <= number < body.end:
+                continue
+            outer = (each for each in self.around(op) if each.op > loop.op and each.holds(number))
+            if not any(
+                part.start <= op < part.end and not part.start <= number < part.end
+                for each in outer
+                for part in each.parts
+            ):
+                yield Region(op, region.kind, (Part(Arm.ELSE, end, body.end),), region.subject)
 
     def is_for_errors(self, region: Region, others: frozenset[str]) -> bool:
         """Whether a handler of a `try` catches exceptions, except those in `others`."""
@@ -187,8 +208,17 @@ def code_facts(function: Function) -> CodeFacts:
     kinds: dict[type[Fact], list[Fact]] = {}
     regions: dict[OpId, Region] = {}
     writes: dict[str, list[NameWrite]] = {}
+    skipping: dict[OpId, list[OpId]] = {}
     for op in walk(function.body):
         found[op.id] = op
+        if isinstance(op, ops.Continue):
+            within: list[OpId] = []
+            outer = parents[op.id]
+            while outer is not None and not regions[outer].is_loop:
+                within += [outer] if regions[outer].kind is RegionKind.IF else []
+                outer = parents[outer]
+            if outer is not None:
+                skipping.setdefault(outer, []).extend(within)
         region = _region(op) if type(op) in HAS_BLOCKS else None
         if region is not None:
             regions[op.id] = region
@@ -210,6 +240,7 @@ def code_facts(function: Function) -> CodeFacts:
         regions,
         tuple(parents),
         {name: tuple(setting) for name, setting in writes.items()},
+        {loop: tuple(dict.fromkeys(within)) for loop, within in skipping.items()},
         tuple(found),
         {kind: tuple(each) for kind, each in kinds.items()},
     )

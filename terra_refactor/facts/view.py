@@ -182,8 +182,14 @@ class ContextView:
         return None if fact is None else fact.kind
 
     def staged_around(self, number: OpId) -> Iterator[Region]:
-        """The branches and loops around an operation that AutoGraph stages, innermost first."""
+        """The branches and loops around an operation that AutoGraph stages, innermost first; also the branches of a
+        `continue` before it.
+        """
         for region in self.enclosing(number):
+            if region.is_loop:
+                yield from (
+                    each for each in self.code.skipped_by(number, region) if self.kind_of(each) is BranchKind.TENSOR
+                )
             kind = self.kind_of(region)
             if (kind is BranchKind.TENSOR and region.kind in DECISIONS | {RegionKind.FOR}) or (
                 kind is BranchKind.DATASET and region.kind is RegionKind.FOR

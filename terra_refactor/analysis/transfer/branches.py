@@ -127,8 +127,8 @@ def _two_ways(
     note_branch(frame, fact)
     reached = [end for end in ends if end is not None]
     staged = answer.kind is BranchKind.TENSOR
-    if staged and len(reached) < 2 and frame.loops:
-        frame.loops[-1].staged = True
+    if staged and len(reached) < 2 and frame.loops and frame.loops[-1].staged is None:
+        frame.loops[-1].staged = op.id
     if not reached:
         return TERMINATED
     if len(reached) > 1 and not engine.steps.merged(frame, reached):

@@ -209,9 +209,9 @@ def _unrolled(
         if index == 0:
             _note_first(frame, op, body, current, ends)
         current.merge(ends)
-        if staged or loop.staged:
+        if staged or loop.staged is not None:
             make_symbolic(frame, current, variables_set(body) if staged else differing_variables(ends))
-            make_fields_symbolic(frame, current, body if staged else ())
+            make_fields_symbolic(frame, current, body, None if staged else loop.staged)
         index += 1
         content = None if source is None else current.get((source, ITEMS))
         if isinstance(content, FrozenList) and content.elements != elements:
@@ -305,13 +305,13 @@ def _fixpoint(
             unchanged = following.fork()
             for end in ends:
                 end.parent = following
-            differing = differing_variables(ends) if loop.staged else set()
+            differing = set() if loop.staged is None else differing_variables(ends)
             if round_number == 0:
                 _note_first(frame, op, body, unchanged, ends)
             following.merge([unchanged, *ends], widening=round_number >= WIDEN_AFTER)
-            if loop.staged or staged():
+            if loop.staged is not None or staged():
                 make_symbolic(frame, following, stored if staged() else differing)
-                make_fields_symbolic(frame, following, body if staged() else ())
+                make_fields_symbolic(frame, following, body, None if staged() else loop.staged)
             if following.locals == current.locals and following.heap == current.heap:
                 break
             if round_number >= MAX_ITERATIONS - 1:

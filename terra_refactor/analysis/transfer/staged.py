@@ -79,9 +79,11 @@ def make_contents_symbolic(frame: Frame, state: State, value: Value, depth: int 
             make_contents_symbolic(frame, state, part, depth + 1)
 
 
-def make_fields_symbolic(frame: Frame, state: State, block: Block) -> None:
-    """The same for variables that nested functions capture, and for attributes and items of objects."""
-    for key, index in _fields_set(frame, block).items():
+def make_fields_symbolic(frame: Frame, state: State, block: Block, behind: OpId | None = None) -> None:
+    """The same for variables that nested functions capture, and for attributes and items of objects; with `behind` only
+    those set from that statement on.
+    """
+    for key, index in _fields_set(frame, block, behind).items():
         value = state.get(key)
         if value is None:
             continue
@@ -93,10 +95,12 @@ def make_fields_symbolic(frame: Frame, state: State, block: Block) -> None:
         state.set(key, traced)
 
 
-def _fields_set(frame: Frame, block: Block) -> dict[HeapKey, Value | None]:
+def _fields_set(frame: Frame, block: Block, behind: OpId | None) -> dict[HeapKey, Value | None]:
     """The fields that a block sets: captured variables and attributes, and the contents of containers with the index."""
     found: dict[HeapKey, Value | None] = {}
     for inner in walk(block):
+        if behind is not None and inner.id < behind:
+            continue
         match inner:
             case ops.StoreName(name=name, scope=ops.Scope.CELL):
                 found[(frame.cells[name], CELL)] = None
