@@ -25,7 +25,7 @@ from terra_refactor.classify.first_time import (
     runs_first_time,
     written_through_calls,
 )
-from terra_refactor.classify.keyed_creation import is_made_again, made_for_each
+from terra_refactor.classify.keyed_creation import is_made_again, is_made_in_call, made_for_each
 from terra_refactor.classify.layer_losses import are_read_later
 from terra_refactor.classify.possible_callees import possible_callees, possible_properties
 from terra_refactor.classify.scratch import is_scratch
@@ -548,7 +548,7 @@ class HazardMap:
                 # is a method like others; what it does once under `if not self.built` is done once in a graph, too
                 is_implicit = not (isinstance(made, Call) and made.method == "build")
                 if (
-                    is_implicit
+                    (is_implicit and not is_made_in_call(self.facts, self.index, self.view, self.is_guarded, until))
                     or around.function.name in SETS_UP
                     or (not is_write and self.is_guarded(around.function, caller.op))
                 ):

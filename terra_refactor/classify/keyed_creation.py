@@ -1,7 +1,7 @@
 """Variables, layers or optimizers that are created once per key or once per object, and whether later calls have new ones.
 
 Computes: the inputs of the tested key, and the creation of the object, through the calls that lead there. Needs: the
-facts of the program. Gives: `made_for_each`, `is_made_again`.
+facts of the program. Gives: `made_for_each`, `is_made_in_call`, `is_made_again`.
 """
 
 from __future__ import annotations
@@ -48,12 +48,12 @@ def is_made_again(
     chain: Sequence[EffectSite],
 ) -> bool:
     """Whether later calls create again what a chain of calls creates under a test for missing state."""
-    return made_for_each(facts, codes, views, chain) is not None or _is_made_in_call(
+    return made_for_each(facts, codes, views, chain) is not None or is_made_in_call(
         facts, codes, views, is_guarded, chain
     )
 
 
-def _is_made_in_call(
+def is_made_in_call(
     facts: ProgramFacts,
     codes: Callable[[FunctionId], CodeFacts],
     views: Callable[[ContextFacts], ContextView],

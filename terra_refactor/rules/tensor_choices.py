@@ -61,6 +61,8 @@ def _no_choice(view: ContextView, value: Value) -> str | None:
             facts = view.facts.objects[number]
             if facts.kind is ObjectKind.SET:
                 return "a set"
+            if facts.kind is ObjectKind.CLASS:
+                return "a function or class"
             if facts.kind is ObjectKind.INSTANCE and is_opaque(view, facts.name):
                 return f"an object ({facts.name})"
             return None

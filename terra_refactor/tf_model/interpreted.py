@@ -15,6 +15,7 @@ from terra_refactor.tf_model.name_table import within
 _T = TypeVar("_T")
 _LISTS: Final = ("builtins.list", "collections.deque")
 _DICTS: Final = ("builtins.dict", "collections.OrderedDict", "collections.defaultdict")
+_MAPPINGS: Final = (*_DICTS, "collections.Counter")
 _SETS: Final = ("builtins.set",)
 _INI: Final = "configparser.RawConfigParser"
 PATH: Final = "pathlib.Path"
@@ -32,8 +33,8 @@ class Interpreted(Enum):
     APPEND = f"{_of(_LISTS, 'append')} collections.deque.appendleft"
     EXTEND = f"{_of(_LISTS, 'extend')} collections.deque.extendleft"
     INSERT = _of(_LISTS, "insert")
-    POP = f"{_of(_LISTS, 'pop')} collections.deque.popleft {_of(_DICTS, 'pop popitem')}"
-    CLEAR = f"{_of(_LISTS, 'clear')} {_of(_DICTS, 'clear')}"
+    POP = f"{_of(_LISTS, 'pop')} collections.deque.popleft {_of(_MAPPINGS, 'pop popitem')}"
+    CLEAR = f"{_of(_LISTS, 'clear')} {_of(_MAPPINGS, 'clear')}"
     REMOVE_UNCOMPARED = "collections.deque.remove"
     REMOVE = "builtins.list.remove"
     FIND = f"{_of(('builtins.list', 'builtins.tuple'), 'count index')}"
@@ -41,12 +42,13 @@ class Interpreted(Enum):
     REORDER = f"{_of(_LISTS, 'reverse')} collections.deque.rotate collections.OrderedDict.move_to_end {_of(_SETS, 'discard remove')}"
     ADD = _of(_SETS, "add")
     UPDATE = f"{_of(_SETS, 'update')} {_of(_DICTS, 'update')}"
-    SET_DEFAULT = _of(_DICTS, "setdefault")
-    GET = _of(_DICTS, "get")
-    KEYS = _of(_DICTS, "keys")
-    VALUES = _of(_DICTS, "values")
-    ITEMS = _of(_DICTS, "items")
-    COPY_CONTAINER = _of((*_LISTS, *_DICTS, *_SETS), "copy")
+    RECOUNT = _of(("collections.Counter",), "update subtract")
+    SET_DEFAULT = _of(_MAPPINGS, "setdefault")
+    GET = _of(_MAPPINGS, "get")
+    KEYS = _of(_MAPPINGS, "keys")
+    VALUES = _of(_MAPPINGS, "values")
+    ITEMS = _of(_MAPPINGS, "items")
+    COPY_CONTAINER = _of((*_LISTS, *_MAPPINGS, *_SETS), "copy")
     COPY = "copy.copy"
     COPY_DEEPLY = "copy.deepcopy"
     LIST = "builtins.list"
@@ -56,6 +58,7 @@ class Interpreted(Enum):
     DICT = "builtins.dict"
     ORDERED_DICT = "collections.OrderedDict"
     DEFAULT_DICT = "collections.defaultdict"
+    COUNTER = "collections.Counter"
     DEQUE = "collections.deque"
     # decorators and classes
     PROPERTY = "builtins.property abc.abstractproperty"

@@ -6,6 +6,8 @@ Needs: the heap. Gives: `new_list`, `new_set`, `thaw`.
 
 from __future__ import annotations
 
+from typing import Final
+
 from terra_refactor.analysis.engine import Site
 from terra_refactor.analysis.facts import ObjectKind
 from terra_refactor.analysis.transfer import mappings
@@ -29,6 +31,10 @@ def new_list(site: Site, content: FrozenList, tag: object = None, name: str = "l
     number = site.allocate(ObjectKind.LIST, name, tag)
     site.frame.state.set((number, ITEMS), content)
     return Reference(number)
+
+
+COUNTER: Final = "Counter"
+"""The name of the class of these dicts."""
 
 
 def new_set(site: Site, element: Value, name: str = "set") -> Value:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import partial
 
 from terra_refactor.analysis.engine import TERMINATED, Site, Terminated
-from terra_refactor.analysis.facts import BranchFact, BranchKind, ChangedParts
+from terra_refactor.analysis.facts import BranchFact, BranchKind, ChangedParts, ObjectKind
 from terra_refactor.analysis.freezing import freeze_in
 from terra_refactor.analysis.refine import refine
 from terra_refactor.analysis.transfer.staged import (
@@ -29,6 +29,7 @@ from terra_refactor.domain.state import State
 from terra_refactor.domain.value import (
     UNKNOWN_BOOL,
     LibraryValue,
+    Reference,
     Value,
     members,
 )
@@ -112,7 +113,7 @@ def _two_ways(
     main, other = ends
     if answer.kind is BranchKind.TENSOR and main is not None and other is not None:
         changed = tuple(
-            (name, freeze_in(main, one), freeze_in(other, another))
+            (name, _frozen(site, main, one), _frozen(site, other, another))
             for name, one, another in changed_variables(main.locals, other.locals)
         )
         parts = changed_parts(frame, (*op.then_block, *op.else_block), main, other)
@@ -140,6 +141,14 @@ def _two_ways(
         make_fields_symbolic(frame, outer, (*op.then_block, *op.else_block))
         merge_in_graph(outer, changed)
     return None
+
+
+def _frozen(site: Site, state: State, value: Value) -> Value:
+    """The contents of lists and dicts in place of references; sets stay objects, which a branch of a graph cannot return."""
+    facts = site.engine.objects.facts
+    if isinstance(value, Reference) and facts[value.object].kind is ObjectKind.SET:
+        return value
+    return freeze_in(state, value)
 
 
 def _is_about_parameters(site: Site, answer: Answer, test: OpId) -> bool:

@@ -20,7 +20,7 @@ from terra_refactor.analysis.engine import Site
 from terra_refactor.analysis.facts import BranchKind, ObjectKind
 from terra_refactor.analysis.frames import CallArguments, Frame
 from terra_refactor.analysis.instances import is_instance
-from terra_refactor.analysis.transfer.allocation import new_list, new_set, thaw
+from terra_refactor.analysis.transfer.allocation import COUNTER, new_list, new_set, thaw
 from terra_refactor.analysis.transfer.attribute_dicts import set_named
 from terra_refactor.analysis.transfer.attributes import attribute_of
 from terra_refactor.analysis.transfer.container_methods import CONTAINER_METHODS, BuiltinHandler, argument_at
@@ -321,6 +321,12 @@ def make_default_dict(site: Site, arguments: CallArguments, receiver: Value | No
     return made
 
 
+def make_counter(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
+    counted = arguments.positional or arguments.open_positional is not None
+    content = FrozenDict((), UNKNOWN) if counted else _dict_from(site, arguments)
+    return new_dict(site, content, name=COUNTER)
+
+
 def make_range(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
     match arguments.positional:
         case (stop,):
@@ -596,6 +602,7 @@ BUILTINS: Final[dict[str, BuiltinHandler]] = {
             Interpreted.DICT: make_dict,
             Interpreted.ORDERED_DICT: make_ordered_dict,
             Interpreted.DEFAULT_DICT: make_default_dict,
+            Interpreted.COUNTER: make_counter,
             Interpreted.DEQUE: make_deque,
             Interpreted.RANGE: make_range,
             Interpreted.ZIP: zip_,

@@ -209,6 +209,12 @@ def _update(site: Site, receiver: Reference, arguments: CallArguments, single: b
     return NONE
 
 
+def _recount(site: Site, receiver: Reference, arguments: CallArguments, single: bool) -> Value:
+    """`update` and `subtract` of a `Counter`, which add to the counts."""
+    site.frame.state.set((receiver.object, ITEMS), FrozenDict((), UNKNOWN))
+    return NONE
+
+
 def _set_default(site: Site, receiver: Reference, arguments: CallArguments, single: bool) -> Value:
     frame = site.frame
     content = frame.state.get((receiver.object, ITEMS))
@@ -331,6 +337,7 @@ CONTAINER_METHODS: Final[dict[str, BuiltinHandler]] = by_name(
         Interpreted.REORDER: reorder,
         Interpreted.ADD: _list_change(_add_to_set),
         Interpreted.UPDATE: _list_change(_update),
+        Interpreted.RECOUNT: _list_change(_recount),
         Interpreted.SET_DEFAULT: _list_change(_set_default),
         Interpreted.GET: dict_get,
         Interpreted.KEYS: dict_keys,

@@ -13,7 +13,7 @@ from terra_refactor.analysis.frames import CallArguments, Frame
 from terra_refactor.analysis.freezing import freeze
 from terra_refactor.analysis.library_rules import over_combinations
 from terra_refactor.analysis.transfer import mappings
-from terra_refactor.analysis.transfer.allocation import new_list
+from terra_refactor.analysis.transfer.allocation import COUNTER, new_list
 from terra_refactor.analysis.transfer.arrays import array_changed
 from terra_refactor.analysis.transfer.attribute_dicts import item_of_attributes, set_named
 from terra_refactor.analysis.transfer.contents import one_of_many
@@ -225,6 +225,9 @@ def _object_item(site: Site, container: Reference, index: Value) -> Value:
         factory = frame.state.get((container.object, DEFAULT_FACTORY))
         if factory is not None and not mappings.has_item(content, index):
             return _made_item(site, container, index, factory)
+        if facts.name == COUNTER and not mappings.has_item(content, index):
+            # what is not counted yet is 0, and not stored
+            return join(mappings.known_item(content, index), Constant(0))
         if mappings.known_item(content, index) == BOTTOM:
             _contradict(frame)
         return one_of_many(frame, mappings.dict_item(content, index), (item for _, item in content.items))

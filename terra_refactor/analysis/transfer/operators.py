@@ -17,7 +17,7 @@ from terra_refactor.analysis.facts import BranchKind, ObjectKind
 from terra_refactor.analysis.frames import CallArguments, Frame
 from terra_refactor.analysis.freezing import freeze
 from terra_refactor.analysis.library_rules import checked_rule, over_combinations
-from terra_refactor.analysis.transfer.allocation import new_list
+from terra_refactor.analysis.transfer.allocation import new_list, new_set
 from terra_refactor.analysis.transfer.arrays import array_changed
 from terra_refactor.analysis.transfer.contents import note_contents
 from terra_refactor.analysis.transfer.data_files import joined_by_operator
@@ -369,6 +369,10 @@ def _objects(site: Site, symbol: str, left: Value, right: Value, *, in_place: bo
             return _list_operator(site, symbol, left, content, right, in_place=in_place)
         if isinstance(content, FrozenDict) and symbol == "|" and isinstance(right, Reference):
             return UNKNOWN
+        if isinstance(content, FrozenList) and kind is ObjectKind.SET and symbol in "|&-^" and not in_place:
+            other = frame.state.get((right.object, ITEMS)) if isinstance(right, Reference) else None
+            found = list_element(other) if isinstance(other, FrozenList) and symbol in "|^" else BOTTOM
+            return new_set(site, join(list_element(content), found), site.engine.objects.facts[left.object].name)
         for method_name in ([f"__i{name}__"] if in_place else []) + [f"__{name}__"]:
             method = find_method(site, left, method_name)
             if method is not None:

@@ -10,7 +10,7 @@ from terra_refactor.facts.records import Call, Display, Unpacked
 from terra_refactor.facts.view import ContextView
 from terra_refactor.ir.ids import OpId
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
-from terra_refactor.tf_model.graph_traits import RANGE, is_of_python
+from terra_refactor.tf_model.graph_traits import RANGE, REDUCE, is_of_python
 from terra_refactor.tf_model.registry import has_trait
 from terra_refactor.tf_model.spec import Trait
 
@@ -50,7 +50,9 @@ def _iterations(view: ContextView) -> Iterator[tuple[OpId, OpId, str, str]]:
     for call, name in view.calls_with(Trait.ITERATES):
         if len(call.positional) > 1 and has_trait(name, Trait.COMPARES_ARGUMENTS):
             continue  # see TR304
-        given = call.positional[:1] if has_trait(name, Trait.ITERATES_FIRST) else call.positional
+        # the third argument of `reduce` is the first value
+        most = 1 if has_trait(name, Trait.ITERATES_FIRST) else 2 if name == REDUCE else None
+        given = call.positional[:most]
         found = next((number for number in given if _becomes_tensor(view, number)[0]), None)
         if found is not None:
             yield call.op, found, f"`{view.written(call.op)}` iterates over ", ""
