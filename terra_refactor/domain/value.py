@@ -409,7 +409,7 @@ def as_symbolic(value: Value) -> Value:
         case Constant(bool()):
             return Scalar(PythonType.BOOL, None, symbolic=True)
         case Constant(int() as number):
-            return Scalar(PythonType.INT, _as_tensor(number), symbolic=True)
+            return Scalar(PythonType.INT, _as_tensor(number), symbolic=True, wide=is_wide(value))
         case Constant(float()):
             return Scalar(PythonType.FLOAT, None, symbolic=True)
         case Constant(str()):
@@ -432,6 +432,8 @@ INT_OF_DATASET = Scalar(PythonType.INT, _as_tensor(None), symbolic=True, wide=Tr
 
 def is_wide(value: Value) -> bool:
     """Whether the value is a Python number that a graph replaces by an int64 or float64."""
+    if isinstance(value, Constant):
+        return type(value.value) is int and not -(2**31) <= value.value < 2**31
     return isinstance(value, Scalar) and value.wide
 
 

@@ -28,6 +28,7 @@ from terra_refactor.domain.value import (
     TensorValue,
     TupleValue,
     Value,
+    is_wide,
     members,
 )
 from terra_refactor.facts.view import ContextView
@@ -181,7 +182,7 @@ def graph_dtype(value: Value) -> DType | None:
         case Constant(bool()):
             return BOOL
         case Constant(int()):
-            return INT32
+            return INT64 if is_wide(value) else INT32
         case Constant(float()):
             return FLOAT32
         case Constant(str()):
