@@ -403,6 +403,11 @@ def install() -> None:
         replaced.watch((owner, name) for owner, name, *_ in _api.made if owner in _NAMESPACES)
 
 
+def are_standing() -> bool:
+    """Whether the hooks are installed that stay while functions rest."""
+    return _standing.in_place
+
+
 def _before_fork() -> None:
     """Waits for all segments before a fork: the child has none of TensorFlow's threads, so their results would never
     arrive there.

@@ -34,7 +34,9 @@ TURN: Final = 4e-3
 LONG_CALL: Final = 20e-3
 """Seconds of a call above which the first call of a turn counts: switching between the two modes is negligible."""
 CLEARLY: Final = 1.5
-"""Two eager calls that are slower by this factor end the measurement; one may be an outlier."""
+"""Two long eager calls that are slower by this factor end the measurement. One may be an outlier; of short calls, on a
+busy machine, two in a row often are.
+"""
 LOSES: Final = 1.02
 EAGER_OPERATION: Final = 4e-6
 """Minimum seconds of an operation in eager execution: a call with many operations needs no measurement."""
@@ -53,7 +55,7 @@ INVESTMENT: Final = 60.0
 function must be faster.
 """
 FORGETS: Final = 0.9
-"""Decay, per call, of the share of new paths among recent calls."""
+"""Decay, per call, of the shares of new paths and of failures among recent calls."""
 UNSETTLED: Final = 12
 """Number of recent calls on unknown paths after which the function is measured again."""
 
@@ -97,6 +99,8 @@ class Costs:
         self.eager: list[float] = []
         self.passed_over = 0
         self.new_share = 0.0  # share of recent calls on new paths
+        self.counted = 0
+        self.failing = 0.0  # share of recent calls that raised
         self.invested = 0.0  # seconds
         self.operations = 0
         self.shim_seconds: float | None = None
@@ -116,7 +120,15 @@ class Costs:
             return Way.RESTS
         return Way.FREE if self.until_measured else self.turn
 
-    def ran(self, way: Way, seconds: float, operations: int, missed: bool, new: bool | None = None) -> None:
+    def ran(
+        self,
+        way: Way,
+        seconds: float,
+        operations: int,
+        missed: bool,
+        new: bool | None = None,
+        failed: bool = False,
+    ) -> None:
         """Records a call that ran in the given way.
 
         Args:
@@ -125,12 +137,16 @@ class Costs:
             operations: the number of deferred or immediate operations.
             missed: it recorded or compiled something, or ran operations one by one that will be compiled next time.
             new: it took an unknown path; `missed` if not given.
+            failed: it raised. Such a call may end early, so only the more frequent kind of calls is compared.
         """
+        self.counted += 1
+        self.failing += max(1.0 - FORGETS, 1.0 / self.counted) * (failed - self.failing)
+        usual = failed == (self.failing > 0.5)
         new = missed if new is None else new
         self.trying += 1
         self.spent += seconds
         if way is Way.EAGER:
-            if self.turn is way:
+            if self.turn is way and usual:
                 self._in_turn(self.eager, seconds)
             return
         self.new_share = FORGETS * self.new_share + (1.0 - FORGETS) * new
@@ -149,7 +165,7 @@ class Costs:
             self.operations = max(self.operations, operations)
             if learns or (missed and self.passed_over < PASSED_OVER):
                 self.passed_over += not learns
-            elif self.turn is way:
+            elif self.turn is way and usual:
                 self._in_turn(self.timed, seconds)
         elif self.until_measured:
             self._warm_up(missed)
@@ -173,7 +189,11 @@ class Costs:
         self.turn_seconds += seconds
         if self.turn_calls > 1 or seconds > LONG_CALL:
             times.append(seconds)
-        if self.turn is Way.EAGER and len(self.eager) > 1 and min(self.eager) > CLEARLY * _typical(self.timed):
+        if (
+            self.turn is Way.EAGER
+            and len(self.eager) > 1
+            and min(self.eager) > max(LONG_CALL, CLEARLY * _typical(self.timed))
+        ):
             self._decide()
         elif self.turn_calls > MOST_IN_A_TURN or (self.turn_calls > LEAST_IN_A_TURN and self.turn_seconds > TURN):
             self._end_turn()

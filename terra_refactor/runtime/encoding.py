@@ -197,6 +197,11 @@ class Encoder:
             self.ids.pop(id(tensor), None)
         del self.inputs[mark:]
 
+    def forget(self, mark: int) -> None:
+        """Removes the inputs from `mark` on, and those of the last `key` traversal."""
+        self.rollback(mark)
+        self.anonymous = []
+
     def new_input(self, tensor: Any) -> int:
         code = ~len(self.inputs)
         self.inputs.append(tensor)

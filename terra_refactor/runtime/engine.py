@@ -113,11 +113,16 @@ def enter(program: Program) -> Run | None:
     if _untrusted:
         program.fell_back(_untrusted[0])
         return None
-    api_hooks.install()
+    if not api_hooks.are_standing():  # they count accumulators
+        api_hooks.install()
     reason = _obstacle_now()
     if reason is not None:
         program.fell_back(reason)
+        if tf.executing_eagerly():
+            program.obstructed()
         return None
+    program.unobstructed()
+    api_hooks.install()
     if pywrap_tfe.TFE_Py_TapeSetIsEmpty():
         run_tapes.know_tapes()
     if foreign.conflict(program):
@@ -174,17 +179,18 @@ def leave(run: Run, started: float, failure: BaseException | None, way: Way = Wa
         finally:
             thread.run = None
             foreign.unregister()
-        if way is Way.TIMED and failure is None:
+        if way is Way.TIMED and not _interrupts(failure):
             wait_for_segments()
         seconds = time.perf_counter() - started
         run.program.end_call(run.missed, seconds, run.graph_seconds)
-        if failure is None:
+        if not _interrupts(failure):
             run.program.costs.ran(
                 way,
                 seconds,
                 run.program.operations() - run.operations_before,
                 run.missed or run.program.learned() != run.learned_before,
                 run.missed,
+                failed=failure is not None,
             )
             _rest_with(run.program)
 
@@ -212,7 +218,12 @@ def _execute_eagerly(program: Program, function: Callable[..., Any], args: Any, 
     wait_for_segments()
     _without_hooks(program)
     started = time.perf_counter()
-    result = _eagerly(function, args, kwargs)
+    try:
+        result = _eagerly(function, args, kwargs)
+    except Exception:
+        program.costs.ran(Way.EAGER, time.perf_counter() - started, 0, False, failed=True)
+        _rest_with(program)
+        raise
     program.costs.ran(Way.EAGER, time.perf_counter() - started, 0, False)
     _rest_with(program)
     return result
@@ -220,7 +231,13 @@ def _execute_eagerly(program: Program, function: Callable[..., Any], args: Any, 
 
 def _rest_with(program: Program) -> None:
     """Removes the hooks, which have a cost per operation, if every function in use rests."""
-    if program.costs.resting:
+    if not program.needs_hooks():
+        _without_hooks(program)
+
+
+def _fall_back_without_hooks(program: Program) -> None:
+    """Before an eager call: removes the hooks if the calls before fell back, too."""
+    if not program.needs_hooks() and (hooks.installed or program.obstructions % LOOK_AGAIN == 0):
         _without_hooks(program)
 
 
@@ -229,7 +246,7 @@ def _without_hooks(program: Program) -> None:
     started = time.perf_counter()
     since = time.monotonic() - IN_USE
     for other in registered_programs():
-        if other is not program and other.last_call > since and other.eager_reason is None and not other.costs.resting:
+        if other is not program and other.last_call > since and other.needs_hooks():
             return
     api_hooks.rest()
     program.costs.spent += time.perf_counter() - started
@@ -258,13 +275,14 @@ def execute(program: Program, function: Callable[..., Any], args: Any, kwargs: A
     try:
         run = enter(program)
         if run is None:
+            _fall_back_without_hooks(program)
             return _eagerly(function, args, kwargs)
         result = function(*args, **kwargs)
         leave(run, started, None, way)  # inside: an interruption may occur right before it
     except BaseException as failure:
         begun = _active()  # an interruption may come before the name `run` is bound
         if begun is not None:
-            leave(begun, started, failure)
+            leave(begun, started, failure, way)
             _make_real_in(failure)
         raise
     return _real(result, {})
@@ -341,12 +359,15 @@ class Block:
             _without_hooks(self.program)
         if self.way in (Way.FREE, Way.TIMED):
             self.run = enter(self.program)
+            if self.run is None and thread.run is None:
+                _fall_back_without_hooks(self.program)
         self.started = time.perf_counter()
 
     def __exit__(self, kind: Any, value: Any, traceback: Any) -> None:
         if self.run is not None:
             run, self.run = self.run, None
             leave(run, self.started, value, self.way)
-        elif self.way is Way.EAGER and value is None:
-            self.program.costs.ran(self.way, time.perf_counter() - self.started, 0, False)
+        elif self.way is Way.EAGER and not _interrupts(value):
+            seconds = time.perf_counter() - self.started
+            self.program.costs.ran(self.way, seconds, 0, False, failed=value is not None)
             _rest_with(self.program)

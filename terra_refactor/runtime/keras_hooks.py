@@ -4,7 +4,7 @@ Computes: for each such object, whether its call may be one node, and the Call f
 Gives: `hooks`, `per_object`, `method_call`, `from_library`, `plain_attributes`. Ignores: classes of the program:
 their Python must run, so their calls are decomposed.
 
-An object's attributes are structure: when one changes, paths recorded before are invalid (`Epoch`).
+The attributes of an object that was called are structure: when one changes, paths recorded before are invalid (`Epoch`).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from terra_refactor.runtime.trie import ArrayRule, Arrays, Call
 from terra_refactor.runtime.values import hung_on
 
 # attributes that Keras sets internally, and that do not affect the result of a call
-_BOOKKEEPING = frozenset(("_called", "_metrics_lock", "_exclude_from_weight_decay_cache"))
+_BOOKKEEPING = frozenset(("_called", "_metrics_lock", "_exclude_from_weight_decay_cache", "_parent_path"))
 _SETTERS = (
     "set_floatx",
     "set_epsilon",
@@ -203,6 +203,29 @@ def forgotten_in(table: dict[int, Any], thing: Any) -> weakref.ref[Any]:
     return weakref.ref(thing, lambda reference: table.pop(key, None))
 
 
+_structure: dict[int, Any] = {}
+"""Weak references to Keras objects on whose attributes paths may depend, by identity."""
+_PARTS = (KerasLayer, KerasLoss, KerasOptimizer, KerasSchedule)
+
+
+def _is_structure(thing: Any, seen: set[int] | None = None) -> None:
+    """Records that paths may depend on attributes of `thing` and of the Keras objects in its attributes."""
+    seen = set() if seen is None else seen
+    if id(thing) in seen:
+        return
+    if isinstance(thing, _PARTS):
+        seen.add(id(thing))
+        known = _structure.get(id(thing))
+        if known is None or known() is not thing:
+            _structure[id(thing)] = forgotten_in(_structure, thing)
+        for value in list(vars(thing).values()):
+            _is_structure(value, seen)
+    elif isinstance(thing, (list, tuple, dict)):
+        seen.add(id(thing))
+        for value in list(thing.values() if isinstance(thing, dict) else thing):
+            _is_structure(value, seen)
+
+
 def method_call(thing: Any, name: str, original: Any, **options: Any) -> Call:
     """The Call of a method of `thing`. It does not keep `thing` alive; paths with such a call do (`Node.owner`)."""
     owner = weakref.ref(thing)
@@ -229,6 +252,7 @@ def per_object(original: Any, make: Callable[[Any, Any], Call | None], state: Ca
         known = by_id.get(id(self))
         if known is None or known[1] != Epoch.value or known[0]() is not self or known[3] != state(self):
             call = make(self, original)
+            _is_structure(self)
             by_id[id(self)] = known = (forgotten_in(by_id, self), Epoch.value, call, state(self))
         call = known[2]
         if call is None or _carries_mask(args):  # a loss reads the mask of its predictions
@@ -250,6 +274,8 @@ def _layer_hook() -> Any:
             fits = _layer_is_plain(layer)
             if not fits and not layer.built:
                 return None  # it may become plain when it is built
+            for each in layer._flatten_layers():
+                _is_structure(each)
             plain[id(layer)] = known = (forgotten_in(plain, layer), Epoch.value, {} if fits else None)
         return known[2]
 
@@ -394,12 +420,20 @@ def _attribute_hook(owner: Any) -> Any:
     original = owner.__setattr__
 
     def __setattr__(self: Any, name: str, value: Any) -> None:  # noqa: N807
-        if type(self).__module__.startswith("keras.") and name not in _BOOKKEEPING and not name.startswith("_self_"):
+        called = id(self) in _structure  # no path depends on an object that was never called
+        if (
+            called
+            and type(self).__module__.startswith("keras.")
+            and name not in _BOOKKEEPING
+            and not name.startswith("_self_")
+        ):
             before = vars(self).get(name, _attribute_hook)
             if before is not value and not (type(before) is type(value) and _equal(before, value)):
                 if vars(self).get("built", before is not _attribute_hook) and name != "learning_rate":
                     _end_epoch()
         original(self, name, value)
+        if called:
+            _is_structure(value)
 
     return __setattr__
 

@@ -43,11 +43,13 @@ class _Box:
 
 def _fold(node: Node, budget: list[int]) -> _Box:
     nodes = [node]
-    while len(node.children) == 1 and not node.segments:
-        node = next(iter(node.children.values()))
+    children = list(node.children.values())  # a finalizer may remove one meanwhile
+    while len(children) == 1 and not node.segments:
+        node = children[0]
         nodes.append(node)
+        children = list(node.children.values())
     box = _Box(nodes)
-    for child in node.children.values():
+    for child in children:
         if budget[0] <= 0:
             break
         budget[0] -= 1
@@ -101,7 +103,7 @@ def svg(programs: list[Program]) -> str:
         row += 0.6
         budget = [_MAX_BOXES]
         for root in program.roots.values():
-            for child in root.children.values():
+            for child in list(root.children.values()):
                 if budget[0] <= 0:
                     break
                 budget[0] -= 1

@@ -94,7 +94,7 @@ SOUGHT: Final = names(
     """
     _Arg _Retval _XlaMustCompile _USE_EQUALITY _apply_weight_decay _backend_update_step _called
     _exclude_from_weight_decay_cache _fn_kwargs _handle_data _keras_ _keras_logits _keras_mask _losses _metrics_lock
-    _operations _override_operator _rng _self_ _tf_api_names _tf_api_names_v1
+    _operations _override_operator _parent_path _rng _self_ _tf_api_names _tf_api_names_v1
     """
 )
 """Names that may be missing: of graphs, skipped, or read with a default (`self_test.lost_attribute` checks some)."""

@@ -19,6 +19,11 @@ from terra_refactor.runtime.trie import Call, Node
 
 GIVE_UP_AFTER = 20  # successive calls that left every known path
 MAX_NODES = 100_000
+OBSTRUCTED_AFTER = 8
+"""Successive calls that fell back before their first operation, after which the hooks are not needed. The number doubles
+when they are needed again: to install and remove them takes as long as a few hundred operations.
+"""
+MOST_OBSTRUCTED = 65_536
 
 
 class Epoch:
@@ -93,6 +98,8 @@ class Program:
         self.misses_in_a_row = 0
         self.last_call = 0.0
         self.alone = False
+        self.obstructions = 0  # in a row
+        self.obstructed_after = OBSTRUCTED_AFTER
         self.at_end: Callable[[Program], None] | None = None
 
     def __del__(self) -> None:
@@ -146,6 +153,20 @@ class Program:
     def fell_back(self, reason: str) -> None:
         """Counts a call that is eager from here on, with the reason."""
         self.fallbacks[reason] += 1
+
+    def obstructed(self) -> None:
+        """Counts a call that fell back before its first operation."""
+        self.obstructions += 1
+
+    def unobstructed(self) -> None:
+        """Counts a call that was entered."""
+        if self.obstructions >= self.obstructed_after:
+            self.obstructed_after = min(2 * self.obstructed_after, MOST_OBSTRUCTED)
+        self.obstructions = 0
+
+    def needs_hooks(self) -> bool:
+        """Whether the next calls are expected to be co-executed."""
+        return self.eager_reason is None and not self.costs.resting and self.obstructions < self.obstructed_after
 
     def give_up(self, reason: str) -> None:
         """Makes every later call eager, with one warning."""

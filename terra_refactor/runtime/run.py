@@ -313,8 +313,7 @@ class Run(Encoder):
                     if kwargs:
                         self.key_hung(kwargs.values(), key)
             except Unencodable as reason:
-                self.rollback(mark)
-                self.anonymous = []
+                self.forget(mark)
                 if reason.args[0] != LARGE_ARRAY or call.arrays is Arrays.INPUT or not may_convert_arrays(call, args):
                     return self._not_deferred(call, args, kwargs)
                 return self.call(call.with_arrays(), args, kwargs)
@@ -334,6 +333,8 @@ class Run(Encoder):
     def _known(self, child: Node, call: Call, args: Any, kwargs: Any, mark: int) -> Any:
         if self.anonymous:
             self.anonymous = []
+        if child.expected is not None:
+            child.keep_owner()
         if child.kind is Kind.IMMEDIATE:
             self.rollback(mark)
             return self.immediate(call, args, kwargs)
@@ -393,11 +394,13 @@ class Run(Encoder):
 
     def _unknown(self, call: Call, args: Any, kwargs: Any, key: Any, mark: int) -> Any:
         node = self.node
+        if call.owner is not None and node.lost is not None and node.is_fresh(call.owner()):
+            self.forget(mark)
+            return self._not_deferred(call, args, kwargs)
         if call.creation and len(self.inputs) == mark and not any(type(part) is int for part in key):
             if call in node.relaxed:  # another constant was created here before: create this one now, as an input
                 node.forget_special(call)
-                self.rollback(mark)
-                self.anonymous = []
+                self.forget(mark)
                 self.depth += 1
                 try:
                     return call.eager(*real_values(args), **kwargs)
@@ -409,8 +412,7 @@ class Run(Encoder):
             seen = (call, "array")
             if seen in node.relaxed and may_convert_arrays(call, args):
                 node.forget_special(seen)
-                self.rollback(mark)
-                self.anonymous = []
+                self.forget(mark)
                 return self.call(call.with_arrays(), args, kwargs)
             node.relaxed[seen] = key
         if call.at_varying is not None and not self.program.xla:  # XLA requires the ends of a slice to be constants
@@ -419,8 +421,7 @@ class Run(Encoder):
                 general = (call, index[1])
                 if general in node.relaxed:
                     node.forget_special(general)
-                    self.rollback(mark)
-                    self.anonymous = []
+                    self.forget(mark)
                     self.facts.pop(id(index[0]), None)  # a constant for Python, but not for the path
                     result = self.call(call.at_varying, (args[0], *index, *args[2:]), {})
                     if call.rehang is not None:
@@ -449,8 +450,7 @@ class Run(Encoder):
         if self.scalar_dtype is None:
             return None
         inputs, anonymous = self.inputs[mark:], self.anonymous
-        self.rollback(mark)
-        self.anonymous = []
+        self.forget(mark)
         key: list[Any] = [call]
         self.widen = True
         try:
@@ -494,7 +494,7 @@ class Run(Encoder):
         anonymous = list(self.anonymous)
         self.anonymous = []
         child = Node(parent=self.node, call=call, first_slot=len(self.slots), where=source_line())
-        child.owner = None if call.owner is None else call.owner()
+        child.expect(key)
         self.hanging = call.attributes
         child.args = tuple(self.template(value, anonymous, call.arrays) for value in args)
         widen, self.widen = self.widen, False

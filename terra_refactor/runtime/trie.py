@@ -10,6 +10,7 @@ same segment), `InputRef` (from outside) or `TapeRef`. Everything else in it is 
 from __future__ import annotations
 
 import enum
+import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -153,6 +154,21 @@ class Guard:
 
 
 @dataclass(eq=False, slots=True)
+class Lost:
+    """Objects with a call of their own that a program creates for each call of the function. `newest`: references to
+    the newest ones, by identity.
+    """
+
+    count: int = 0
+    newest: dict[int, Callable[[], Any]] = field(default_factory=dict)
+
+
+FRESH = 2
+"""Number of objects lost at a place after which a call of another one is decomposed: no path with it is taken again."""
+MOST_NEWEST = 16
+
+
+@dataclass(eq=False, slots=True)
 class Node:
     """One deferred call at one place of the trie.
 
@@ -164,7 +180,9 @@ class Node:
             first value.
         segments: the segments compiled for the path that ends here.
         where: file and line of the program that first made the call.
-        owner: the object whose method was called: it lives as long as the path.
+        owner: the object whose method was called, from the second time on: it lives as long as the path.
+        expected: before that, a weak reference to it.
+        lost: for each type, objects that died before the call here came a second time.
         pure: it depends only on its operands: on no variable, and on no attributes of tensors.
         watched_later: a tape that is open here later begins to watch operands of the nodes before this one.
         operands: the slots used by the nodes up to this one, computed on request.
@@ -192,6 +210,8 @@ class Node:
     extra: Any = None
     where: str = ""
     owner: Any = None
+    expected: Any = None
+    lost: dict[type, Lost] | None = None
     children: dict[Any, Node] = field(default_factory=dict)
     pure: bool = False
     watched_later: bool = False
@@ -203,6 +223,44 @@ class Node:
     segments: dict[Any, Any] = field(default_factory=dict)
     seen: int = 0
     hits: int = 0
+
+    def expect(self, key: Any) -> None:
+        """Forgets this node, a child of its parent, if the object of its call dies before the call comes again."""
+        parent = self.parent
+        assert parent is not None and self.call is not None
+        if self.call.owner is None:
+            return
+        owner = self.call.owner()
+        kind = type(owner)
+
+        def lose(reference: Any) -> None:
+            parent.children.pop(key, None)
+            if parent.lost is None:
+                parent.lost = {}
+            parent.lost.setdefault(kind, Lost()).count += 1
+
+        self.expected = weakref.ref(owner, lose)
+
+    def keep_owner(self) -> None:
+        """Keeps the object alive whose call came again."""
+        self.owner, self.expected = self.expected(), None
+
+    def is_fresh(self, owner: Any) -> bool:
+        """Whether the program creates an object like `owner`, which has no path here, for each call."""
+        if self.lost is None:
+            return False
+        lost = self.lost.get(type(owner))
+        if lost is None or lost.count < FRESH:
+            return False
+        newest = lost.newest
+        known = newest.get(id(owner))
+        if known is not None and known() is owner:
+            del self.lost[type(owner)]  # this one stays: it gets a path
+            return False
+        newest[id(owner)] = weakref.ref(owner)
+        if len(newest) > MOST_NEWEST:
+            del newest[next(iter(newest))]
+        return True
 
     def forget_special(self, general: Any) -> None:
         """Removes the recording for the first value, which uses the general one from now on; nothing is compiled only for it."""

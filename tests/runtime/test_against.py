@@ -307,6 +307,86 @@ def test_while_a_function_rests_nothing_of_the_shim_is_in_place_that_nobody_need
     assert done.returncode == 0, done.stderr[-2000:]
 
 
+OBSTRUCTED = """
+import keras
+import tensorflow as tf
+from tensorflow.python import pywrap_tfe
+
+from terra_refactor.runtime import co_execute
+from terra_refactor.runtime.report import programs
+
+fast_path, add = pywrap_tfe.TFE_Py_FastPathExecute, tf.add
+variable = tf.Variable(0.0)
+layer = keras.layers.Dense(1, kernel_initializer="ones")
+layer.build((None, 2))
+
+def at_rest():
+    return pywrap_tfe.TFE_Py_FastPathExecute is fast_path and tf.add is add
+
+@co_execute(measure=False)
+def step(x):
+    variable.assign_add(tf.reduce_sum(layer(x)))
+    return variable + 0.0
+
+program = programs()[-1]
+total, where = 0.0, []
+
+def call(times):
+    global total
+    for _ in range(times):
+        total += 4.0
+        assert float(step(tf.ones((2, 2)))) == total
+        where.append(at_rest())
+
+call(4)
+assert not at_rest() and program.deferred
+for sights in (8, 16):
+    where.clear()
+    keras.mixed_precision.set_global_policy("mixed_float16")
+    call(2 * sights)
+    assert where == [False] * (sights - 1) + [True] * (sights + 1)  # nothing is in place for calls that are eager
+    keras.mixed_precision.set_global_policy("float32")
+    before = program.deferred
+    call(4)
+    assert not at_rest() and program.deferred > before
+assert program.fallbacks == {"a mixed-precision policy": 48}
+"""
+
+
+def test_hooks_are_removed_while_every_call_falls_back() -> None:
+    done = subprocess.run(
+        warm_programs.with_tensorflow(OBSTRUCTED), capture_output=True, text=True, check=False, timeout=120
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+
+
+RAISES = """
+import tensorflow as tf
+
+from terra_refactor.runtime import co_execute
+from terra_refactor.runtime.report import programs
+
+@co_execute
+def step(x):
+    raise ValueError(float(tf.reduce_sum(x)))
+
+costs = programs()[-1].costs
+for number in range(600):
+    try:
+        step(tf.fill((2,), float(number)))
+    except ValueError as error:
+        assert error.args == (2.0 * number,)
+assert costs.rests and costs.eager_seconds is not None
+"""
+
+
+def test_a_function_that_raises_each_time_rests_where_it_is_slower() -> None:
+    done = subprocess.run(
+        warm_programs.with_tensorflow(RAISES), capture_output=True, text=True, check=False, timeout=120
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+
+
 def test_what_hangs_on_a_tensor_goes_along_into_a_call_that_is_not_deferred() -> None:
     import keras
     import tensorflow as tf

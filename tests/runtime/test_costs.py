@@ -9,14 +9,22 @@ import pytest
 from terra_refactor.runtime.costs import LEAST_IN_A_TURN, LONGEST_WARM_UP, Costs, Way
 
 
-def drive(costs: Costs, calls: int, shim: float, eager: float, missed: bool = False, operations: int = 0) -> list[Way]:
+def drive(
+    costs: Costs,
+    calls: int,
+    shim: float,
+    eager: float,
+    missed: bool = False,
+    operations: int = 0,
+    failed: bool = False,
+) -> list[Way]:
     """Some calls with fixed times: how each ran."""
     ways = []
     for _ in range(calls):
         way = costs.way()
         ways.append(way)
         if way is not Way.RESTS:
-            costs.ran(way, eager if way is Way.EAGER else shim, operations, missed)
+            costs.ran(way, eager if way is Way.EAGER else shim, operations, missed, failed=failed)
     return ways
 
 
@@ -28,6 +36,24 @@ def test_a_function_that_loses_runs_eagerly_and_says_so_once(caplog: pytest.LogC
     assert [record.message for record in caplog.records] == [
         "slow runs eagerly for now: 2e+03 ms a call co-executed, 1e+03 ms eagerly: 0.50 ×"
     ]
+
+
+def test_a_function_that_always_raises_is_measured_too() -> None:
+    ways = drive(Costs("raises"), 20_000, shim=2.0, eager=1.0, failed=True)
+    assert ways.count(Way.RESTS) > 0.95 * len(ways)
+
+
+@pytest.mark.parametrize("usually", [False, True])
+def test_only_the_usual_outcome_of_a_call_is_compared(usually: bool) -> None:
+    costs = Costs("raises at times")
+    for number in range(200):
+        way = costs.way()
+        if way is Way.RESTS:
+            break
+        failed = usually if number % 4 else not usually
+        seconds = (1.0 if way is Way.EAGER else 2.0) if failed is usually else 0.01 * number
+        costs.ran(way, seconds, 0, False, failed=failed)
+    assert costs.comparison() == "2e+03 ms a call co-executed, 1e+03 ms eagerly: 0.50 ×"
 
 
 def test_what_trying_again_costs_is_bounded_however_slow_the_shim_is() -> None:
@@ -94,6 +120,15 @@ def test_one_disturbed_eager_call_decides_nothing() -> None:
     turn = LEAST_IN_A_TURN + 1
     assert ways[-4 * turn :] == ([Way.TIMED] * turn + [Way.EAGER] * turn) * 2
     assert costs.comparison().endswith("0.77 ×")
+
+
+def test_two_disturbed_eager_calls_decide_nothing_if_calls_are_short() -> None:
+    costs = Costs("short and disturbed")
+    disturbed = itertools.chain([1e-3, 1e-2, 9e-3], itertools.repeat(1e-3))
+    while not (costs.resting or costs.eager_seconds):
+        way = costs.way()
+        costs.ran(way, next(disturbed) if way is Way.EAGER else 2e-3, 0, False)
+    assert costs.resting
 
 
 def test_what_changing_over_costs_the_first_call_of_a_turn_is_no_part_of_short_calls() -> None:

@@ -576,3 +576,98 @@ def test_shadow_mode_takes_what_is_zero_but_for_rounding_as_the_same() -> None:
     assert not same_as(3e-15, -5e-15)
     assert not same_as(1e-7, 1.00001e-7)
     assert compare([tf.constant(3e-17, tf.float64)], [tf.constant(5e-17, tf.float64)], none, none) is not None
+
+
+def test_objects_made_in_each_call_have_no_path_of_their_own(same: Any) -> None:
+    import keras
+
+    def build() -> Any:
+        v = tf.Variable(ones(0.5))
+
+        def step(number: int) -> Any:
+            half = tf.function(lambda x: tf.gather(x, [0, 1]) * 0.5)
+            with tf.GradientTape() as tape:
+                loss = keras.losses.MeanSquaredError(dtype="float64")(ones(), tf.tanh(v))
+            gradient = tape.gradient(loss, v)
+            v.assign_sub(0.1 * gradient)
+            return loss, half(v)
+
+        return step, lambda: [v]
+
+    same(build, 30, measure=False)
+    assert same.program.complete_calls > 20, same.report
+    assert same.program.paths < 10
+
+
+def test_layers_made_in_each_call_leave_the_paths_of_others_valid(same: Any) -> None:
+    import keras
+
+    def build() -> Any:
+        v = tf.Variable(ones(0.5))
+
+        def step(number: int) -> Any:
+            with tf.GradientTape() as tape:
+                x = keras.layers.Rescaling(2.0, dtype="float64")(keras.layers.Flatten(dtype="float64")(v))
+                loss = tf.reduce_sum(keras.layers.Concatenate(dtype="float64")([x, tf.sin(x)]) ** 2)
+            gradient = tape.gradient(loss, v)
+            v.assign_sub(0.01 * gradient)
+            return loss, gradient
+
+        return step, lambda: [v]
+
+    same(build, 30, measure=False)
+    assert same.program.complete_calls > 20, same.report
+
+
+def test_parts_of_an_object_are_structure(same: Any) -> None:
+    """Keras objects in attributes of one that was called, and in lists of it, set after the call was recorded."""
+    import keras
+
+    def build() -> Any:
+        v = tf.Variable(ones(0.5))
+        inner = keras.layers.Rescaling(2.0, dtype="float64")
+        outer = keras.layers.TimeDistributed(inner, dtype="float64")
+        chain = keras.layers.Pipeline([keras.layers.LeakyReLU(negative_slope=0.5, dtype="float64")])
+        schedule = keras.optimizers.schedules.ExponentialDecay(0.1, 2, 0.5)
+        optimizer = keras.optimizers.SGD(schedule)
+        optimizer.build([v])
+        outer.build((2, 3, 1))
+
+        def step(number: int) -> Any:
+            nonlocal schedule
+            if number == 8:
+                schedule = keras.optimizers.schedules.ExponentialDecay(0.2, 3, 0.5)
+                optimizer.learning_rate = schedule
+            if number % 4 == 3:
+                inner.scale, schedule.decay_rate = float(number), 1.0 / number
+                chain.layers[0].negative_slope = 1.0 / number
+            y = outer(v[..., None]), chain(-v)
+            optimizer.apply_gradients([(tf.reduce_mean(y[0], -1) + y[1], v)])
+            return y
+
+        return step, lambda: [v]
+
+    same(build, 16, measure=False)
+
+
+def test_an_object_that_stays_has_a_path_again() -> None:
+    import sys
+
+    import keras
+
+    losses = [keras.losses.MeanSquaredError() for _ in range(2)]
+
+    @co_execute(measure=False)
+    def step(number: int) -> Any:
+        loss = keras.losses.MeanSquaredError() if number < 8 else losses[number % len(losses)]
+        return loss(tf.zeros((1, 3)), tf.fill((1, 3), 2.0)) * float(number)
+
+    assert [float(step(number)) for number in range(20)] == [4.0 * number for number in range(20)]
+    places: list[dict[Any, Any]] = [sys.modules["terra_refactor.runtime.report"].programs()[-1].roots]
+    calls = []
+    while places:
+        for node in places.pop().values():
+            places.append(node.children)
+            if node.call is not None and node.call.name == "keras MeanSquaredError":
+                calls.append(node.owner)
+    assert set(map(id, calls)) == set(map(id, losses))
