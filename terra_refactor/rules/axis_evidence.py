@@ -13,7 +13,7 @@ from typing import Final
 from terra_refactor.domain.dim import Dim, definitely_equal, eager, format_dim
 from terra_refactor.domain.shape import format_shape
 from terra_refactor.domain.value import NONE, TRUE, Constant, TensorKind, TensorValue, members
-from terra_refactor.facts.records import AttributeRead, Call, Display, ItemRead, NameRead, Operation
+from terra_refactor.facts.records import AttributeRead, Call, Display, Fact, ItemRead, NameRead, Operation
 from terra_refactor.facts.view import ContextView
 from terra_refactor.ir.ids import OpId
 from terra_refactor.rules.rule import LocalHazard
@@ -31,6 +31,7 @@ from terra_refactor.tf_model.along_axes import (
     is_norm,
     is_reversal,
     is_softmax_call,
+    is_square,
     keeps_first_axis,
     keeps_values,
     operator_of,
@@ -97,7 +98,7 @@ def _axes(view: ContextView, call: Call, name: str, rank: int) -> tuple[int, ...
 
 
 def _summed_examples(view: ContextView, call: Call, name: str) -> Iterator[LocalHazard]:
-    """A per-element loss that is summed over the examples, then averaged: the mean is taken over an axis that should be
+    """A per-element loss or divergence that is summed over the examples, then averaged: the mean is taken over an axis that should be
     summed.
     """
     data = view.library_argument(call, name, "input_tensor", "x")
@@ -105,9 +106,12 @@ def _summed_examples(view: ContextView, call: Call, name: str) -> Iterator[Local
     if data is None or shape is None or len(shape) != _MATRIX or _axes(view, call, name, _MATRIX) != (0,):
         return
     sources = sources_of(view, data)
-    if not sources or not all(any(map(is_elementwise_loss, source.names)) for source in sources):
+    if not sources or not (
+        all(any(map(is_elementwise_loss, source.names)) for source in sources)
+        or all(_is_divergence(source) for source in sources)
+    ):
         return
-    for user, made in users_of(view, call.op):
+    for user, made in (each for number in _with_factors(view, call.op) for each in users_of(view, number)):
         for mean, mean_name in user.library_calls():
             given = user.library_argument(mean, mean_name, "input_tensor", "x") if mean_name in MEANS else None
             axis = None if given is None else user.library_argument(mean, mean_name, "axis")
@@ -119,6 +123,79 @@ def _summed_examples(view: ContextView, call: Call, name: str) -> Iterator[Local
                 "averages the rest: usually losses are summed along axis 1 and averaged over the examples",
             )
             return
+
+
+def _with_factors(view: ContextView, number: OpId) -> tuple[OpId, ...]:
+    """A result, and its products with numbers."""
+    found = [number]
+    for op, _, left, right in _arithmetic(view):
+        for data, factor in ((left, right), (right, left)):
+            value = view.value(factor)
+            if isinstance(value, Constant) and isinstance(value.value, int | float) and is_given_by(view, data, number):
+                found.append(op)
+    return tuple(found)
+
+
+def _is_divergence(source: ValueSource) -> bool:
+    """Whether a result is the divergence of normal distributions, for each element: it has a squared term, and a variance
+    and its logarithm with opposite signs (`1 + log_var - mean ** 2 - exp(log_var)`).
+    """
+    terms = _terms(source.view, source.fact.op, 1, 0)
+    if not any(_is_square(source.view, number) for _, number in terms):
+        return False
+    for sign, number in terms:
+        made = source.view.origin(number)
+        names = source.view.library_of(made.op) if isinstance(made, Call) else ()
+        inner = made.first if isinstance(made, Call) and len(names) == 1 and is_exp_or_log(names[0]) else None
+        if inner is None:
+            continue
+        root = _root(source.view, inner)
+        if any(other == -sign and _root(source.view, each) == root for other, each in terms):
+            return True
+    return False
+
+
+def _terms(view: ContextView, number: OpId, sign: int, depth: int) -> list[tuple[int, OpId]]:
+    """The terms of a sum with their signs, without constant factors."""
+    made = view.origin(number)
+    sides = _sides(view, made)
+    if sides is None or depth > _MAX_DEPTH:
+        return [(sign, number)]
+    symbol, left, right = sides
+    if symbol in ("+", "-"):
+        turned = sign if symbol == "+" else -sign
+        return [*_terms(view, left, sign, depth + 1), *_terms(view, right, turned, depth + 1)]
+    for data, factor in ((left, right), (right, left)):
+        value = view.value(factor)
+        if symbol == "*" and isinstance(value, Constant) and isinstance(value.value, int | float):
+            return _terms(view, data, sign if value.value >= 0 else -sign, depth + 1)
+    return [(sign, number)]
+
+
+def _sides(view: ContextView, fact: Fact | None) -> tuple[str, OpId, OpId] | None:
+    """The operator and the operands of arithmetic, also as a function; None for other operations."""
+    if isinstance(fact, Operation) and fact.right is not None:
+        return fact.symbol, fact.left, fact.right
+    if isinstance(fact, Call):
+        names = view.library_of(fact.op)
+        symbol = operator_of(names[0]) if len(names) == 1 else None
+        left, right = (view.library_argument(fact, names[0], side) for side in "xy") if symbol is not None else (None, None)
+        if symbol is not None and left is not None and right is not None:
+            return symbol, left, right
+    return None
+
+
+def _is_square(view: ContextView, number: OpId) -> bool:
+    made = view.origin(number)
+    if isinstance(made, Call):
+        return any(map(is_square, view.library_of(made.op)))
+    sides = _sides(view, made)
+    if sides is None:
+        return False
+    symbol, left, right = sides
+    return (symbol == "**" and view.value(right) in (Constant(2), Constant(2.0))) or (
+        symbol == "*" and _root(view, left) == _root(view, right)
+    )
 
 
 def _summed_across(view: ContextView, call: Call, name: str) -> Iterator[LocalHazard]:

@@ -225,6 +225,11 @@ def is_exp_or_log(name: str) -> bool:
     return name in ("tensorflow.math.exp", "tensorflow.math.log")
 
 
+def is_square(name: str) -> bool:
+    """Whether a function returns the square of each element."""
+    return name in ("tensorflow.math.square", "keras.ops.square")
+
+
 def is_log_sum(name: str) -> bool:
     """Whether a function returns the logarithm of a sum of exponentials along axes."""
     return name in ("tensorflow.math.reduce_logsumexp", "keras.ops.logsumexp")

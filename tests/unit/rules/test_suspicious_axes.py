@@ -54,6 +54,14 @@ WRONG_AXIS = {
         "def unit(z):\n    return z / tf.norm(z, axis=0, keepdims=True)\n"
         "def f(a, b):\n    return tf.matmul(unit(a), unit(b), transpose_b=True)\ny = f(x[0], x[1])"
     ),
+    "a divergence of examples": (
+        "def kl(m, s):\n    return -0.5 * tf.reduce_sum(1 + s - tf.square(m) - tf.exp(s), axis=0)\n"
+        "m, s = tf.split(dense(x[0]), 2, axis=1)\ny = tf.reduce_mean(kl(m, s))"
+    ),
+    "a divergence of examples by variances": (
+        "m, v = x[0], tf.exp(x[1])\n"
+        "y = tf.reduce_mean(0.5 * tf.reduce_sum(tf.add(m * m, v) - tf.math.log(v) - 1.0, axis=0))"
+    ),
     "an entropy of examples": "log = tf.nn.log_softmax(x[0])\ny = -tf.reduce_sum(tf.exp(log) * log, axis=0)",
     "a mixture of examples": "def f(w, l):\n    return tf.reduce_logsumexp(w + l, axis=0)\ny = f(tf.nn.log_softmax(x[0]), x[1])",
     "reversals that cancel": (
@@ -92,6 +100,11 @@ RIGHT_AXIS = {
     "losses of an example that are summed": (
         "y = tf.reduce_mean(tf.reduce_sum(tf.nn.sigmoid_cross_entropy_with_logits(x[0], x[1]), axis=1))"
     ),
+    "a divergence": (
+        "def kl(m, s):\n    return -0.5 * tf.reduce_sum(1 + s - tf.square(m) - tf.exp(s), axis=1)\ny = tf.reduce_mean(kl(x[0], x[1]))"
+    ),
+    "a divergence of all": "s = x[1]\ny = tf.reduce_sum(tf.reduce_sum(1 + s - x[0] ** 2 - tf.exp(s), axis=0))",
+    "squares and exponentials": "s = x[1]\ny = tf.reduce_mean(tf.reduce_sum(s + tf.exp(s) + x[0] ** 2, axis=0))",
     "losses of a class": "y = tf.reduce_sum(tf.nn.sigmoid_cross_entropy_with_logits(x[0], x[1]), axis=0)",
     "returns": "y = tf.reverse(tf.cumsum(tf.reverse(x, [1]), axis=1), [1])",
     "an entropy": "p = tf.nn.softmax(x[0])\ny = -tf.reduce_sum(p * tf.math.log(p), axis=-1)",
