@@ -179,7 +179,9 @@ def _sides(view: ContextView, fact: Fact | None) -> tuple[str, OpId, OpId] | Non
     if isinstance(fact, Call):
         names = view.library_of(fact.op)
         symbol = operator_of(names[0]) if len(names) == 1 else None
-        left, right = (view.library_argument(fact, names[0], side) for side in "xy") if symbol is not None else (None, None)
+        left, right = (
+            (view.library_argument(fact, names[0], side) for side in "xy") if symbol is not None else (None, None)
+        )
         if symbol is not None and left is not None and right is not None:
             return symbol, left, right
     return None

@@ -73,6 +73,7 @@ NAME_FAMILIES: Final = (
     "terra_refactor.tf_model.ops.variables",
     "terra_refactor.tf_model.probability",
     "terra_refactor.tf_model.python_api",
+    "terra_refactor.tf_model.sample_data",
 )
 """The modules with `RULES: Mapping[str, Rule]` or `ATTRIBUTES: Mapping[str, AttributeRule]`, or packages that merge
 those of their modules.
@@ -347,6 +348,9 @@ def binding(name: str) -> MethodBinding | None:
         owner, _, leaf = name.rpartition(".")
         container = entry(owner)
         is_member = container is not None and container[0].startswith("c")
+        if container is None and owner.partition(".")[0] in PACKAGES and _is_class_name(owner):
+            # a class of a package that is not listed has the methods with a rule
+            return MethodBinding.INSTANCE if name in _declared_names() else None
         return MethodBinding.INSTANCE if is_member and (leaf == "__init__" or name in _declared_names()) else None
     return {"m": MethodBinding.INSTANCE, "k": MethodBinding.CLASS, "s": MethodBinding.STATIC}.get(found[0][0])
 
@@ -418,8 +422,13 @@ def _unlisted(name: str) -> Entity | None:
     if name.partition(".")[0] in PACKAGES:
         if not owner:
             return Entity(name, EntityKind.MODULE)
-        return _callable(name, EntityKind.CLASS if leaf[:1].isupper() else EntityKind.FUNCTION, None)
+        return _callable(name, EntityKind.CLASS if _is_class_name(name) else EntityKind.FUNCTION, None)
     return None
+
+
+def _is_class_name(name: str) -> bool:
+    """Whether a name of a package that is not listed is written as those of classes."""
+    return name.rpartition(".")[2][:1].isupper()
 
 
 def _callable(name: str, kind: EntityKind, parameters: tuple[ParameterSpec, ...] | None) -> Entity:
