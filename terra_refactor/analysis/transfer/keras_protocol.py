@@ -23,6 +23,7 @@ from terra_refactor.analysis.transfer.allocation import thaw
 from terra_refactor.analysis.transfer.iteration import iterate
 from terra_refactor.analysis.transfer.keras_shapes import (
     add_to_sequential,
+    build_sequential,
     call_sequential,
     forget_output,
 )
@@ -264,9 +265,30 @@ def take_layer(site: Site, name: str, arguments: CallArguments, receiver: Value)
     return UNKNOWN
 
 
+def layer_of(site: Site, name: str, arguments: CallArguments, receiver: Value) -> Value | None:
+    """`model.get_layer("hidden")` or `get_layer(index=0)` of a `keras.Sequential` whose layers are known."""
+    frame = site.frame
+    if not registry.is_library_subclass(name.rpartition(".")[0], "keras.Model") or not isinstance(receiver, Reference):
+        return None
+    layers = read.elements(configuration_of(frame, receiver).get("layers"))
+    given = dict(zip(("name", "index"), arguments.positional, strict=False)) | dict(arguments.keywords)
+    if layers is None or len(given) != 1:
+        return None
+    # an input is no layer of the model
+    layers = tuple(layer for layer in layers if not isinstance(layer, TensorValue))
+    if (index := read.known_integer(given.get("index"))) is not None:
+        return layers[index] if 0 <= index < len(layers) else None
+    wanted = read.text(given.get("name"))
+    for layer in layers if wanted is not None else ():
+        if isinstance(layer, Reference) and configuration_of(frame, layer).get("name") == Constant(wanted):
+            return layer
+    return None
+
+
 def initialize_layer(site: Site, name: str, arguments: CallArguments, receiver: Value) -> Value | None:
     """`super().__init__(...)` of a layer or model of the program: the dtype is part of its configuration, and so are the
-    inputs and outputs of a functional model (`super().__init__(inputs, outputs)`), and all arguments of a layer that
+    inputs and outputs of a functional model (`super().__init__(inputs, outputs)`), the layers of a sequential one
+    (`super().__init__([Dense(3), Dense(1)])`), and all arguments of a layer that
     computes something itself (`super().__init__(units, return_sequences=True)` of an `LSTM`).
     """
     owner = name.rpartition(".")[0]
@@ -283,6 +305,11 @@ def initialize_layer(site: Site, name: str, arguments: CallArguments, receiver: 
     dtype = given.get("dtype")
     if dtype is not None:
         configure(site.frame, receiver, "dtype", dtype)
+    if registry.is_library_subclass(owner, SEQUENTIAL):
+        layers = arguments.positional[0] if arguments.positional else given.get("layers")
+        if layers is not None:
+            configure(site.frame, receiver, "layers", freeze(site.frame, layers))
+            build_sequential(site, receiver)
     for parameter, value in zip(CONSTRUCTED_FROM.get(owner, ()), arguments.positional, strict=False):
         given.setdefault(parameter, value)
     if owner in CONSTRUCTED_FROM and {"inputs", "outputs"} <= given.keys():
@@ -308,4 +335,5 @@ KERAS_PROTOCOL: Final[dict[str, Protocol]] = {
     "__call__": call_loss,
     "add": add_layer,
     "pop": take_layer,
+    "get_layer": layer_of,
 }

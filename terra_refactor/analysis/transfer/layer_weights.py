@@ -84,7 +84,9 @@ def _build(site: Site, arguments: CallArguments, receiver: Value | None) -> Valu
 
 
 def _set_weights(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
-    """`layer.set_weights([kernel, bias])` of a Keras layer that is built: requires the same number and shapes of weights."""
+    """`layer.set_weights([kernel, bias])` of a Keras layer: requires the same shapes of weights. A layer that is not built
+    has none, and refuses any list.
+    """
     if isinstance(receiver, Reference) and len(arguments.positional) == 1 and not arguments.keywords:
         layer, given = receiver, freeze(site.frame, arguments.positional[0])
         checked_rule(site, "Layer.set_weights", lambda: _checked_weights(site, layer, given))
@@ -96,9 +98,10 @@ def _checked_weights(site: Site, layer: Reference, given: Value) -> Value:
     cls, seen = frame.state.get((layer.object, CLASS)), frame.state.get((layer.object, _INPUT))
     rule = WEIGHTS.get(cls.name) if isinstance(cls, LibraryValue) else None
     arrays = elements(given)
-    if rule is None or not isinstance(seen, TensorValue) or arrays is None:
+    if rule is None or arrays is None:
         return NONE
-    own = list(rule(Settings(with_floats(configuration_of(frame, layer), site.engine.floats)), seen.type).items())
+    given_type = seen.type if isinstance(seen, TensorValue) else TensorType()
+    own = list(rule(Settings(with_floats(configuration_of(frame, layer), site.engine.floats)), given_type).items())
     if len(own) != len(arrays):
         # for some layers not all weights are known
         return NONE
