@@ -152,7 +152,8 @@ def trainable_weights(engine: ProgramSettings, attribute: str) -> FrozenList | N
 
 
 def layer_setting(frame: Frame, instance: Reference, name: str) -> Value | None:
-    """`layer.units`: a constructor argument that a Keras layer stores unchanged; None for other attributes.
+    """`layer.units`: a constructor argument that a Keras layer stores unchanged, also the only input or output of a
+    functional model; None for other attributes.
 
     Recurrent cells of TensorFlow 1 store it as `cell._num_units`.
     """
@@ -161,6 +162,11 @@ def layer_setting(frame: Frame, instance: Reference, name: str) -> Value | None:
         return None
     if cls.name.startswith(CELLS):
         return frame.state.get((instance.object, CONFIGURATION + name.removeprefix("_")))
+    if cls.name == "keras.Model" and name in ("input", "output"):
+        ends = configuration_of(frame, instance).get(f"{name}s")
+        alone = elements(ends)
+        end = alone[0] if alone is not None and len(alone) == 1 else ends
+        return end if isinstance(end, TensorValue) else None
     if name not in _KEPT or not is_of_layers(cls.name):
         return None
     return frame.state.get((instance.object, CONFIGURATION + name))

@@ -88,6 +88,7 @@ from terra_refactor.tf_model import registry
 from terra_refactor.tf_model.class_names import is_of_layers, name_as_written
 from terra_refactor.tf_model.factories import FACTORIES
 from terra_refactor.tf_model.graph_traits import FORMAT_METHOD, SEQUENTIAL, is_of_keras
+from terra_refactor.tf_model.keras.ready_models import ready_model
 from terra_refactor.tf_model.library_objects import (
     CONSTRUCTED_FROM,
     FLOAT_SETTINGS,
@@ -191,7 +192,8 @@ def call_library(
     if made is not None:
         return _instance_of(site, made, CallArguments())
     if entity.rule is None:
-        return _without_rule(site, entity)
+        ready = _ready_model(site, entity, arguments)
+        return _without_rule(site, entity) if ready is None else ready
     result = _with_rule(site, entity, arguments, receiver)
     if leaf == "add_weight":
         call_weight_functions(site, result, dict(arguments.keywords))
@@ -389,6 +391,17 @@ def _instance_of(site: Site, entity: Entity, arguments: CallArguments) -> Value:
     if entity.name == SEQUENTIAL:
         build_sequential(site, Reference(number))
     return Reference(number)
+
+
+def _ready_model(site: Site, entity: Entity, arguments: CallArguments) -> Value | None:
+    """A model of `keras.applications`: a functional one with known inputs and outputs; None for other functions."""
+    bound, _, _, incomplete = bind_library_arguments(entity, arguments)
+    given = {parameter: freeze(site.frame, value) for parameter, value in bound.items()}
+    parts = None if incomplete else ready_model(entity.name, given)
+    model = registry.lookup("keras.Model")
+    if parts is None or model is None:
+        return None
+    return _instance_of(site, model, CallArguments((), tuple(parts.items())))
 
 
 def _with_rule(site: Site, entity: Entity, arguments: CallArguments, receiver: Value | None) -> Value:

@@ -220,7 +220,7 @@ def _labels(mode: Value | None, batch: Dim, names: Value | None) -> Value | None
         case "int":
             return read.tensor(INT32, (batch,) if batch is not None else None)
         case "binary":
-            return read.tensor(FLOAT32, None)
+            return read.tensor(FLOAT32, (batch, 1))
         case "categorical":
             listed = read.elements(names)
             return read.tensor(FLOAT32, None if listed is None else (None, len(listed)))

@@ -15,7 +15,7 @@ from terra_refactor.domain.dim import Dim
 from terra_refactor.domain.dtype import FLOATING, INT32, INT64, DType
 from terra_refactor.domain.shape import Shape
 from terra_refactor.domain.tensor import TensorType
-from terra_refactor.domain.value import UNKNOWN, FrozenList, TensorKind, TensorValue, Value
+from terra_refactor.domain.value import UNKNOWN, FrozenList, TensorKind, TensorValue, Value, members
 from terra_refactor.tf_model.arguments import dtype_argument, elements, integer, is_none, shape_argument
 from terra_refactor.tf_model.ops.conversion import operand
 from terra_refactor.tf_model.ops.creation import tensor_dtype
@@ -168,7 +168,7 @@ def _nesting(value: Value | None) -> tuple[int | None, Dim, DType | None]:
         return 1, 0, None
     if items is None:
         if isinstance(value, FrozenList):
-            return None, None, None
+            return _nesting_of_each(value)
         part = operand(value)
         return (0 if part.weak and part.type.shape == () else None), None, part.type.dtype
     parts = [_nesting(item) for item in items]
@@ -176,6 +176,18 @@ def _nesting(value: Value | None) -> tuple[int | None, Dim, DType | None]:
     dtypes = {dtype for _, _, dtype in parts if dtype is not None}
     known = len(depths) == 1 and all(depth is not None for depth, _, _ in parts)
     return (next(iter(depths)) + 1 if known else None), len(items), next(iter(dtypes)) if len(dtypes) == 1 else None
+
+
+def _nesting_of_each(rows: FrozenList) -> tuple[int | None, Dim, DType | None]:
+    """The same for a list of an unknown number of elements: a list of numbers has depth 1, also without any; a list of
+    rows needs one row.
+    """
+    parts = [] if rows.element is None else [_nesting(part) for part in members(rows.element)]
+    depths, dtypes = {depth for depth, _, _ in parts}, {dtype for _, _, dtype in parts}
+    depth = next(iter(depths)) if len(depths) == 1 else None
+    dtype = next(iter(dtypes)) if len(dtypes) == 1 else None
+    is_certain = depth == 0 or (isinstance(rows.length, int) and rows.length > 0)
+    return (None if depth is None or not is_certain else depth + 1), rows.length, dtype
 
 
 def _masked(call: BoundCall) -> Value:
