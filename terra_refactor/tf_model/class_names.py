@@ -54,6 +54,8 @@ SETTINGS_OF_KERAS: Final = "keras.config"
 TENSOR_TO_ARRAY: Final = "tensorflow.Tensor.numpy"
 REPLICATING: Final = "tensorflow.distribute.Strategy"
 """The class of the result of `tf.distribute.get_strategy()`, or its base class."""
+ONE_DEVICE: Final = "tensorflow.distribute.OneDeviceStrategy"
+MIRRORED: Final = "tensorflow.distribute.MirroredStrategy"
 STRATEGIES: Final = tuple(
     within(
         "tensorflow.distribute",

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from terra_refactor.analysis.configuration import configuration_of
 from terra_refactor.analysis.engine import Site
 from terra_refactor.analysis.frames import CallArguments
 from terra_refactor.analysis.freezing import freeze
@@ -19,6 +20,7 @@ from terra_refactor.analysis.transfer.container_methods import BuiltinHandler, a
 from terra_refactor.analysis.transfer.iteration import iterate
 from terra_refactor.domain.dim import Dim, divide_exactly, loaded, multiply
 from terra_refactor.domain.lattice import python_type
+from terra_refactor.domain.state import CLASS
 from terra_refactor.domain.tensor import TensorType
 from terra_refactor.domain.value import (
     NONE,
@@ -26,6 +28,8 @@ from terra_refactor.domain.value import (
     Constant,
     DatasetValue,
     FrozenDict,
+    LibraryValue,
+    Reference,
     SequenceValue,
     TensorKind,
     TensorValue,
@@ -34,10 +38,10 @@ from terra_refactor.domain.value import (
     Value,
     is_tensor,
 )
-from terra_refactor.tf_model.arguments import known_integer, map_structure, python_scalar_dtype
+from terra_refactor.tf_model.arguments import elements, known_integer, map_structure, python_scalar_dtype
 from terra_refactor.tf_model.attributes import REPLICAS as NUMBER
 from terra_refactor.tf_model.attributes import STRATEGY
-from terra_refactor.tf_model.class_names import STRATEGIES
+from terra_refactor.tf_model.class_names import MIRRORED, ONE_DEVICE, STRATEGIES
 from terra_refactor.tf_model.data.elements import map_components
 from terra_refactor.tf_model.interpreted import Interpreted, by_name
 
@@ -109,13 +113,29 @@ def _distribute(site: Site, arguments: CallArguments, receiver: Value | None) ->
     dataset = argument_at(arguments, 0, "dataset")
     if not isinstance(dataset, DatasetValue):
         return None
-    return DatasetValue(map_components(_part_of_batch, dataset.element), dataset.cardinality)
+    part = _part_of_one if _has_one_replica(site, receiver) else _part_of_batch
+    return DatasetValue(map_components(part, dataset.element), dataset.cardinality)
+
+
+def _has_one_replica(site: Site, strategy: Value | None) -> bool:
+    """Whether a strategy is certainly one of a single device."""
+    cls = site.frame.state.get((strategy.object, CLASS)) if isinstance(strategy, Reference) else None
+    if strategy is None or not isinstance(cls, LibraryValue):
+        return False
+    devices = elements(configuration_of(site.frame, strategy).get("devices"))
+    return cls.name == ONE_DEVICE or (cls.name == MIRRORED and devices is not None and len(devices) == 1)
 
 
 def _share(size: Dim) -> Dim:
     """The part of a batch that one replica gets; for batches of one size it is the same in each step."""
     exact = divide_exactly(size, NUMBER)
     return exact if exact is not None or not isinstance(size, int) else loaded(f"{STRATEGY}:{size}", f"{size}/replicas")
+
+
+def _part_of_one(component: Value) -> Value:
+    """The only replica gets batches of a known size whole; a size that is a multiple of the replicas is divided."""
+    shape = component.type.shape if isinstance(component, TensorValue) else None
+    return component if shape and (shape[0] is None or isinstance(shape[0], int)) else _part_of_batch(component)
 
 
 def _part_of_batch(component: Value) -> Value:
