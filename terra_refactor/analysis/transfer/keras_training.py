@@ -194,12 +194,15 @@ def _run_step(site: Site, receiver: Value, step: str, training: Value, data: Val
 
 def _run_loss(site: Site, model: Reference, targets: Value, predicted: Value, *, graph: bool) -> None:
     """Calls the losses and metrics of the program with which the model was compiled; for several outputs, on each of them."""
-    losses = _by_name(site, site.frame.state.get((model.object, _LOSS)))
     named_labels, named_outputs = _by_name(site, targets), _by_name(site, predicted)
-    for key, loss in losses.items():
-        if key in named_labels and key in named_outputs:
-            for member in members(loss):
-                _run_one(site, member, named_labels[key], named_outputs[key], is_loss=True, graph=graph)
+    for field in (_LOSS, _METRICS):
+        for key, named in _by_name(site, site.frame.state.get((model.object, field))).items():
+            if key not in named_labels or key not in named_outputs:
+                continue
+            # an output may have several metrics
+            several = read.elements(named) if field == _METRICS else None
+            for member in (each for value in several or (named,) for each in members(value)):
+                _run_one(site, member, named_labels[key], named_outputs[key], is_loss=field == _LOSS, graph=graph)
     labels = _of_outputs(site, targets)
     outputs = _of_outputs(site, predicted)
     if len(outputs) != len(labels):
