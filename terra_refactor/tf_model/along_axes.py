@@ -113,6 +113,7 @@ _NORMALISING: Final[Mapping[str, Normalising]] = {
     "tensorflow.compat.v1.math.l2_normalize": _LENGTH,
 }
 MATRIX_PRODUCTS: Final = frozenset({"tensorflow.linalg.matmul", "keras.ops.matmul"})
+EINSUMS: Final = frozenset({"tensorflow.einsum", "keras.ops.einsum"})
 MEANS: Final = frozenset({"tensorflow.math.reduce_mean", "keras.ops.mean"})
 SUMS: Final = frozenset({"tensorflow.math.reduce_sum", "keras.ops.sum"})
 _ELEMENTWISE_LOSSES: Final = frozenset(

@@ -279,6 +279,7 @@ RANK: Final = "tensorflow.rank"
 TENSOR_SHAPE: Final = "tensorflow.TensorShape"
 SCHEDULE: Final = "keras.optimizers.schedules.LearningRateSchedule"
 SEQUENTIAL: Final = "keras.Sequential"
+MODEL: Final = "keras.Model"
 KERAS_STEPS: Final = frozenset({"train_step", "test_step", "predict_step"})
 """Methods of Keras models that `fit`, `evaluate` and `predict` trace."""
 COPY_OF_TENSOR: Final = "tensorflow.Tensor.__deepcopy__"

@@ -52,7 +52,7 @@ from terra_refactor.ir.function import ParameterKind
 from terra_refactor.ir.ids import FunctionId
 from terra_refactor.tf_model import arguments as read
 from terra_refactor.tf_model import registry
-from terra_refactor.tf_model.graph_traits import LAYER, LOSS, METRIC, SEQUENTIAL
+from terra_refactor.tf_model.graph_traits import LAYER, LOSS, METRIC, MODEL, SEQUENTIAL
 from terra_refactor.tf_model.keras.layer_call import Settings
 from terra_refactor.tf_model.library_objects import CONSTRUCTED_FROM
 
@@ -268,7 +268,7 @@ def take_layer(site: Site, name: str, arguments: CallArguments, receiver: Value)
 def layer_of(site: Site, name: str, arguments: CallArguments, receiver: Value) -> Value | None:
     """`model.get_layer("hidden")` or `get_layer(index=0)` of a `keras.Sequential` whose layers are known."""
     frame = site.frame
-    if not registry.is_library_subclass(name.rpartition(".")[0], "keras.Model") or not isinstance(receiver, Reference):
+    if not registry.is_library_subclass(name.rpartition(".")[0], MODEL) or not isinstance(receiver, Reference):
         return None
     layers = read.elements(configuration_of(frame, receiver).get("layers"))
     given = dict(zip(("name", "index"), arguments.positional, strict=False)) | dict(arguments.keywords)

@@ -34,7 +34,7 @@ from terra_refactor.domain.value import (
 )
 from terra_refactor.tf_model.arguments import elements, shape_argument
 from terra_refactor.tf_model.class_names import is_of_layers
-from terra_refactor.tf_model.graph_traits import is_of_keras
+from terra_refactor.tf_model.graph_traits import MODEL, is_of_keras
 from terra_refactor.tf_model.interpreted import Interpreted, by_name
 from terra_refactor.tf_model.keras import WEIGHTS
 from terra_refactor.tf_model.keras.layer_call import Settings
@@ -162,7 +162,7 @@ def layer_setting(frame: Frame, instance: Reference, name: str) -> Value | None:
         return None
     if cls.name.startswith(CELLS):
         return frame.state.get((instance.object, CONFIGURATION + name.removeprefix("_")))
-    if cls.name == "keras.Model" and name in ("input", "output"):
+    if cls.name == MODEL and name in ("input", "output"):
         ends = configuration_of(frame, instance).get(f"{name}s")
         alone = elements(ends)
         end = alone[0] if alone is not None and len(alone) == 1 else ends

@@ -87,7 +87,7 @@ from terra_refactor.ir.function import FunctionKind
 from terra_refactor.tf_model import registry
 from terra_refactor.tf_model.class_names import is_of_layers, name_as_written
 from terra_refactor.tf_model.factories import FACTORIES
-from terra_refactor.tf_model.graph_traits import FORMAT_METHOD, SEQUENTIAL, is_of_keras
+from terra_refactor.tf_model.graph_traits import FORMAT_METHOD, MODEL, SEQUENTIAL, is_of_keras
 from terra_refactor.tf_model.keras.ready_models import ready_model
 from terra_refactor.tf_model.library_objects import (
     CONSTRUCTED_FROM,
@@ -398,7 +398,7 @@ def _ready_model(site: Site, entity: Entity, arguments: CallArguments) -> Value 
     bound, _, _, incomplete = bind_library_arguments(entity, arguments)
     given = {parameter: freeze(site.frame, value) for parameter, value in bound.items()}
     parts = None if incomplete else ready_model(entity.name, given)
-    model = registry.lookup("keras.Model")
+    model = registry.lookup(MODEL)
     if parts is None or model is None:
         return None
     return _instance_of(site, model, CallArguments((), tuple(parts.items())))

@@ -1,7 +1,7 @@
 """TR407: a normalisation, selection or mean along one axis, whose result is used along another.
 
 Each finding has two places of evidence: the axis argument, and the code that uses the result along another axis or shows that the axis is
-the batch. Ignores: einsum, results that other functions use.
+the batch. Ignores: results that other functions use, equations of `einsum` with `...`.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from terra_refactor.rules.axis_evidence import contradictions, divided_by_norm, 
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
 from terra_refactor.rules.value_sources import is_given_by, users_of
 from terra_refactor.tf_model.along_axes import (
+    EINSUMS,
     MATRIX_PRODUCTS,
     MEANS,
     ROWS_OF_LENGTH_ONE,
@@ -35,6 +36,7 @@ from terra_refactor.tf_model.along_axes import (
     operator_of,
 )
 
+_OPERANDS: Final = 2
 _MAX_CALLERS: Final = 3
 """Maximum number of calls that are followed from a parameter to its origin."""
 
@@ -52,6 +54,8 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
         elif choice_of(name) is not None:
             yield from _over_batch(view, call, name)
             yield from _crossed(view, call, name)
+        elif name in EINSUMS:
+            yield from _along_kept_axis(view, call, name)
         if normalising_of(name) is not None:
             yield from _contracted_by_callers(view, call.op)
     for operation in view.reached(Operation):
@@ -111,6 +115,33 @@ def _contracted(view: ContextView, op: OpId, operand: OpId, contracted: int, *, 
         f"{how.name} along axis {axis} of shape {format_shape(shape)}, and `{view.written(op)}` sums along axis {contracted} of "
         f"it: {how.outcome}",
     )
+
+
+def _along_kept_axis(view: ContextView, call: Call, name: str) -> Iterator[LocalHazard]:
+    """Weights of an `einsum` that sum to 1 along an axis which both operands and the result have: the sum of the products
+    is along another axis. Weights along an axis that only they have may be meant: they divide what is summed.
+    """
+    given = view.library_argument(call, name, "equation", "subscripts")
+    equation = None if given is None else view.value(given)
+    if not isinstance(equation, Constant) or not isinstance(equation.value, str) or "." in equation.value:
+        return
+    inputs, arrow, kept = equation.value.replace(" ", "").partition("->")
+    letters = inputs.split(",")
+    operands = call.positional[1:]
+    if not arrow or len(letters) != _OPERANDS or len(operands) != _OPERANDS:
+        return
+    common = set(letters[0]) & set(letters[1])
+    for operand, own in zip(operands, letters, strict=True):
+        found = _normalised(view, operand)
+        if found is None or not found[1].weights or len(own) != len(found[3]):
+            continue
+        made, how, axis, shape = found
+        if own[axis] in common and own[axis] in kept and (summed := sorted(common - set(kept))):
+            yield LocalHazard(
+                made,
+                f"{how.name} along axis {axis} of shape {format_shape(shape)} (`{own[axis]}`), and `{view.written(call.op)}` sums along "
+                f"`{''.join(summed)}`: {how.outcome}",
+            )
 
 
 def _contracted_by_callers(view: ContextView, number: OpId) -> Iterator[LocalHazard]:
@@ -348,9 +379,10 @@ RULE: Final = Rule(
     explanation=(
         "Nothing raises, since every axis exists. Attention weights that are normalised over the heads (`axis=1`) do not sum to 1 over the "
         "keys; a softmax or an argmax along axis 0 of a layer's output compares examples with each other; a mean along a padded axis "
-        "counts the padding. Also reported: losses and entropies that are summed over the examples instead of the classes, a covariance "
-        "that is summed along the features, a cumulative sum between two reversals along another axis, and a mask of ids that is broadcast "
-        "against the axis of the embeddings. Values are followed through function calls."
+        "counts the padding. Also reported: losses, divergences and entropies that are summed over the examples instead of the classes, "
+        "weights along an axis that an `einsum` keeps, a covariance that is summed along the features, a cumulative sum between two "
+        "reversals along another axis, and a mask of ids that is broadcast against the axis of the embeddings. "
+        "Values are followed through function calls."
     ),
     samples=Samples(
         bad="""\

@@ -54,6 +54,9 @@ WRONG_AXIS = {
         "def unit(z):\n    return z / tf.norm(z, axis=0, keepdims=True)\n"
         "def f(a, b):\n    return tf.matmul(unit(a), unit(b), transpose_b=True)\ny = f(x[0], x[1])"
     ),
+    "attention over the heads in an einsum": (
+        "w = tf.nn.softmax(tf.einsum('bhqd,bhkd->bhqk', h, h), axis=1)\ny = tf.einsum('bhqk,bhkd->bhqd', w, h)"
+    ),
     "a divergence of examples": (
         "def kl(m, s):\n    return -0.5 * tf.reduce_sum(1 + s - tf.square(m) - tf.exp(s), axis=0)\n"
         "m, s = tf.split(dense(x[0]), 2, axis=1)\ny = tf.reduce_mean(kl(m, s))"
@@ -100,6 +103,12 @@ RIGHT_AXIS = {
     "losses of an example that are summed": (
         "y = tf.reduce_mean(tf.reduce_sum(tf.nn.sigmoid_cross_entropy_with_logits(x[0], x[1]), axis=1))"
     ),
+    "attention in an einsum": (
+        "w = tf.nn.softmax(tf.einsum('bhqd,bhkd->bhqk', h, h), axis=-1)\ny = tf.einsum('bhqk,bhkd->bhqd', w, h)"
+    ),
+    "examples that are assigned to clusters": "w = tf.nn.softmax(x, axis=-1)\ny = tf.einsum('bnk,bnd->bkd', w, x)",
+    "a weighted sum of experts": "w = tf.nn.softmax(x, axis=1)\ny = tf.einsum('bek,bek->bk', w, x)",
+    "weights that are multiplied": "w = tf.nn.softmax(x, axis=1)\ny = tf.einsum('bek,bek->bek', w, x)",
     "a divergence": (
         "def kl(m, s):\n    return -0.5 * tf.reduce_sum(1 + s - tf.square(m) - tf.exp(s), axis=1)\ny = tf.reduce_mean(kl(x[0], x[1]))"
     ),
