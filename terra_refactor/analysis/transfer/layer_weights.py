@@ -34,7 +34,7 @@ from terra_refactor.domain.value import (
 )
 from terra_refactor.tf_model.arguments import elements, shape_argument
 from terra_refactor.tf_model.class_names import is_of_layers
-from terra_refactor.tf_model.graph_traits import MODEL, is_of_keras
+from terra_refactor.tf_model.graph_traits import is_of_keras
 from terra_refactor.tf_model.interpreted import Interpreted, by_name
 from terra_refactor.tf_model.keras import WEIGHTS
 from terra_refactor.tf_model.keras.layer_call import Settings
@@ -152,8 +152,7 @@ def trainable_weights(engine: ProgramSettings, attribute: str) -> FrozenList | N
 
 
 def layer_setting(frame: Frame, instance: Reference, name: str) -> Value | None:
-    """`layer.units`: a constructor argument that a Keras layer stores unchanged, also the only input or output of a
-    functional model; None for other attributes.
+    """`layer.units`: a constructor argument that a Keras layer stores unchanged; None for other attributes.
 
     Recurrent cells of TensorFlow 1 store it as `cell._num_units`.
     """
@@ -162,11 +161,6 @@ def layer_setting(frame: Frame, instance: Reference, name: str) -> Value | None:
         return None
     if cls.name.startswith(CELLS):
         return frame.state.get((instance.object, CONFIGURATION + name.removeprefix("_")))
-    if cls.name == MODEL and name in ("input", "output"):
-        ends = configuration_of(frame, instance).get(f"{name}s")
-        alone = elements(ends)
-        end = alone[0] if alone is not None and len(alone) == 1 else ends
-        return end if isinstance(end, TensorValue) else None
     if name not in _KEPT or not is_of_layers(cls.name):
         return None
     return frame.state.get((instance.object, CONFIGURATION + name))

@@ -19,11 +19,6 @@ KNOWN = {
         "apps.Xception(include_top=False, input_tensor=tf.keras.Input((64, 32, 3)), pooling='max')(x)",
         (4, 2048),
     ),
-    "a model on top": (
-        "(lambda base: tf.keras.Model(base.input, tf.keras.layers.Dense(5)(base.output)))"
-        "(apps.VGG16(include_top=False, input_shape=(64, 32, 3)))(x)",
-        (4, 2, 1, 5),
-    ),
     "rows": (f"tf.ragged.constant([{ROW} for _ in range(40)])", (40, None)),
     "rows that are listed": (f"tf.ragged.constant([{ROW}, {ROW}], dtype=tf.int64)", (2, None)),
     "numbers": (f"tf.ragged.constant({ROW})", (None,)),
