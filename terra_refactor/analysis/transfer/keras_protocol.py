@@ -23,7 +23,6 @@ from terra_refactor.analysis.transfer.allocation import thaw
 from terra_refactor.analysis.transfer.iteration import iterate
 from terra_refactor.analysis.transfer.keras_shapes import (
     add_to_sequential,
-    build_sequential,
     call_sequential,
     forget_output,
 )
@@ -287,8 +286,7 @@ def layer_of(site: Site, name: str, arguments: CallArguments, receiver: Value) -
 
 def initialize_layer(site: Site, name: str, arguments: CallArguments, receiver: Value) -> Value | None:
     """`super().__init__(...)` of a layer or model of the program: the dtype is part of its configuration, and so are the
-    inputs and outputs of a functional model (`super().__init__(inputs, outputs)`), the layers of a sequential one
-    (`super().__init__([Dense(3), Dense(1)])`), and all arguments of a layer that
+    inputs and outputs of a functional model (`super().__init__(inputs, outputs)`), and all arguments of a layer that
     computes something itself (`super().__init__(units, return_sequences=True)` of an `LSTM`).
     """
     owner = name.rpartition(".")[0]
@@ -305,11 +303,6 @@ def initialize_layer(site: Site, name: str, arguments: CallArguments, receiver: 
     dtype = given.get("dtype")
     if dtype is not None:
         configure(site.frame, receiver, "dtype", dtype)
-    if registry.is_library_subclass(owner, SEQUENTIAL):
-        layers = arguments.positional[0] if arguments.positional else given.get("layers")
-        if layers is not None:
-            configure(site.frame, receiver, "layers", freeze(site.frame, layers))
-            build_sequential(site, receiver)
     for parameter, value in zip(CONSTRUCTED_FROM.get(owner, ()), arguments.positional, strict=False):
         given.setdefault(parameter, value)
     if owner in CONSTRUCTED_FROM and {"inputs", "outputs"} <= given.keys():

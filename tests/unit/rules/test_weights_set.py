@@ -27,9 +27,7 @@ def test_weights_that_fit(built: str) -> None:
 
 MODELS = [
     "model = tf.keras.Sequential([tf.keras.Input((7,)), tf.keras.layers.Embedding(9, 4, name='words'), layer])\n",
-    "class Net(tf.keras.Sequential):\n"
-    "    def __init__(self):\n        super().__init__([tf.keras.layers.Embedding(9, 4, name='words'), layer])\n"
-    "model = Net()\nmodel(tf.zeros([2, 7]))\n",
+    "model = tf.keras.Sequential()\nmodel.add(tf.keras.layers.Embedding(9, 4, name='words'))\nmodel.add(layer)\n",
 ]
 
 
