@@ -65,7 +65,9 @@ def ready_model(name: str, given: Mapping[str, Value]) -> dict[str, Value] | Non
 
 
 def _image(given: Value | None) -> tuple[Dim, ...]:
-    shape = None if given is None or read.is_none(given) else read.shape_argument(given)
+    if given is None or read.is_none(given):
+        return None, None, 3
+    shape = read.shape_argument(given)
     return (None, None, None) if shape is None or len(shape) != _IMAGE_RANK else shape
 
 
