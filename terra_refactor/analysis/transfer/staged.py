@@ -98,14 +98,20 @@ def make_fields_symbolic(frame: Frame, state: State, block: Block, behind: OpId 
 def _fields_set(frame: Frame, block: Block, behind: OpId | None) -> dict[HeapKey, Value | None]:
     """The fields that a block sets: captured variables and attributes, and the contents of containers with the index."""
     found: dict[HeapKey, Value | None] = {}
+    names: dict[OpId, str] = {}
     for inner in walk(block):
+        if isinstance(inner, ops.LoadName):
+            names[inner.id] = inner.name
         if behind is not None and inner.id < behind:
             continue
         match inner:
             case ops.StoreName(name=name, scope=ops.Scope.CELL):
                 found[(frame.cells[name], CELL)] = None
             case ops.StoreAttribute(object=owner, name=name):
-                found.update(((each, name), None) for each in _objects(frame, owner))
+                # AutoGraph also returns what no side sets in this trace
+                skipped = frame.state.locals.get(names.get(owner, "")) if frame.values[owner] is None else None
+                held = _objects(frame, owner) if skipped is None else _objects_in(skipped)
+                found.update(((each, name), None) for each in held)
             case ops.StoreItem(object=owner, index=index):
                 at = frame.value(index)
                 for each in _objects(frame, owner):
@@ -153,7 +159,11 @@ def _part(frame: Frame, op: ops.StoreAttribute | ops.StoreItem, state: State) ->
 
 
 def _objects(frame: Frame, number: OpId) -> list[ObjectId]:
-    return [member.object for member in members(frame.value(number)) if isinstance(member, Reference)]
+    return _objects_in(frame.value(number))
+
+
+def _objects_in(value: Value) -> list[ObjectId]:
+    return [member.object for member in members(value) if isinstance(member, Reference)]
 
 
 def _item_symbolic(content: Value, index: Value) -> Value:

@@ -88,9 +88,11 @@ def _changed_by(view: ContextView, call: Call, callee: ContextFacts, repeats: bo
             case RootKind.CLOSURE:
                 yield name, code.parent == view.function.id
             case RootKind.SELF | RootKind.PARAMETER:
-                is_bound = call.owner is not None and view.is_object(call.owner, *_OBJECTS)
+                # `object.method(...)`, or a call of the object
+                owner = call.function if call.owner is None else call.owner
+                is_bound = view.is_object(owner, *_OBJECTS)
                 is_receiver = is_bound and code.parameters[:1] and code.parameters[0].name == name
-                held = call.owner if is_receiver else call.given_for(code, name, is_bound=is_bound)
+                held = owner if is_receiver else call.given_for(code, name, is_bound=is_bound)
                 target = None if held is None else view.made(held)
                 if isinstance(target, NameRead) and view.is_object(target.op, *_OBJECTS):
                     yield target.name, True
