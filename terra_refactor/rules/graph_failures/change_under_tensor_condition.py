@@ -59,7 +59,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
             name
             for callee in fact.callees
             for name, is_own in _changed_by(view, call, view.facts.contexts[callee], repeats)
-            if not is_own or _is_carried(view, name, number, around)
+            if not is_own or by_library or _is_carried(view, name, number, around)
         }
         for name in sorted(changed):
             where = "in a loop on a tensor" if repeats else "under a condition on a tensor"
