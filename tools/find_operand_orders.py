@@ -137,32 +137,32 @@ def _too_long(number: int, frame: object) -> None:
     raise TimeoutError
 
 
-def look(names: list[str]) -> None:
+def look(names: list[str], describe: Callable[[Any, Callable[..., Any]], str]) -> None:
     """Prints the rows of these functions; before each `@` and its name, since some end the process."""
     import tensorflow as tf  # noqa: PLC0415
 
     warnings.simplefilter("ignore")
     tf.get_logger().setLevel("ERROR")
-    signal.signal(signal.SIGALRM, _too_long)
+    signal.signal(signal.SIGPROF, _too_long)
     functions = dict(public_functions())
     for name in names:
         print(f"@{name}", flush=True)
-        signal.alarm(LONGEST_SECONDS)
+        signal.setitimer(signal.ITIMER_PROF, LONGEST_SECONDS)  # of processor time: the machine may be busy
         try:
-            pairs = conflicts(tf, functions[name])
+            row = describe(tf, functions[name])
         except TimeoutError:
             continue
         finally:
-            signal.alarm(0)
-        if pairs:
-            print(f"{name}: {', '.join(pairs)}", flush=True)
+            signal.setitimer(signal.ITIMER_PROF, 0)
+        if row:
+            print(f"{name}: {row}", flush=True)
 
 
-def rows_of(names: list[str]) -> Iterator[str]:
+def rows_of(names: list[str], script: str) -> Iterator[str]:
     """The rows of these functions, from as many processes as necessary."""
     while names:
         seen: list[str] = []
-        command = [sys.executable, __file__, "--here", *names]
+        command = [sys.executable, script, "--here", *names]
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as child:
             assert child.stdout is not None
             for line in child.stdout:
@@ -175,28 +175,29 @@ def rows_of(names: list[str]) -> Iterator[str]:
         names = names[len(seen) :]
 
 
-def main() -> None:
-    """Prints the rows, or writes them."""
-    parser = argparse.ArgumentParser(description=__doc__)
+def search(
+    table: Path, describe: Callable[[Any, Callable[..., Any]], str], script: str, description: str | None
+) -> None:
+    """Prints the rows of a table, or writes them into the module that has it."""
+    parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--write", action="store_true")
     parser.add_argument("--here", action="store_true", help="in this process")
     parser.add_argument("names", nargs="*", help="canonical names of functions; none for all")
     options = parser.parse_args()
     names = options.names or [name for name, _ in public_functions()]
     if options.here:
-        look(names)
+        look(names, describe)
         return
     rows: list[str] = []
-    for row in rows_of(names):
+    for row in rows_of(names, script):
         rows.append(row)
         print(row, flush=True)
-    if options.write:
-        text = TABLE.read_text(encoding="utf-8")
-        block = '_ROWS: Final = """\n' + "\n".join(sorted(rows)) + '\n"""'
-        TABLE.write_text(
-            re.sub(r'_ROWS: Final = """\n.*?"""', lambda _: block, text, flags=re.DOTALL), encoding="utf-8"
-        )
+    if not options.write:
+        return
+    text = table.read_text(encoding="utf-8")
+    block = '_ROWS: Final = """\n' + "\n".join(sorted(rows)) + '\n"""'
+    table.write_text(re.sub(r'_ROWS: Final = """\n.*?"""', lambda _: block, text, flags=re.DOTALL), encoding="utf-8")
 
 
 if __name__ == "__main__":
-    main()
+    search(TABLE, lambda tf, function: ", ".join(conflicts(tf, function)), __file__, __doc__)

@@ -10,7 +10,7 @@ from terra_refactor.facts.records import Call, Display, Unpacked
 from terra_refactor.facts.view import ContextView
 from terra_refactor.ir.ids import OpId
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
-from terra_refactor.tf_model.graph_traits import RANGE, REDUCE, is_of_python
+from terra_refactor.tf_model.graph_traits import RANGE, REDUCE, SORTED, is_of_python
 from terra_refactor.tf_model.registry import has_trait
 from terra_refactor.tf_model.spec import Trait
 
@@ -19,6 +19,14 @@ _ENDLESS: Final = "in a graph this never ends, because the end of the dataset is
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
     yield from _over_data_sets(view)
+    for call, name in view.library_calls():
+        if name == SORTED and call.positional and _becomes_tensor(view, call.positional[0])[0]:
+            written = view.written(call.op)
+            yield LocalHazard(
+                call.op,
+                f"`{written}` is a list eagerly, and one tensor in a graph",
+                f"a tensor may take the place of the list `{written}`",
+            )
     for op, iterated, before, after in _iterations(view):
         is_tensor, parameter = _becomes_tensor(view, iterated)
         if is_tensor:
@@ -50,6 +58,8 @@ def _iterations(view: ContextView) -> Iterator[tuple[OpId, OpId, str, str]]:
     for call, name in view.calls_with(Trait.ITERATES):
         if len(call.positional) > 1 and has_trait(name, Trait.COMPARES_ARGUMENTS):
             continue  # see TR304
+        if name == SORTED:
+            continue  # AutoGraph converts it
         # the third argument of `reduce` is the first value
         most = 1 if has_trait(name, Trait.ITERATES_FIRST) else 2 if name == REDUCE else None
         given = call.positional[:most]
