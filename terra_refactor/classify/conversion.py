@@ -1,14 +1,15 @@
 """Code that AutoGraph does not convert, and the effect on tensor conditions in it.
 
-AutoGraph converts a callee of a traced function if the call is in converted code: `f(x)`, `obj.method(x)`, `obj(x)`. It
-does not convert functions that Python or a library calls: properties, operators, `__getitem__`, `__enter__`,
-constructors, the functions that `map`, `filter`, `sorted` or `functools.reduce` get, and all functions that Keras calls
-(`call` through `layer(x)`, `train_step`, losses), unless they are defined in converted code. It also does not convert
-`do_not_convert` functions, those under `tf.function(autograph=False)`, and their callees. There, `if`, `while`, `for`,
-`and` and `or` on a symbolic tensor raise. Source: behaviour of TensorFlow 2.21 with Keras 3.15; tests/proof runs the
-cases. Computes: the places in a context's own code where the value of a tensor controls Python, and whether a call
-leads to code that is not converted. Needs: the view of a context. Gives: `tensor_decisions`, `leaves_conversion`,
-`is_never_converted`. Ignores: Keras 2, which converted `call`.
+AutoGraph converts a callee of a traced function if the call is in converted code: `f(x)`, `obj.method(x)`, `obj(x)`.
+It does not convert functions that Python or a library calls: properties, operators, `__getitem__`, `__enter__`,
+constructors, methods that a `typing.NamedTuple` defines, the functions that `map`, `filter`, `sorted` or
+`functools.reduce` get, and all functions that Keras calls (`call` through `layer(x)`, `train_step`, losses), unless
+they are defined in converted code. It also does not convert `do_not_convert` functions, those under
+`tf.function(autograph=False)`, and their callees. There, `if`, `while`, `for`, `and` and `or` on a symbolic tensor
+raise. Source: behaviour of TensorFlow 2.21 with Keras 3.15; tests/proof runs the cases. Computes: the places in a
+context's own code where the value of a tensor controls Python, and whether a call leads to code that is not
+converted. Needs: the view of a context. Gives: `tensor_decisions`, `leaves_conversion`, `is_never_converted`.
+Ignores: Keras 2, which converted `call`.
 """
 
 from __future__ import annotations
@@ -17,12 +18,13 @@ from collections.abc import Iterator
 from typing import Final
 
 from terra_refactor.analysis.facts import BranchKind, CallFact
-from terra_refactor.classify.candidates import has_own_gradient, is_keras_class
-from terra_refactor.domain.value import FALSE
+from terra_refactor.classify.candidates import base_values, has_own_gradient, is_keras_class
+from terra_refactor.domain.value import FALSE, members
 from terra_refactor.facts.records import DECISIONS, Call, RegionKind
 from terra_refactor.facts.view import ContextView
 from terra_refactor.ir.function import Function
 from terra_refactor.ir.ids import OpId
+from terra_refactor.tf_model.class_names import NAMED_TUPLE
 from terra_refactor.tf_model.graph_traits import is_of_keras, is_of_tensorflow
 from terra_refactor.tf_model.registry import has_trait
 from terra_refactor.tf_model.spec import Trait
@@ -51,6 +53,12 @@ def leaves_conversion(view: ContextView, call: CallFact, callee: Function) -> bo
     if _is_nested_in(view, callee):
         return False
     if not isinstance(view.made(call.op), Call) or callee.name in _CONSTRUCTORS:
+        return True
+    if (
+        callee.takes_self
+        and callee.parent is not None
+        and any(NAMED_TUPLE in members(base) for base in base_values(view.codes, view.facts, callee.parent))
+    ):
         return True
     return any(
         has_trait(name, Trait.CALLS_UNCONVERTED)
