@@ -111,7 +111,7 @@ def decides_more(code: CodeFacts, number: OpId, contexts: Iterable[ContextFacts]
     A graph takes for each call the side that it took when it was traced. `contexts`: those of the function.
     """
     holder = _setting_up(code, number, lambda: written_through_calls(contexts))
-    if holder is None or holder.kind is not RegionKind.IF:
+    if holder is None or holder.kind is not RegionKind.IF or (test := holder.subject) is None:
         return False
     sides = [part for part in holder.parts if part.arm in (Arm.FIRST, Arm.ELSE)]
     inside = [fact for part in sides for fact in code.facts[part.start : part.end] if fact is not None]
@@ -120,10 +120,14 @@ def decides_more(code: CodeFacts, number: OpId, contexts: Iterable[ContextFacts]
     stores = [fact for fact in inside if _set_by(code, fact) and not isinstance(fact, Call)]
     values = {fact.value for fact in stores if isinstance(fact, AttributeWrite | ItemWrite | NameWrite)}
     names = {read.name for value in values if isinstance(read := code.facts[value], NameRead)}
+    places = frozenset().union(*(_set_by(code, fact) for fact in stores))
+    for truth in (True, False):
+        places |= (_missing(code, test, truth) or frozenset()) | _raised(code, test, truth)
 
     def is_kept(value: OpId) -> bool:
         read = code.facts[value]
-        return value in values or bool(_kept_at(code, value)) or (isinstance(read, NameRead) and read.name in names)
+        is_stored = value in values or (isinstance(read, NameRead) and read.name in names)
+        return is_stored or not places.isdisjoint(_kept_at(code, value))
 
     end = max(part.end for part in holder.parts)
     returns = code.of_kind(Return)
