@@ -1,4 +1,4 @@
-"""A decision that only a large package shows: a function that is safe as a graph, and pays off."""
+"""Decisions that only large packages show: a function that is safe as a graph and pays off, and a first time that decides more."""
 
 import tensorflow as tf
 
@@ -12,3 +12,21 @@ def smoothed(x):
 total = tf.zeros([8])
 for _ in range(5000):
     total += smoothed(tf.ones([8]))
+
+
+def evaluation(variables, loss):
+    """An evaluation that looks for unconnected gradients the first time only."""
+    first_call = True
+
+    def evaluate(x):
+        nonlocal first_call
+        with tf.GradientTape() as tape:
+            value = loss(x)
+        if first_call:
+            gradients = tape.gradient(value, variables)
+            first_call = False
+        else:
+            gradients = tape.gradient(value, variables, unconnected_gradients="zero")
+        return value, gradients
+
+    return tf.function(evaluate)
