@@ -197,6 +197,7 @@ class Frame:
         "conditions",
         "doubt",
         "earlier_values",
+        "early",
         "effects",
         "entered",
         "entry",
@@ -278,6 +279,8 @@ class Frame:
         self.finals: list[FinalFrame] = []
         self.collectors: list[Collector] = []
         self.returns: list[tuple[Value, State]] = []
+        self.early: list[tuple[OpId, State]] = []
+        """The `return`s, with the states there."""
         self.yields: Value = BOTTOM
         self.iteration: tuple[int, ...] = ()
         """The current iteration of each enclosing unrolled loop."""

@@ -18,6 +18,7 @@ from terra_refactor.analysis.frames import CallArguments, FinalFrame, Frame
 from terra_refactor.analysis.transfer.contents import note_returned
 from terra_refactor.analysis.transfer.data_files import entered_stream
 from terra_refactor.analysis.transfer.handed_on import closing_method, entered_object
+from terra_refactor.analysis.transfer.staged import note_early_returns
 from terra_refactor.analysis.truth import truth_of
 from terra_refactor.domain.lattice import join, join_all
 from terra_refactor.domain.state import CELL, State
@@ -49,7 +50,9 @@ def leave(frame: Frame, op: Op, value: Value) -> Terminated:
     if final is not None and (isinstance(op, ops.Return) or final.loops == len(frame.loops)):
         final.leaving.append((op, value, frame.state.flattened(final.base)))
     elif isinstance(op, ops.Return):
-        frame.returns.append((value, frame.state.flattened(frame.root)))
+        state = frame.state.flattened(frame.root)
+        frame.returns.append((value, state))
+        note_early_returns(frame, op.id, state)
     elif frame.loops:
         loop = frame.loops[-1]
         states = loop.breaks if isinstance(op, ops.Break) else loop.continues

@@ -1,7 +1,7 @@
 """Branches and loops that become part of a graph: the values of the variables that they set.
 
 Computes: symbolic values, sizes that are open after a staged branch or loop. Needs: states. Gives: functions for `branches` and `loops`,
-`note_branch`, `changed_variables`, `changed_parts`.
+`note_branch`, `note_early_returns`, `changed_variables`, `changed_parts`.
 """
 
 from __future__ import annotations
@@ -131,6 +131,27 @@ def changed_parts(frame: Frame, block: Block, first: State, second: State) -> Ch
             if one is not None and other is not None and one != other:
                 found.append((inner.id, one, other))
     return tuple(found)
+
+
+def note_early_returns(frame: Frame, number: OpId, end: State) -> None:
+    """Records what a function sets after branches on tensors that return, up to a later `return`: AutoGraph makes the code
+    after such a branch its other side, at whose end attributes and items have to agree with those at the first `return`.
+    """
+    staged = {op for op, fact in frame.branches.items() if fact.kind is BranchKind.TENSOR} if frame.early else set()
+    for holder in walk(frame.function.body) if staged else ():
+        if holder.id not in staged or not isinstance(holder, ops.If):
+            continue
+        inside = {inner.id for inner in walk((*holder.then_block, *holder.else_block))}
+        starts = [state for early, state in frame.early if early in inside]
+        if not starts or number in inside:
+            continue
+        behind = [inner for inner in walk(frame.function.body) if inner.id > max(inside)]
+        stores = tuple(inner for inner in behind if isinstance(inner, ops.StoreAttribute | ops.StoreItem))
+        for state in starts if stores else ():
+            parts = changed_parts(frame, stores, state, end)
+            if parts:
+                note_branch(frame, replace(frame.branches[holder.id], parts=parts))
+    frame.early.append((number, end))
 
 
 def _part(frame: Frame, op: ops.StoreAttribute | ops.StoreItem, state: State) -> Value | None:
