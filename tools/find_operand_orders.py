@@ -137,7 +137,7 @@ def _too_long(number: int, frame: object) -> None:
     raise TimeoutError
 
 
-def look(names: list[str], describe: Callable[[Any, Callable[..., Any]], str]) -> None:
+def look(names: list[str], describe: Callable[[Any, str, Callable[..., Any]], str]) -> None:
     """Prints the rows of these functions; before each `@` and its name, since some end the process."""
     import tensorflow as tf  # noqa: PLC0415
 
@@ -149,7 +149,7 @@ def look(names: list[str], describe: Callable[[Any, Callable[..., Any]], str]) -
         print(f"@{name}", flush=True)
         signal.setitimer(signal.ITIMER_PROF, LONGEST_SECONDS)  # of processor time: the machine may be busy
         try:
-            row = describe(tf, functions[name])
+            row = describe(tf, name, functions[name])
         except TimeoutError:
             continue
         finally:
@@ -176,7 +176,7 @@ def rows_of(names: list[str], script: str) -> Iterator[str]:
 
 
 def search(
-    table: Path, describe: Callable[[Any, Callable[..., Any]], str], script: str, description: str | None
+    table: Path, describe: Callable[[Any, str, Callable[..., Any]], str], script: str, description: str | None
 ) -> None:
     """Prints the rows of a table, or writes them into the module that has it."""
     parser = argparse.ArgumentParser(description=description)
@@ -200,4 +200,4 @@ def search(
 
 
 if __name__ == "__main__":
-    search(TABLE, lambda tf, function: ", ".join(conflicts(tf, function)), __file__, __doc__)
+    search(TABLE, lambda tf, name, function: ", ".join(conflicts(tf, function)), __file__, __doc__)

@@ -16,7 +16,6 @@ from typing import Any
 
 from find_operand_orders import NO_MATCH, search
 
-from terra_refactor.tf_model.registry import canonical_name
 from terra_refactor.tf_model.static_parameters import SCALARS
 
 TABLE = Path(__file__).resolve().parent.parent / "terra_refactor" / "tf_model" / "static_parameters.py"
@@ -56,7 +55,7 @@ def bases(tf: Any, required: list[str]) -> Iterator[Iterator[dict[str, Any]]]:
         )
 
 
-def static_parameters(tf: Any, function: Callable[..., Any]) -> str:
+def static_parameters(tf: Any, canonical: str, function: Callable[..., Any]) -> str:
     """The parameters, separated by spaces, for which only eager execution takes a tensor in place of a number."""
     try:
         signature = list(inspect.signature(function).parameters.values())
@@ -66,8 +65,7 @@ def static_parameters(tf: Any, function: Callable[..., Any]) -> str:
     required = [each.name for each in named if each.default is each.empty]
     if len(required) > MOST_REQUIRED or not named:
         return ""
-    vectors = SCALARS.get(canonical_name(f"{function.__module__}.{function.__name__}"), "")
-    asked = {each.name for each in named if each.name not in NOT_NUMBERS and each.name != vectors}
+    asked = {each.name for each in named if each.name not in NOT_NUMBERS and each.name != SCALARS.get(canonical)}
     answers: dict[str, set[bool | None]] = {name: set() for name in sorted(asked)}
     for group in bases(tf, required) if required else (iter(({},)),):
         for given in itertools.islice((each for each in group if _runs(function, each)), MOST_WORKING):

@@ -211,7 +211,7 @@ def binary_value(
         quotient = symbol == "/" and left_type is right_type is PythonType.INT
         if (
             isinstance(result, Scalar)
-            and result.type is not PythonType.BOOL
+            and result.type in (PythonType.INT, PythonType.FLOAT)
             and (quotient or is_wide(left) or is_wide(right))
         ):
             return replace(result, wide=True)

@@ -32,15 +32,14 @@ from terra_refactor.facts.records import (
     Fact,
     ItemRead,
     ItemWrite,
+    Literal,
     NameRead,
     NameWrite,
     NextItem,
     Operation,
     Region,
     RegionKind,
-    Return,
     Unpacked,
-    Write,
 )
 from terra_refactor.facts.view import ContextView, is_tensorflow_tensor
 from terra_refactor.ir.ids import OpId
@@ -183,16 +182,14 @@ def _only_converts(view: ContextView, test: Call, parameter: str) -> bool:
         return False
     parts = regions[0].parts
     inside = [view.made(number) for part in parts for number in range(part.start, part.end)]
-    writes = [made for made in inside if isinstance(made, Write)]
+    writes = [made for made in inside if isinstance(made, NameWrite)]
     calls = [made.op for made in inside if isinstance(made, Call)]
     return (
         len(writes) == 1
-        and isinstance(writes[0], NameWrite)
         and writes[0].name == parameter
         and calls == [writes[0].value]
         and _is_converted(view, writes[0].value, parameter)
-        and not any(isinstance(made, Return) for made in inside)
-        and not any(regions[0].holds(each.op) for each in view.code.of_kind(Region))
+        and all(isinstance(made, NameWrite | Call | NameRead | AttributeRead | Literal) for made in inside)
     )
 
 
