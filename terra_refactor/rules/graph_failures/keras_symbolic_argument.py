@@ -7,8 +7,17 @@ from functools import partial
 from typing import Final
 
 from terra_refactor.analysis.facts import ParameterFacts
-from terra_refactor.domain.value import FrozenDict, FrozenList, TensorKind, TensorValue, TupleValue, Value, members
-from terra_refactor.facts.records import AttributeRead, NameRead
+from terra_refactor.domain.value import (
+    BOTTOM,
+    FrozenDict,
+    FrozenList,
+    TensorKind,
+    TensorValue,
+    TupleValue,
+    Value,
+    members,
+)
+from terra_refactor.facts.records import AttributeRead, Fact, NameRead
 from terra_refactor.facts.view import ContextView
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
 from terra_refactor.tf_model.releases import MODELS_KEEP_SYMBOLS_OUT
@@ -26,7 +35,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
             what = "holds KerasTensors"
         else:
             continue
-        parameter = view.parameter_behind(read.op)
+        parameter = view.parameter_behind(read.op) or _given_symbolic(view, read)
         if parameter is not None or view.is_captured(read.op):
             # one created during the trace works there
             yield LocalHazard(
@@ -35,6 +44,14 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
                 parameter=parameter,
             )
             return
+
+
+def _given_symbolic(view: ContextView, read: Fact) -> str | None:
+    """The parameter that is read, if its argument is a KerasTensor: a loop may bind it to results of layers as well."""
+    if not isinstance(read, NameRead) or not read.is_local:
+        return None
+    given = members(view.context.parameters.get(read.name, BOTTOM))
+    return read.name if any(map(_is_keras_tensor, given)) else None
 
 
 def _holding(parameters: Iterable[ParameterFacts]) -> frozenset[str]:
