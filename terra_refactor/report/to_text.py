@@ -122,7 +122,7 @@ def _item_text(item: AgendaItem, places: Places, *, verbose: bool) -> Text:
     text.append(_shown(item.reason))
     notes = [item.rule] if item.rule and item.action is Action.NONE else []
     if len(item.cause) == 1:
-        notes.append(f"line {_line(places.place(item.cause[0].path, item.cause[0].span))}")
+        notes.append(_line_in_words(places.place(item.cause[0].path, item.cause[0].span)))
     if notes:
         text.append(f" ({', '.join(notes)})", style="dim")
     if len(item.cause) > 1:
@@ -331,6 +331,10 @@ def _line(place: ReportPlace) -> str:
     return str(place.line) if place.cell is None else f"cell {place.cell.index}:{place.cell.line}"
 
 
+def _line_in_words(place: ReportPlace) -> str:
+    return f"line {place.line}" if place.cell is None else f"cell {place.cell.index}, line {place.cell.line}"
+
+
 def _table(
     console: Console, decisions: Sequence[Decision], widths: tuple[int, int], places: Places, *, verbose: bool
 ) -> RenderableType:
@@ -392,8 +396,8 @@ def _details(decision: Decision, places: Places) -> list[RenderableType]:
         )
     for hazard in decision.hazards:
         via = f" via {' > '.join(hazard.via)}" if hazard.via else ""
-        where = _line(places.place(decision.path, hazard.span))
-        lines.append(Text(f"{hazard.rule} at line {where}: {hazard.message}{via}", style="red"))
+        where = _line_in_words(places.place(decision.path, hazard.span))
+        lines.append(Text(f"{hazard.rule} at {where}: {hazard.message}{via}", style="red"))
     return lines
 
 

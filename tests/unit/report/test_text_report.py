@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -316,3 +317,14 @@ def test_a_long_way_is_cut_and_a_hazard_in_the_own_code_has_its_line() -> None:
     # code without a decision on the path: no calls that lead nowhere
     report = replace(report, decisions=(decisions[0], *decisions[2:]))
     assert "called from" not in analysis(report, 120)
+
+
+def test_a_hazard_in_a_notebook_has_its_cell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    cells = ["import tensorflow as tf\n", "kept = []\n@tf.function\ndef f(x):\n    kept.append(x)\n\nf(tf.ones([2]))\n"]
+    code = {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None}
+    book = {"cells": [{**code, "source": cell} for cell in cells], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+    Path("n.ipynb").write_text(json.dumps(book), encoding="utf-8")
+    report = analyze(["n.ipynb"], Options(config=Config(jobs=1), use_cache=False))
+    assert "where it has no value after the call (cell 1, line 4)\n" in analysis(report, 300)
+    assert "TR104 at cell 1, line 4: " in analysis(report, 300, verbose=True, every_function=True)
