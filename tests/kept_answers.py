@@ -21,7 +21,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from hashlib import blake2b
 from pathlib import Path
 
@@ -41,7 +41,12 @@ def digest(text: str, size: int = 8) -> str:
 
 def code_of(path: Path) -> str:
     """The code of a Python file: its text without comments, docstrings and layout."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    return _code(path.read_text(encoding="utf-8"))
+
+
+@cache
+def _code(text: str) -> str:
+    tree = ast.parse(text)
     for node in ast.walk(tree):
         body = getattr(node, "body", None)
         if isinstance(body, list):
@@ -56,6 +61,29 @@ def _is_text(statement: ast.AST) -> bool:
         and isinstance(statement.value, ast.Constant)
         and isinstance(statement.value.value, str)
     )
+
+
+def modules_of(file: Path, root: Path, within: str) -> tuple[Path, ...]:
+    """A file and the modules in a folder of `root` that it imports, directly or not, wherever the import stands."""
+    found: set[Path] = set()
+    waiting = [file]
+    while waiting:
+        path = waiting.pop()
+        if path in found or not path.is_file():
+            continue
+        found.add(path)
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            names = []
+            if isinstance(node, ast.Import):
+                names = [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom):
+                assert node.level == 0, f"{path}: relative imports are not followed"
+                names = [name for alias in node.names for name in (node.module, f"{node.module}.{alias.name}")]
+            for name in names:
+                place = name.replace(".", "/")
+                if place.startswith(within):
+                    waiting += [root / f"{place}.py", root / place / "__init__.py"]
+    return tuple(sorted(found))
 
 
 def version(library: str) -> str:

@@ -30,8 +30,7 @@ ASKING = (
     "tests/corpus/test_shape_bugs.py",
     "tests/e2e/cli/test_demo.py",
     "tests/e2e/cli/test_demo_keeps_its_meaning.py",
-    "tests/runtime/test_optimizers.py",
-    "tests/runtime/test_ten_programs.py",
+    "tests/runtime",
 )
 """The tests that use `kept_answers`."""
 

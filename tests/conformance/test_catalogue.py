@@ -2,13 +2,14 @@
 
 An eager-only function must fail inside a traced function and work outside; what is called unsupported by XLA must
 work as a graph and fail under `jit_compile=True`; costs are counted again; and the data must be what the generator makes
-of the installed versions.
+of the installed versions. What TensorFlow did is kept (`kept_answers`); what the tables say is compared in each run.
 """
 
 from __future__ import annotations
 
 import functools
 import gzip
+import hashlib
 import importlib.metadata
 import json
 import os
@@ -19,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from kept_answers import Harness, code_of, digest
 
 from terra_refactor.tf_model import registry
 from terra_refactor.tf_model.costs import OPERATIONS, STEPPING
@@ -33,12 +35,13 @@ np = pytest.importorskip("numpy")
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = ROOT / "terra_refactor" / "tf_model" / "catalogue_data"
+RUNS = Harness("catalogue", (Path(__file__),))
 
 
 @pytest.mark.slow
 def test_the_data_is_what_the_generator_makes_of_the_installed_versions() -> None:
     """Fails where an installed version's file is stale; says so where a newer version is installed than the data is of."""
-    wanted = []
+    wanted = {}
     for path in sorted(DATA.glob("*.json.gz")):
         content = json.loads(gzip.decompress(path.read_bytes()))
         library, version = content["library"], content["version"]
@@ -50,14 +53,22 @@ def test_the_data_is_what_the_generator_makes_of_the_installed_versions() -> Non
             except importlib.metadata.PackageNotFoundError:
                 continue
         if installed == version:
-            wanted.append(library)
+            wanted[library] = version
     if not wanted:
         pytest.skip("the catalogue describes none of the installed versions: run tools/make_catalogue.py")
-    command = [sys.executable, str(ROOT / "tools" / "make_catalogue.py"), "--check", "--only", *sorted(set(wanted))]
-    result = subprocess.run(
-        command, capture_output=True, text=True, check=False, env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"}
-    )
-    assert result.returncode == 0, f"run tools/make_catalogue.py\n{result.stdout}{result.stderr[-2000:]}"
+    generator = ROOT / "tools" / "make_catalogue.py"
+    command = [sys.executable, str(generator), "--check", "--only", *sorted(wanted)]
+
+    def ask() -> str:
+        result = subprocess.run(
+            command, capture_output=True, text=True, check=False, env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"}
+        )
+        assert result.returncode == 0, f"run tools/make_catalogue.py\n{result.stdout}{result.stderr[-2000:]}"
+        return "current"
+
+    data = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(DATA.iterdir())}
+    code = [digest(code_of(path)) for path in (generator, generator.with_name("catalogue_libraries.py"))]
+    assert RUNS.answer(json.dumps([sys.version, wanted, data, code]), ask) == "current"
 
 
 class World:
@@ -156,26 +167,31 @@ def test_every_eager_only_row_is_run_or_excused() -> None:
 
 
 @pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> World:
-    return World(tmp_path_factory.mktemp("world"))
+def world(tmp_path_factory: pytest.TempPathFactory) -> Callable[[], World]:
+    """Makes the world when it is first asked for."""
+    return functools.cache(lambda: World(tmp_path_factory.mktemp("world")))
 
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", sorted(EAGER_ONLY))
 def test_eager_only_calls_fail_in_graphs_alone(name: str, tmp_path: Path) -> None:
-    snippet = EAGER_ONLY[name]
-    eager_world, graph_world = World(tmp_path / "eager"), World(tmp_path / "graph")
-    argument = tf.ones([4, 3])
-    snippet(eager_world, argument)
+    def ask() -> str:
+        snippet = EAGER_ONLY[name]
+        eager_world, graph_world = World(tmp_path / "eager"), World(tmp_path / "graph")
+        argument = tf.ones([4, 3])
+        snippet(eager_world, argument)
 
-    @tf.function
-    def traced(tensor: Any) -> Any:
-        result = snippet(graph_world, tensor)
-        return result if isinstance(result, tf.Tensor) else tensor
+        @tf.function
+        def traced(tensor: Any) -> Any:
+            result = snippet(graph_world, tensor)
+            return result if isinstance(result, tf.Tensor) else tensor
 
-    with pytest.raises(Exception):  # noqa: B017 - each raises its own kind
-        traced(argument)
-        traced(argument + 1)
+        with pytest.raises(Exception):  # noqa: B017 - each raises its own kind
+            traced(argument)
+            traced(argument + 1)
+        return "fails in graphs alone"
+
+    assert RUNS.answer(f"eager only: {name}", ask) == "fails in graphs alone"
 
 
 XLA_UNSUPPORTED: dict[str, Snippet] = {
@@ -225,18 +241,24 @@ XLA_UNSUPPORTED: dict[str, Snippet] = {
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", sorted(XLA_UNSUPPORTED))
-def test_what_xla_cannot_compile_fails_to_compile(name: str, world: World) -> None:
+def test_what_xla_cannot_compile_fails_to_compile(name: str, world: Callable[[], World]) -> None:
     entity = registry.lookup(name)
     assert entity is not None and Trait.XLA_UNSUPPORTED in entity.traits
     snippet = XLA_UNSUPPORTED[name]
 
-    def run(tensor: Any) -> Any:
-        result = snippet(world, tensor)
-        return result if isinstance(result, tf.Tensor) else tensor
+    def ask() -> str:
+        made = world()
 
-    tf.function(run)(tf.ones([4, 3]))
-    with pytest.raises(Exception):  # noqa: B017 - each raises its own kind
-        tf.function(run, jit_compile=True)(tf.ones([4, 3]))
+        def run(tensor: Any) -> Any:
+            result = snippet(made, tensor)
+            return result if isinstance(result, tf.Tensor) else tensor
+
+        tf.function(run)(tf.ones([4, 3]))
+        with pytest.raises(Exception):  # noqa: B017 - each raises its own kind
+            tf.function(run, jit_compile=True)(tf.ones([4, 3]))
+        return "fails to compile"
+
+    assert RUNS.answer(f"XLA: {name}", ask) == "fails to compile"
 
 
 def operations_of(call: Callable[[], object]) -> int:
@@ -301,6 +323,17 @@ def test_costs_are_about_what_the_runtime_executes() -> None:
 
 @pytest.mark.parametrize("steps", [6, 20])
 def test_what_steps_through_time_executes_so_much_for_each_step(steps: int) -> None:
+    found = json.loads(RUNS.answer(f"{steps} steps", lambda: json.dumps(_stepping(steps))))
+    assert found.keys() == STEPPING.keys()
+    for name, (operations, nodes) in found.items():
+        row = STEPPING[name]
+        expected = row.fixed + steps * row.each
+        assert 0.8 * expected <= operations <= 1.25 * expected
+        assert 0.8 * row.nodes <= nodes <= 1.25 * row.nodes
+
+
+def _stepping(steps: int) -> dict[str, tuple[int, int]]:
+    """By name of a call, its eager operations and the nodes of its graph."""
     logits, lengths = tf.random.normal([4, steps, 8]), tf.fill([4], steps)
     images = tf.ones([4, steps, 8, 8, 3])
     layers = {
@@ -321,14 +354,13 @@ def test_what_steps_through_time_executes_so_much_for_each_step(steps: int) -> N
             for name, layer in layers.items()
         },
     }
-    assert calls.keys() == STEPPING.keys()
+    found = {}
     for name, call in calls.items():
-        row = STEPPING[name]
-        expected = row.fixed + steps * row.each
-        assert 0.8 * expected <= operations_of(call) <= 1.25 * expected
+        operations = operations_of(call)
         graph = tf.function(call, autograph=False).get_concrete_function().graph.as_graph_def()
         nodes = len(graph.node) + sum(len(function.node_def) for function in graph.library.function)
-        assert 0.8 * row.nodes <= nodes <= 1.25 * row.nodes
+        found[name] = (operations, nodes)
+    return found
 
 
 def test_operations_without_a_row_execute_about_one() -> None:

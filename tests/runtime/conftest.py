@@ -1,4 +1,9 @@
-"""Fixtures of the shim's tests: hooks are removed after each module, and one way of comparing with eager execution."""
+"""Fixtures of the shim's tests: hooks are removed after each module, and one way of comparing with eager execution.
+
+A test with the mark `kept` depends on nothing but the shim, its own code and the libraries: if it passed, it is not run
+again until one of them changes (`kept_answers`). Tests with threads or processes at the same time (`concurrent`) and
+one in SAMPLE of the others are run every time, and all of them by `make test-all`.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kept_answers import Harness
+from kept_answers import Harness, digest, modules_of, version
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
@@ -145,14 +150,42 @@ def same() -> Comparison:
     return Comparison()
 
 
-SHIM = tuple(sorted((Path(__file__).parents[2] / "terra_refactor" / "runtime").glob("*.py")))
-"""The files of the shim."""
+ROOT = Path(__file__).parents[2]
+SHIM = tuple(sorted((ROOT / "terra_refactor" / "runtime").glob("*.py")))
+"""The files of the shim, which imports no other room."""
+SAMPLE = 6
 
 
 @cache
 def harness_of(module: Path) -> Harness:
-    """For the comparisons of a test module: the answers are valid for these texts of the shim, the module and this file."""
-    return Harness(f"shim_{module.stem.removeprefix('test_')}", (*SHIM, Path(__file__), module))
+    """For the comparisons of a test module: the answers are valid for these texts of the shim, of the module with the
+    ones here that it imports, and of this file.
+    """
+    modules = {Path(__file__), *modules_of(module, ROOT, "tests/runtime")}
+    return Harness(f"shim_{module.stem.removeprefix('test_')}", (*SHIM, *sorted(modules)))
+
+
+def is_run_every_time(name: str) -> bool:
+    """Whether the test is one of the sample."""
+    return int(digest(name), 16) % SAMPLE == 0
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """Runs a test with the mark `kept`, unless it passed before and nothing that it depends on has changed."""
+    marks = {mark.name for mark in pyfuncitem.iter_markers()}
+    if "kept" not in marks or "concurrent" in marks or is_run_every_time(pyfuncitem.name):
+        return None
+    names = pyfuncitem._fixtureinfo.argnames
+    arguments = {name: pyfuncitem.funcargs[name] for name in names}
+
+    def run() -> str:
+        pyfuncitem.obj(**arguments)
+        return "passed"
+
+    question = f"{pyfuncitem.name} hypothesis {version('hypothesis')}"
+    assert harness_of(pyfuncitem.path).answer(question, run) == "passed"
+    return True
 
 
 @pytest.fixture

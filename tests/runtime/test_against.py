@@ -11,7 +11,7 @@ import warm_programs
 
 pytest.importorskip("tensorflow")
 
-pytestmark = pytest.mark.tensorflow
+pytestmark = [pytest.mark.tensorflow, pytest.mark.kept]
 # ruff: noqa: PLC0415
 
 NAMES = [
@@ -35,7 +35,9 @@ def plain(value: Any) -> Any:
     return value
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.concurrent] if "thread" in name else []) for name in NAMES]
+)
 def test_a_program_written_against_the_shim_gives_what_it_gives_eagerly(name: str) -> None:
     import keras
 
@@ -74,6 +76,7 @@ for number in range(1, 5):
 """
 
 
+@pytest.mark.concurrent
 def test_a_process_forked_with_work_in_flight_goes_on() -> None:
     done = subprocess.run(warm_programs.with_tensorflow(FORK), capture_output=True, text=True, check=False, timeout=120)
     assert done.returncode == 0, done.stderr[-2000:]

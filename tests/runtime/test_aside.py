@@ -10,7 +10,7 @@ tf = pytest.importorskip("tensorflow")
 
 import numpy as np  # noqa: E402
 
-pytestmark = [pytest.mark.tensorflow, pytest.mark.usefixtures("float64")]
+pytestmark = [pytest.mark.tensorflow, pytest.mark.kept, pytest.mark.usefixtures("float64")]
 
 
 def rows(number: int) -> Any:

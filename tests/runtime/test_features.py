@@ -13,7 +13,7 @@ import keras  # noqa: E402
 
 from terra_refactor.runtime import co_execute, co_executing, report  # noqa: E402
 
-pytestmark = [pytest.mark.tensorflow, pytest.mark.slow]
+pytestmark = [pytest.mark.tensorflow, pytest.mark.slow, pytest.mark.kept]
 
 
 @pytest.fixture(autouse=True)

@@ -19,11 +19,18 @@ from tests.runtime.generated import Machine, statements  # noqa: E402
 
 pytestmark = [pytest.mark.tensorflow, pytest.mark.slow, pytest.mark.usefixtures("float64")]
 
-COUNT = int(os.environ.get("TERRA_REFACTOR_GENERATED", "25"))
+USUAL = 25
+COUNT = int(os.environ.get("TERRA_REFACTOR_GENERATED", USUAL))
+if COUNT == USUAL:
+    pytestmark.append(pytest.mark.kept)
 
 
 @settings(
-    max_examples=COUNT, deadline=None, suppress_health_check=list(HealthCheck), derandomize=COUNT <= 25, database=None
+    max_examples=COUNT,
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+    derandomize=COUNT <= USUAL,
+    database=None,
 )
 @given(program=statements())
 def test_a_generated_program_means_the_same(program: list[object]) -> None:

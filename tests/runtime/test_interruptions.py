@@ -11,13 +11,16 @@ tf = pytest.importorskip("tensorflow")
 from tests.runtime.interruptions import INTERRUPTIONS, program  # noqa: E402
 from tests.runtime.test_against import plain  # noqa: E402
 
-pytestmark = pytest.mark.tensorflow
+pytestmark = [pytest.mark.tensorflow, pytest.mark.kept]
 # ruff: noqa: PLC0415
 
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Even though the `tf.config")  # functions of tf.data stay graphs
-@pytest.mark.parametrize("interruption", INTERRUPTIONS)
+@pytest.mark.parametrize(
+    "interruption",
+    [pytest.param(name, marks=[pytest.mark.concurrent] if "thread" in name else []) for name in INTERRUPTIONS],
+)
 def test_what_was_deferred_means_the_same_after_an_interruption(interruption: str) -> None:
     from terra_refactor.runtime import co_execute
 

@@ -12,7 +12,7 @@ from tensorflow.python.framework import func_graph  # noqa: E402
 
 from terra_refactor.runtime.junctions import junctions  # noqa: E402
 
-pytestmark = pytest.mark.tensorflow
+pytestmark = [pytest.mark.tensorflow, pytest.mark.kept]
 
 
 def test_the_way_back_meets_where_results_part() -> None:

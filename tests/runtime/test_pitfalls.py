@@ -13,7 +13,7 @@ tf = pytest.importorskip("tensorflow")
 
 from terra_refactor.runtime import co_execute, disable, enable  # noqa: E402
 
-pytestmark = pytest.mark.tensorflow
+pytestmark = [pytest.mark.tensorflow, pytest.mark.kept]
 # ruff: noqa: PLC0415
 
 
@@ -441,6 +441,7 @@ def test_attributes_of_layers_are_structure(same: Any) -> None:
     same(build, calls=12)
 
 
+@pytest.mark.concurrent
 def test_another_thread_sees_what_was_assigned_before_it_started(same: Any) -> None:
     def build() -> Any:
         v = tf.Variable(ones())
@@ -459,6 +460,7 @@ def test_another_thread_sees_what_was_assigned_before_it_started(same: Any) -> N
     same(build)
 
 
+@pytest.mark.concurrent
 def test_a_thread_that_was_there_before_sees_it_too(same: Any) -> None:
     def build() -> Any:
         v = tf.Variable(ones())

@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip("tensorflow")
 
-pytestmark = pytest.mark.tensorflow
+pytestmark = [pytest.mark.tensorflow, pytest.mark.kept]
 # ruff: noqa: PLC0415
 
 

@@ -22,7 +22,7 @@ from terra_refactor.runtime import api_hooks, co_execute, disable, enable  # noq
 from terra_refactor.runtime.state import thread  # noqa: E402
 from terra_refactor.runtime.tf_internals import pywrap_tfe  # noqa: E402
 
-pytestmark = [pytest.mark.tensorflow, pytest.mark.slow]
+pytestmark = [pytest.mark.tensorflow, pytest.mark.slow, pytest.mark.kept]
 
 
 @pytest.fixture(autouse=True)
@@ -478,6 +478,7 @@ def test_a_function_that_deletes_its_own_globals(same: Any) -> None:
     same(build, calls=9)
 
 
+@pytest.mark.concurrent
 def test_threads_that_train_at_the_same_time(same: Any) -> None:
     def train(step: Any) -> list[Any]:
         results: list[Any] = [None] * 4

@@ -6,9 +6,11 @@ import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
-from kept_answers import FOLDER, SETTING, UNKEPT, Harness, OutdatedError, digest, read
+from kept_answers import FOLDER, SETTING, UNKEPT, Harness, OutdatedError, digest, modules_of, read
 
 sys.path.append(str(Path(__file__).parents[2] / "tools"))
 import keep_answers
@@ -139,3 +141,84 @@ def test_a_digest_is_short_and_tells_texts_apart() -> None:
     assert digest("a", 4) != digest("b", 4)
     assert len(digest("a", 4)) == 8
     assert digest("\ud800")
+
+
+def test_modules_are_followed_wherever_they_are_imported(tmp_path: Path) -> None:
+    folder = tmp_path / "tests" / "some"
+    folder.mkdir(parents=True)
+    (folder / "one.py").write_text(
+        "import os\n\ndef f():\n    from tests.some import two\n    from tests.other import four\n"
+    )
+    (folder / "two.py").write_text("from tests.some.three import name\nimport tests.some.one\n")
+    (folder / "three.py").write_text("name = 1\n")
+    (folder / "unused.py").write_text("")
+    found = modules_of(folder / "one.py", tmp_path, "tests/some")
+    assert [path.name for path in found] == ["one.py", "three.py", "two.py"]
+
+
+@pytest.mark.parametrize(
+    ("marks", "name", "runs"),
+    [
+        (("kept",), "test_a", (1, 1)),  # passed, and is not run again
+        (("kept", "concurrent"), "test_a", (0, 0)),  # zero: pytest runs it
+        ((), "test_a", (0, 0)),
+        (("kept",), "test_j", (0, 0)),  # one of the sample
+    ],
+)
+def test_a_test_of_the_shim_that_passed_is_not_run_again(
+    marks: tuple[str, ...],
+    name: str,
+    runs: tuple[int, int],
+    harness: Callable[[], Harness],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from tests.runtime import conftest as of_shim  # noqa: PLC0415
+
+    assert of_shim.is_run_every_time("test_j") and not of_shim.is_run_every_time("test_a")
+    calls: list[int] = []
+
+    def test(number: int) -> None:
+        calls.append(number)
+
+    item: Any = SimpleNamespace(
+        name=name,
+        path=Path("test_m.py"),
+        iter_markers=lambda: [SimpleNamespace(name=mark) for mark in marks],
+        _fixtureinfo=SimpleNamespace(argnames=("number",)),
+        funcargs={"number": 3, "unused": 4},
+        obj=test,
+    )
+    monkeypatch.setattr(of_shim, "harness_of", lambda _: made)
+    made = harness()
+    with monkeypatch.context() as patch:
+        patch.setenv(SETTING, "write")
+        is_done = of_shim.pytest_pyfunc_call(item)
+    assert (len(calls), is_done) == (runs[0], True if runs[0] else None)
+    if runs[0]:
+        keep_answers.merge(made.new, made.folder, whole=True)
+    made = harness()
+    assert of_shim.pytest_pyfunc_call(item) == is_done
+    assert len(calls) == runs[1]
+
+
+def test_a_test_of_the_shim_that_fails_is_run_again(
+    harness: Callable[[], Harness], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tests.runtime import conftest as of_shim  # noqa: PLC0415
+
+    def fails() -> None:
+        raise AssertionError("another result")
+
+    item: Any = SimpleNamespace(
+        name="test_a",
+        path=Path("test_m.py"),
+        iter_markers=lambda: [SimpleNamespace(name="kept")],
+        _fixtureinfo=SimpleNamespace(argnames=()),
+        funcargs={},
+        obj=fails,
+    )
+    monkeypatch.setattr(of_shim, "harness_of", lambda _: harness())
+    monkeypatch.setenv(SETTING, "write")
+    for _ in range(2):
+        with pytest.raises(AssertionError, match="another result"):
+            of_shim.pytest_pyfunc_call(item)
