@@ -47,7 +47,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Reduces the frequency of garbage collections, since analyses create few cycles; records the time of each test on
     request.
     """
-    gc.set_threshold(50_000, 10, 10)
+    gc.set_threshold(200_000, 10, 20)
     if file := os.environ.get(TIMES):
         config.pluginmanager.register(ProcessorTime(Path(file)))
 

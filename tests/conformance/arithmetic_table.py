@@ -261,13 +261,19 @@ def names_tensorflow(expression: str) -> bool:
     return "tf." in expression
 
 
-def pairs() -> Iterator[tuple[str, str, str]]:
-    """The operators with the names of their operands; of similar operators, all but one only with every fourth pair."""
-    for symbol in (*ARITHMETIC, *COMPARISONS, *IN_PLACE):
+def pairs(share: int = 1) -> Iterator[tuple[str, str, str]]:
+    """The operators with the names of their operands; of similar operators, all but one only with every fourth pair.
+
+    Of the others, one in `share` combinations, distributed so that each operator meets each operand on both sides, and
+    each two operands meet with one in `share` operators.
+    """
+    for number, symbol in enumerate((*ARITHMETIC, *COMPARISONS, *IN_PLACE)):
         lefts = CHANGED if symbol in IN_PLACE else OPERANDS
-        every = itertools.product(lefts, OPERANDS)
-        for left, right in itertools.islice(every, 0, None, 4 if symbol.removesuffix("=") in ALIKE else 1):
-            yield symbol, left, right
+        every = itertools.product(enumerate(lefts), enumerate(OPERANDS))
+        alike = symbol.removesuffix("=") in ALIKE
+        for (row, left), (column, right) in itertools.islice(every, 0, None, 4 if alike else 1):
+            if alike or (number + row + column) % share == 0:
+                yield symbol, left, right
 
 
 def calls() -> Iterator[tuple[str, str]]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -41,8 +42,10 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def tool(project: Path, command: str, *arguments: str) -> str:
-    line = warm_programs.tool(command, "--isolated", "--no-cache", "--quiet", *arguments, "corpus")
-    return subprocess.run(line, cwd=project, capture_output=True, text=True, check=False).stdout
+    """The output of a command; `fix` uses what `analyze` has kept of the same files."""
+    line = warm_programs.tool(command, "--isolated", "--quiet", *arguments, "corpus")
+    variables = {**os.environ, "TERRA_REFACTOR_CACHE_DIR": str(project.parent / "cache")}
+    return subprocess.run(line, cwd=project, env=variables, capture_output=True, text=True, check=False).stdout
 
 
 @pytest.fixture(scope="module")

@@ -172,7 +172,7 @@ def compared(judge: RepeatedJudge, text: str) -> ProgramFacts:
 
 
 @pytest.mark.parametrize(
-    "seed", [pytest.param(seed, marks=[pytest.mark.slow] if seed > 2 else []) for seed in range(examples(8, 24))]
+    "seed", [pytest.param(seed, marks=[pytest.mark.slow] if seed > 2 else []) for seed in range(examples(5, 24))]
 )
 def test_edits_give_what_an_analysis_from_nothing_gives(seed: int) -> None:
     choose = random.Random(seed)

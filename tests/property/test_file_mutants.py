@@ -9,6 +9,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
+from running_time import examples
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -24,7 +25,7 @@ def test_the_sample_is_not_empty() -> None:
 
 
 @pytest.mark.parametrize(
-    "seed", [*range(8), 33, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(8, 20))]
+    "seed", [*range(8), 33, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(8, examples(14, 20)))]
 )
 def test_a_mutant_keeps_the_promises(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)

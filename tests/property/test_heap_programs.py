@@ -6,6 +6,7 @@ from random import Random
 
 import pytest
 from heap_program_writer import HeapProgramWriter, WiderHeapProgramWriter
+from running_time import examples
 from test_interpreter import unsound_marks
 
 JOINED = (187, 326)
@@ -136,9 +137,12 @@ def test_programs_are_covered(name: str) -> None:
     assert unsound_marks(NODE + LINKED[name]) == []
 
 
-@pytest.mark.parametrize("first", [0, *(pytest.param(first, marks=pytest.mark.slow) for first in (50, 100))])
+@pytest.mark.parametrize(
+    "first",
+    [pytest.param(first, marks=[pytest.mark.slow] if first >= 50 else []) for first in range(0, examples(75, 150), 25)],
+)
 def test_values_are_covered(first: int) -> None:
-    for seed in range(first, first + 50):
+    for seed in range(first, first + 25):
         assert unsound_marks(HeapProgramWriter(Random(seed)).program()) == [], seed
 
 

@@ -122,7 +122,7 @@ def test_generated_programs_do_the_same(seed: int) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=examples(usual=120, many=500), deadline=None)
+@settings(max_examples=examples(usual=60, many=500), deadline=None)
 @given(SEEDS)
 def test_many_generated_programs_do_the_same(seed: int) -> None:
     check_same_behaviour(seed)

@@ -23,7 +23,7 @@ from terra_refactor.config import Config
 from terra_refactor.workspace.workspace import Options, fix
 
 # answers are kept for all of them
-SEEDS = 60 if os.environ.get(SETTING) == "write" else examples(usual=36, many=60)
+SEEDS = 60 if os.environ.get(SETTING) == "write" else examples(usual=24, many=60)
 REGIONS = Harness("region_programs", (Path(__file__).with_name("region_runs.py"),))
 
 HEAD = """\

@@ -13,6 +13,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from running_time import examples
 
 from terra_refactor.config import Config
 from terra_refactor.workspace import kept_analysis, regions
@@ -21,8 +22,8 @@ from terra_refactor.workspace.workspace import Options, analyze
 
 PROGRAMS = Path(__file__).parents[2] / "corpus" / "programs"
 NAMES = ("vae", "graph_network", "layers_library", "wgan_gp", "cli_package", "policy_gradient")
-EDITS = 6
-REGION_EDITS = 16
+EDITS = examples(usual=4, many=6)
+REGION_EDITS = examples(usual=8, many=16)
 LINES = (
     "print('x')",
     "x = 1",

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from lsprotocol import types
 from pygls.lsp.client import LanguageClient
+from running_time import runs_everything
 
 from tests.e2e.security.conftest import ROOT, Installed
 
@@ -35,6 +36,10 @@ COMMANDS = {
     "cache clean": ["cache", "clean"],
     "settings": ["lint", "--show-settings", "."],
 }
+HERE = ("analyze", "lint diff base")
+"""Commands that `make test` runs in this repository, which is one of git. test_installed_wheel.py runs all of them, and
+the servers, in one that holds the same modules and more.
+"""
 
 
 @pytest.fixture
@@ -73,7 +78,7 @@ def executed(marker: Path) -> list[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", COMMANDS if runs_everything() else HERE)
 def test_no_command_imports_what_it_reads(command: str, installed: Installed, hostile: tuple[Path, Path]) -> None:
     folder, marker = hostile
     if command == "lint diff base":
@@ -183,7 +188,7 @@ SERVERS: dict[str, Callable[[Installed], list[str]]] = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("server", SERVERS)
+@pytest.mark.parametrize("server", SERVERS if runs_everything() else ["isolated module"])
 def test_the_language_server_imports_nothing_of_its_workspace(
     server: str, installed: Installed, hostile: tuple[Path, Path]
 ) -> None:

@@ -73,7 +73,7 @@ def test_an_edit_lowers_to_what_the_whole_file_lowers_to(file: str) -> None:
     module = lowered(text)
     assert module is not None
     made = 0
-    for _ in range(examples(usual=30, many=60)):
+    for _ in range(examples(usual=20, many=60)):
         new_text = edited(text, random_source)
         again = relower(module, text, source_from_text(new_text, "m.py"))
         whole = lowered(new_text)

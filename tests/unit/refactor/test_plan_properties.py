@@ -65,7 +65,7 @@ def modules(draw: st.DrawFn) -> str:
     return text.replace("\n", draw(NEWLINES))
 
 
-@settings(max_examples=examples(100, 500), deadline=None)
+@settings(max_examples=examples(60, 500), deadline=None)
 @given(modules())
 def test_adding_and_removing_gives_the_text_back(text: str) -> None:
     reached = "import tensorflow as tf\n" + text
@@ -78,7 +78,7 @@ def test_adding_and_removing_gives_the_text_back(text: str) -> None:
     assert removed.new_text == reached
 
 
-@settings(max_examples=examples(100, 500), deadline=None)
+@settings(max_examples=examples(60, 500), deadline=None)
 @given(modules(), st.sampled_from([Action.ADD_TF_FUNCTION, Action.CO_EXECUTE]))
 def test_only_lines_are_added_and_twice_is_once(text: str, action: Action) -> None:
     source = source_from_text(text, "m.py")
@@ -110,7 +110,7 @@ def calls(draw: st.DrawFn) -> tuple[str, dict[str, str]]:
     return text + draw(GAPS), arguments
 
 
-@settings(max_examples=examples(200, 500), deadline=None)
+@settings(max_examples=examples(100, 500), deadline=None)
 @given(calls(), st.dictionaries(ARGUMENTS, VALUES.filter(lambda value: "\n" not in value), max_size=4), NEWLINES)
 def test_tuning_gives_exactly_the_proposed_arguments(
     call: tuple[str, dict[str, str]], wanted: dict[str, str], newline: str
