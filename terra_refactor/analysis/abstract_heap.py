@@ -6,16 +6,23 @@ Needs: a frame's state. Gives: `AbstractHeap`, the base of the interpreter.
 
 from __future__ import annotations
 
+from collections.abc import Set
+from typing import Final
+
 from terra_refactor.analysis.facts import ObjectKind
 from terra_refactor.analysis.frames import Frame
 from terra_refactor.analysis.objects import ObjectTable
 from terra_refactor.domain.lattice import WITHOUT_OBJECTS, join, names_object, rename
-from terra_refactor.domain.state import ANY_NAME, EXISTS, HeapKey, State, is_there, may_be_named, written_to_any
+from terra_refactor.domain.state import ANY_NAME, BASES, EXISTS, HeapKey, State, is_there, may_be_named, written_to_any
 from terra_refactor.domain.value import FALSE, TRUE, UNBOUND, UNKNOWN, Constant, FrozenDict, ObjectId, Value, members
 from terra_refactor.ir.ids import FunctionId, OpId
 
 _FEW = 2
 """Maximum number of possible names for a write under an unknown name; beyond it, all attributes of the object get the value."""
+
+
+WHOLE_OBJECT: Final = (ANY_NAME, BASES)
+"""A write to one of these fields may change what is found for any attribute of the object."""
 
 
 class AbstractHeap:
@@ -26,8 +33,8 @@ class AbstractHeap:
         self.world = State(None, {}, None)
         """The state of the program outside of any call: globals and the objects that they lead to."""
 
-    def begin_epoch(self, unsettled: ObjectId) -> None:
-        """Drops the results that depend on a field that was settled, because it is written after all."""
+    def begin_epoch(self, written: HeapKey, unsettled: Set[HeapKey]) -> None:
+        """Drops the results that depend on fields that were settled, because one is written after all."""
         raise NotImplementedError
 
     def spoil_logs(self) -> None:
@@ -90,14 +97,13 @@ class AbstractHeap:
         return {key[1]: value for key, value in _visible(frame.state).items() if key[0] == number}
 
     def unsettle(self, key: HeapKey) -> None:
-        """Handles a write to a field that was assumed to be settled: drops the results that were derived without recording its reads."""
+        """Handles a write to a field that was assumed to be settled: drops the results that depend on its value."""
         settled = self.world.settled
-        if key in settled.fields or key[0] in settled.objects:
-            self.spoil_logs()
-            settled.fields = {kept: value for kept, value in settled.fields.items() if kept[0] != key[0]}
-            settled.objects = settled.objects - {key[0]}
-            settled.orders.clear()
-            self.begin_epoch(key[0])
+        if not settled.has(key):
+            return
+        self.spoil_logs()
+        fields = settled.unsettle_all(key[0]) if key[1] in WHOLE_OBJECT else settled.unsettle(key)
+        self.begin_epoch(key, fields)
 
     def write(self, frame: Frame, key: HeapKey, value: Value) -> None:
         """Writes a field: a strong update if the object represents one object, a weak one if it may represent several."""

@@ -16,7 +16,7 @@ from itertools import islice
 from terra_refactor.analysis.engine import Site
 from terra_refactor.analysis.frames import Frame
 from terra_refactor.domain.lattice import filter_members, join, join_all
-from terra_refactor.domain.state import CLASS
+from terra_refactor.domain.state import BASES, CLASS
 from terra_refactor.domain.value import (
     BOTTOM,
     OBJECT_DICT,
@@ -40,8 +40,6 @@ from terra_refactor.tf_model import registry
 from terra_refactor.tf_model.class_names import CACHED_PROPERTY, CLASS_METHOD, OBJECT, PROPERTY, STATIC_METHOD
 from terra_refactor.tf_model.library_members import library_member
 
-BASES = "__bases__"
-"""Field of a class object: its bases, as a tuple."""
 FIELDS = "__dataclass_fields__"
 """Field of a class object that is a dataclass or typed named tuple: the names of its fields, as a tuple of constants."""
 ANNOTATIONS = "__annotations__"
@@ -87,6 +85,7 @@ def resolution_order(frame: Frame, cls: Value) -> tuple[Value, ...]:
         return (cls,)
     if cls.object in settled.objects:
         known = settled.orders.get(cls.object)
+        frame.root.note_fixed((cls.object, BASES))
         if known is None:
             known = settled.orders[cls.object] = _linearize(frame, cls, {})
         return known

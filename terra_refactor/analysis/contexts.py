@@ -6,7 +6,7 @@ lowered program and the journal. Gives: `SummaryTable`, which the interpreter, `
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from functools import partial
 from typing import Final
 
@@ -15,9 +15,9 @@ from terra_refactor.analysis.frames import Summary
 from terra_refactor.analysis.journal import Journal
 from terra_refactor.analysis.log import Closure, ContextKey
 from terra_refactor.domain.lattice import widen
-from terra_refactor.domain.state import Comparisons, HeapKey, Naming, SettledHeap, State, same_reads
+from terra_refactor.domain.state import Comparisons, HeapKey, Naming, SettledHeap, State, note_difference, same_reads
 from terra_refactor.domain.traced import without_marks
-from terra_refactor.domain.value import BOTTOM, UnknownValue, Value
+from terra_refactor.domain.value import BOTTOM, ObjectId, UnknownValue, Value
 from terra_refactor.ir.function import FunctionKind
 from terra_refactor.ir.ids import FunctionId
 from terra_refactor.ir.program import Program
@@ -55,6 +55,8 @@ class SummaryTable:
         """The contexts of one function object: for example, a decorator's wrapper is a separate function object for
         each wrapped function.
         """
+        self._users: dict[int, list[int]] = {}
+        """For each context, those that used its result."""
         self._general: dict[tuple[FunctionId, Closure, bool], dict[str, Value]] = {}
 
     # --- looking for one --------------------------------------------------------------------------------------------------------
@@ -68,6 +70,12 @@ class SummaryTable:
                 self.touch(summary)
                 return summary
         return None
+
+    def note_differences(self, key: ContextKey, state: State, naming: Naming | None) -> bool:
+        """Records, for each context of that key, its first read that differs in a state in which none was found; returns False if one
+        differs in something else.
+        """
+        return all(note_difference(state, summary.reads, naming) for summary in self._by_key.get(key, ()))
 
     def has_another(self, key: ContextKey, summary: Summary) -> bool:
         """Whether there are other contexts with that key."""
@@ -139,6 +147,18 @@ class SummaryTable:
             del same_key[0], same_function[-1], same_closure[-1]
 
         self._journal.done(undo)
+        for used in summary.used:
+            self._note_use(summary, used)
+
+    def use(self, user: Summary, used: int) -> None:
+        """Records that the result of a finished context rests on another one. Can be rolled back."""
+        user.used |= {used}
+        self._note_use(user, used)
+
+    def _note_use(self, user: Summary, used: int) -> None:
+        users = self._users.setdefault(used, [])
+        users.append(user.identity)
+        self._journal.done(users.pop)
 
     def add_again(self, key: ContextKey, summary: Summary) -> None:
         """Adds a summary from an earlier run. Can be rolled back."""
@@ -216,6 +236,37 @@ class SummaryTable:
         """From now on, none of the present summaries is found again."""
         self._by_key.clear()
 
+    def forget_readers(self, fields: Set[HeapKey], whole: ObjectId | None, unfinished: Iterable[int]) -> None:
+        """From now on, no summary is found again that depends on these settled fields, or on any of the object `whole`, itself or
+        through its callees.
+
+        `unfinished` are contexts that depend on running ones, of which that is not known.
+        """
+        answers: dict[int, bool] = {}
+
+        def has_read(summary: Summary) -> bool:
+            fixed = summary.fixed
+            answer = answers.get(id(fixed))  # equal sets are shared
+            if answer is None:
+                answer = not fields.isdisjoint(fixed) or (
+                    whole is not None and any(number == whole for number, _ in fixed)
+                )
+                answers[id(fixed)] = answer
+            return answer
+
+        gone = {identity for identity, summary in self.summaries.items() if has_read(summary)}
+        gone.update(unfinished)
+        if not gone:
+            return
+        pending = list(gone)
+        while pending:
+            more = [user for user in self._users.get(pending.pop(), ()) if user not in gone]
+            gone.update(more)
+            pending += more
+        for summaries in self._by_key.values():
+            if any(summary.identity in gone for summary in summaries):
+                summaries[:] = [summary for summary in summaries if summary.identity not in gone]
+
     def forget_settled_reads(self, settled: SettledHeap) -> None:
         """Removes reads of newly settled fields from the existing summaries, and drops summaries that read another
         value there.
@@ -226,6 +277,7 @@ class SummaryTable:
                 fixed = {field for field in summary.reads if field in settled.fields or field[0] in settled.objects}
                 if all(summary.reads[field] == settled.fields.get(field) for field in fixed):
                     summary.reads = {field: value for field, value in summary.reads.items() if field not in fixed}
+                    summary.fixed |= fixed
                     kept.append(summary)
             self._by_key[key] = kept
 
@@ -245,11 +297,7 @@ def unsettled(reads: Mapping[HeapKey, Value | None], settled: SettledHeap) -> Ma
     """The reads of fields that are not settled."""
     if not settled.fields:
         return reads
-    return {
-        field: value
-        for field, value in reads.items()
-        if field not in settled.fields and field[0] not in settled.objects
-    }
+    return {field: value for field, value in reads.items() if not settled.has(field)}
 
 
 def is_of_object(summary: Summary) -> bool:

@@ -170,6 +170,10 @@ class Summary:
     problem: str | None
     round: int = 0
     """The last round that reached it."""
+    fixed: frozenset[HeapKey] = frozenset()
+    """The settled fields whose values it depends on itself; its callees have their own."""
+    used: frozenset[int] = frozenset()
+    """The contexts whose results it used, and the outermost contexts of its recursions."""
     log: Log | None = None
     """Log of its queries and notifications, if summaries are kept for another run and this one can be reused."""
     suspect: Suspect = field(default_factory=Suspect, compare=False)

@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from functools import partial
 from typing import Final
 
 from terra_refactor.analysis import entries
-from terra_refactor.analysis.abstract_heap import AbstractHeap
+from terra_refactor.analysis.abstract_heap import WHOLE_OBJECT, AbstractHeap
 from terra_refactor.analysis.alone import NotAloneError
 from terra_refactor.analysis.annotations import ABSTRACT, as_declared
 from terra_refactor.analysis.application import (
@@ -48,6 +48,7 @@ from terra_refactor.analysis.entries import as_evidence_says
 from terra_refactor.analysis.facts import DOES_NOT_FIT, EntryKind, ObjectKind
 from terra_refactor.analysis.frames import CallArguments, Frame, Summary
 from terra_refactor.analysis.freezing import freeze_in
+from terra_refactor.analysis.joined_calls import note_joined, note_refused
 from terra_refactor.analysis.log import Called, Closure, ContextKey, Epoch, Flags, Joined, Log
 from terra_refactor.analysis.module_bodies import Beginning
 from terra_refactor.analysis.module_runs import run_body
@@ -64,7 +65,7 @@ from terra_refactor.analysis.yields import count_of_yields
 from terra_refactor.domain.dtype import FLOAT32, DType
 from terra_refactor.domain.effect import Effect, EffectKind
 from terra_refactor.domain.lattice import join, references
-from terra_refactor.domain.state import CELL, EXISTS, Naming, State
+from terra_refactor.domain.state import CELL, EXISTS, HeapKey, Naming, State
 from terra_refactor.domain.traced import as_given, without_marks
 from terra_refactor.domain.value import (
     BOTTOM,
@@ -135,7 +136,6 @@ class Interpreter(AbstractHeap, Notes):
             adoption.engine = self
             if adoption.store.code is not None:
                 self.code.take_over(adoption.store.code, adoption.unchanged)
-            self.world.settled.noted = True
             self.objects.journal = self.journal
         self.problems: dict[FunctionId, str] = {}
         self.open_instances: dict[ObjectId, None] = {}
@@ -255,10 +255,11 @@ class Interpreter(AbstractHeap, Notes):
         self.contexts.forget()
         self.adoption = None
 
-    def begin_epoch(self, unsettled: ObjectId) -> None:
-        """Forgets the present summaries, which have not recorded their reads of that object."""
-        self.contexts.forget()
-        self.epoch = (*(self.epoch or ()), unsettled)
+    def begin_epoch(self, written: HeapKey, unsettled: Set[HeapKey]) -> None:
+        """Forgets the summaries that depend on these fields, because their reads of them are not recorded."""
+        whole = written[0] if written[1] in WHOLE_OBJECT else None
+        self.contexts.forget_readers(unsettled, whole, self._recursions.unfinished())
+        self.epoch = (*(self.epoch or ()), written)
 
     def settle(self) -> None:
         """Declares the bindings of the modules as settled."""
@@ -355,11 +356,13 @@ class Interpreter(AbstractHeap, Notes):
         if found is not None:
             return self._found(found, entry)
         active = self._active_of.setdefault(identity, [])
-        deep = len(active) >= MAX_ACTIVE
-        if deep:
+        if len(active) >= MAX_ACTIVE:
             self._note_recursion(identity, key)
             parameters = widened_parameters(active, parameters)
             key = (identity, tuple(parameters.values()), closure, in_graph)
+            found = self.contexts.find(key, state, naming)
+            if found is not None:
+                return self._found(found, entry)
         recursion = self._recursion(key, identity, state, naming)
         if recursion is not None:
             return recursion
@@ -374,21 +377,21 @@ class Interpreter(AbstractHeap, Notes):
             key = (identity, tuple(parameters.values()), closure, in_graph)
             found = self.contexts.find(key, state, naming)
             if found is not None:
-                return self._found(found, entry, joined, deep=deep)
+                return self._found(found, entry, joined)
             recursion = self._recursion(key, identity, state, naming)
             if recursion is not None:
-                self.spoil_logs()
+                note_joined(self, joined, key, state, naming)
                 return recursion
             if not self.contexts.has_room(key):
-                self.spoil_logs()
-                self.problems.setdefault(identity, "budget")
+                note_joined(self, joined, key, state, naming)
+                note_refused(self, key)
                 return UnknownValue(reason="budget")
         summary = None
         if self.adoption is not None:
             summary = self.adoption.adopt(key, state, naming, entry, self.circumstances(general=joined is not None))
         if summary is None:
             summary = self.run_context(key, state, parameters, entry, naming, general=joined is not None)
-        return self._found(summary, entry, joined, deep=deep)
+        return self._found(summary, entry, joined)
 
     def run_context(
         self,
@@ -409,18 +412,8 @@ class Interpreter(AbstractHeap, Notes):
             summary.failures = summary.guarded_failures = {}
         return summary
 
-    def _found(
-        self,
-        summary: Summary,
-        entry: EntryKind,
-        joined: Joined | None = None,
-        *,
-        deep: bool = False,
-    ) -> Summary:
-        """The summary of a call, recorded in the log of the calling context.
-
-        `deep`: the call is so deep in a recursion that no finished summary was looked up.
-        """
+    def _found(self, summary: Summary, entry: EntryKind, joined: Joined | None = None) -> Summary:
+        """The summary of a call, recorded in the log of the calling context."""
         log, inner = self.log, summary.log
         self._recursions.use(summary)
         if log is None:
@@ -430,7 +423,7 @@ class Interpreter(AbstractHeap, Notes):
             return summary
         log.reached(inner)
         flags = self.circumstances(general=joined is not None)
-        log.call(Called(self.running[-1], summary.identity, entry, flags, joined, deep))
+        log.call(Called(self.running[-1], summary.identity, entry, flags, joined))
         return summary
 
     def circumstances(self, *, general: bool) -> Flags:
@@ -507,6 +500,7 @@ class Interpreter(AbstractHeap, Notes):
         log = summary.log
         assert log is not None
         summary.reads = unsettled(log.reads, self.world.settled)
+        summary.fixed = log.fixed.union(log.reads.keys() - summary.reads.keys())
         self.steps.left -= log.steps
         self.contexts.add_again(log.key, summary)
 
@@ -570,9 +564,11 @@ class Interpreter(AbstractHeap, Notes):
             self.log = self.objects.log = outer
             if log is not None:
                 self.logs.pop()
+        assert running.boundary is not None
+        summary.fixed = self.sharing.absent({**running.fixed, **running.boundary.fixed})
+        summary.used = self.sharing.shared_set(frozenset(running.used))
         if log is not None and self.adoption is not None and not log.spoiled:
-            assert running.boundary is not None
-            log.reads, log.fixed = summary.reads, log.fixed.union(running.fixed, running.boundary.fixed)
+            log.reads, log.fixed = summary.reads, summary.fixed
             log.within = next(
                 (outside for each, outside in zip(self.running, self.logs, strict=True) if each in log.functions), None
             )

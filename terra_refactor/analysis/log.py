@@ -64,13 +64,11 @@ class Called:
     entry: EntryKind
     flags: Flags
     joined: Joined | None = None
-    deep: bool = False
-    """Whether the recursion is so deep that arguments are widened and no finished summary is looked up."""
 
 
-Epoch: TypeAlias = "tuple[ObjectId, ...] | None"
-"""The part of a run: None while the modules run; then the objects whose settled fields functions have written so far. Other
-epochs record other reads.
+Epoch: TypeAlias = "tuple[HeapKey, ...] | None"
+"""The part of a run: None while the modules run; then the settled fields that functions have written so far. Other epochs
+record reads of other fields.
 """
 
 Event: TypeAlias = "ObjectId | Told | Asked | Called"
@@ -120,7 +118,7 @@ class Log:
         """It depends on something that is not logged."""
         self.reads: Mapping[HeapKey, Value | None] = {}
         self.fixed: frozenset[HeapKey] = frozenset()
-        """The settled fields that it read."""
+        """The settled fields that it read itself."""
         self.within: Log | None = None
         """The outermost context of its recursion; None if it is not recursive."""
 

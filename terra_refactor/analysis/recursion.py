@@ -38,6 +38,8 @@ class Running:
     absent: dict[HeapKey, None] = field(default_factory=dict)
     fixed: dict[HeapKey, None] = field(default_factory=dict)
     """The settled fields that earlier rounds read."""
+    used: dict[int, None] = field(default_factory=dict)
+    """The contexts whose results it has used."""
     last: Summary | None = None
     """Result of its last round, which its recursive calls return."""
     recursed: bool = False
@@ -104,15 +106,23 @@ class Recursions:
 
     def finish(self, key: ContextKey, running: Running, summary: Summary) -> None:
         """Adds the summary of a context that has ended."""
+        for _, each in running.pending:
+            self._contexts.use(each, summary.identity)
         if running.rests:
             self._note(key, summary, running.rests)
             self._rest_on(running.rests)
 
     def use(self, summary: Summary) -> None:
         """Records that a call uses a finished context."""
+        if self._stack:
+            self._stack[-1].used[summary.identity] = None
         rests = self._rests.get(summary.identity)
         if rests:
             self._rest_on(rests)
+
+    def unfinished(self) -> tuple[int, ...]:
+        """The finished contexts that depend on running ones."""
+        return tuple(self._rests)
 
     def recurse(self, running: Running) -> Summary | None:
         """Result of a call of a running context in its own state; None if there is none."""
@@ -150,6 +160,8 @@ class Recursions:
         if dropped:
             for _, summary in dropped:
                 self._rests.pop(summary.identity, None)
+                running.fixed.update(dict.fromkeys(summary.fixed))
+                running.used.update(dict.fromkeys(summary.used))
             self._contexts.drop(dropped)
             if log is not None:
                 _take_in(log, [summary for _, summary in dropped])
@@ -204,7 +216,6 @@ def _take_in(log: Log, dropped: Iterable[Summary]) -> None:
         log.bodies |= inner.bodies
         log.codes |= inner.codes
         log.recursive |= inner.recursive
-        log.fixed |= inner.fixed
         log.spoiled = log.spoiled or inner.spoiled
     log.events = _expanded(log, events)
     if any(type(event) is Called and event.identity in events for event in log.events):

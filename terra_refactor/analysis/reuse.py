@@ -14,7 +14,7 @@ are run: if replaying the log of a caller meets an invalid context, that context
 exactly that point of the log. Contexts in a recursion are valid only inside of its outermost context: they are reused together with that
 one, never alone.
 
-Ignores (such contexts are run again): contexts that exceed a budget, functions that import a module first.
+Ignores (such contexts are run again): contexts that exceed a budget of steps, functions that import a module first.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from collections.abc import Callable, Iterable, Mapping, Set
 from functools import partial
 from typing import Any, Final, Protocol
 
+from terra_refactor.analysis.abstract_heap import WHOLE_OBJECT
 from terra_refactor.analysis.alone import AsRecorded, RecordedState, Runner, run_alone
 from terra_refactor.analysis.assembled import Assembled
 from terra_refactor.analysis.code_names import CodeNamesTable
@@ -30,6 +31,7 @@ from terra_refactor.analysis.code_table import CodeTable
 from terra_refactor.analysis.engine import Engine
 from terra_refactor.analysis.facts import EntryKind
 from terra_refactor.analysis.frames import Summary
+from terra_refactor.analysis.joined_calls import joins_to
 from terra_refactor.analysis.log import Asked, Called, ContextKey, Event, Flags, Joined, Log, Told
 from terra_refactor.analysis.module_bodies import Beginning, ModuleBodies, ModuleBody
 from terra_refactor.analysis.objects import ObjectTable
@@ -262,7 +264,7 @@ class Adoption:
             log = summary.log
             if log is None or log in self._dead or summary.identity in self.engine.contexts.summaries:
                 continue
-            if log.epoch != self.engine.epoch or log.within is not None:
+            if log.within is not None or not self._is_of_this_epoch(log):
                 continue
             if not same_reads(state, log.reads, summary.absent, naming, summary.suspect, comparisons):
                 continue
@@ -323,8 +325,7 @@ class Adoption:
         if summary is None or summary.log is None:
             return False
         inner = summary.log
-        is_looked_for = not event.deep or event.joined is not None
-        if is_looked_for and contexts.has_another(inner.key, summary):
+        if contexts.has_another(inner.key, summary):
             outside = RecordedState(inner.reads, summary.absent, self.engine.world.settled)
             if (
                 contexts.find(inner.key, outside, AsRecorded(self.engine.objects.level_names, inner.key[0]))
@@ -354,7 +355,7 @@ class Adoption:
     def _run_alone(self, old: Summary) -> Summary | None:
         """Runs an invalid context alone; returns its new summary, or None if the caller must be run."""
         log = old.log
-        if log is None or log.within is not None or log.epoch != self.engine.epoch:
+        if log is None or log.within is not None or not self._is_of_this_epoch(log):
             return None
         made: list[Summary] = []
 
@@ -393,24 +394,20 @@ class Adoption:
         summary = known or self.store.by_identity.get(event.identity)
         if summary is None or summary.log is None:
             return False
-        if contexts.is_told_apart(call.key) or (known is None and not contexts.has_room(call.key)):
+        if known is None and not contexts.has_room(call.key):
             return False
-        if contexts.known(call.key) != call.known:
-            return False
-        identity, _, closure, in_graph = call.key
-        joined = contexts.joined(call.key, call.parameters)
-        return (identity, tuple(joined.values()), closure, in_graph) == summary.log.key
+        return joins_to(self.engine, call, summary.log.key)
 
     def is_replaying(self, log: Log | None) -> bool:
         """Whether the context of that log is being replayed."""
         return any(each is log for each in self._replaying)
 
     def _is_current(self, log: Log) -> bool:
-        if log in self._made:
-            return log.epoch == self.engine.epoch
-        if not self.changed_outside.isdisjoint(log.codes) or not self.changed.isdisjoint(log.bodies):
+        if not self._is_of_this_epoch(log):
             return False
-        if log.epoch != self.engine.epoch:
+        if log in self._made:
+            return True
+        if not self.changed_outside.isdisjoint(log.codes) or not self.changed.isdisjoint(log.bodies):
             return False
         if log.fixed:
             if self.changed_fields is None or not self.changed_fields.isdisjoint(log.fixed):
@@ -418,6 +415,16 @@ class Adoption:
             unsettled, fields = self._unsettled_objects, self.engine.world.settled.fields
             return not unsettled or all(key[0] not in unsettled or key in fields for key in log.fixed)
         return True
+
+    def _is_of_this_epoch(self, log: Log) -> bool:
+        """Whether the context would record the same reads in the present epoch. Its callees are asked themselves."""
+        then, now = log.epoch, self.engine.epoch
+        if then == now:
+            return True
+        if then is None or now is None:
+            return False
+        between = {*then} ^ {*now}
+        return not any(key[1] in WHOLE_OBJECT or key in log.fixed or key in log.reads for key in between)
 
     def adopt_module(self, module: str, beginning: Beginning, flags: Flags) -> Summary | None:
         """The result of a module's body in an earlier run, with its writes made again; None if it has to be run."""
@@ -473,7 +480,7 @@ class Adoption:
                 continue
             if (
                 known.within is None
-                and known.epoch == log.epoch
+                and self._is_of_this_epoch(known)
                 and old.entry is summary.entry
                 and known.reads == log.reads
                 and old.absent == summary.absent

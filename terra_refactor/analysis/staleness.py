@@ -15,14 +15,13 @@ from functools import cached_property
 from typing import Any, TypeAlias, TypeVar
 
 from terra_refactor.analysis.boundary import is_restored
-from terra_refactor.analysis.classes import BASES
 from terra_refactor.analysis.effects import MAX_VIA, own_field
 from terra_refactor.analysis.engine import Code, Engine, Heap
 from terra_refactor.analysis.facts import ObjectKind
 from terra_refactor.analysis.frames import FieldKey, Frame, StaleRead, Summary
 from terra_refactor.domain.effect import Effect, EffectKind, EffectSite, RootKind, Target
 from terra_refactor.domain.lattice import references
-from terra_refactor.domain.state import ANY_NAME, CELL, CLASS, EXISTS, ITEMS, HeapKey, may_be_named
+from terra_refactor.domain.state import ANY_NAME, BASES, CELL, CLASS, EXISTS, ITEMS, HeapKey, may_be_named
 from terra_refactor.domain.value import (
     ObjectId,
     Reference,

@@ -34,6 +34,8 @@ EXISTS = "@"
 several, `UNBOUND` while it represents none, because its object has been renamed.
 """
 CLASS = "__class__"
+BASES = "__bases__"
+"""Field of a class: its bases, as a tuple."""
 VIRTUAL = "@virtual"
 """Field of a class: other classes may be registered as its subclasses."""
 ITEMS = "[]"
@@ -60,22 +62,20 @@ class SettledHeap:
         "first_fields",
         "first_objects",
         "latest_orders",
-        "noted",
         "objects",
         "orders",
         "with_any_name",
+        "written",
     )
 
     def __init__(self) -> None:
         self.with_any_name: set[ObjectId] = set()
         """The objects that have an `ANY_NAME` in some state: lookups of others do not ask for it."""
-        self.noted = False
-        """Whether calls record their reads of settled fields, so that their summaries can be reused in a later run of
-        the analysis.
-        """
         self.fields: dict[HeapKey, Value] = {}
         self.objects: set[ObjectId] = set()
-        """Objects all of whose fields are settled: fields missing in `fields` are not set."""
+        """Objects all of whose fields are settled: fields missing in `fields` are not set, except for those of `written`."""
+        self.written: set[HeapKey] = set()
+        """Fields that functions have written after all: they are not settled."""
         self.first_fields: Mapping[HeapKey, Value] = self.fields
         self.first_objects: Set[ObjectId] = self.objects
         """Both as they were before functions wrote settled fields."""
@@ -83,6 +83,26 @@ class SettledHeap:
         """The method resolution orders of settled classes, computed on request."""
         self.latest_orders: dict[ObjectId, tuple[tuple[Value, ...], tuple[tuple[Value, tuple[Value, ...]], ...]]] = {}
         """The method resolution orders of other classes, with the bases of each class for which they are valid."""
+
+    def has(self, key: HeapKey) -> bool:
+        """Whether a field is settled."""
+        return key in self.fields or (key[0] in self.objects and key not in self.written)
+
+    def unsettle(self, key: HeapKey) -> Set[HeapKey]:
+        """Notes that a function writes a settled field. Returns the fields that are no longer settled."""
+        self.fields = {kept: value for kept, value in self.fields.items() if kept != key}
+        self.written.add(key)
+        return {key}
+
+    def unsettle_all(self, number: ObjectId) -> Set[HeapKey]:
+        """The same for a write to unknown fields of an object, or to its bases: all its fields, and what decides where those of its
+        subclasses are looked up. Returns only the latter.
+        """
+        of_subclasses = {(cls, BASES) for cls, order in self.orders.items() if Reference(number) in order}
+        self.fields = {kept: value for kept, value in self.fields.items() if kept[0] != number}
+        self.objects = self.objects - {number}
+        self.orders.clear()
+        return {(number, BASES), *of_subclasses}
 
 
 class Naming:
@@ -198,7 +218,7 @@ class State:
         fields.
         """
         self.fixed: dict[HeapKey, None] = {}
-        """At the boundary of a call: the settled fields that it read, if these are recorded (`SettledHeap.noted`)."""
+        """At the boundary of a call: the settled fields that it read."""
         self.naming = naming
         """At the boundary of a call: the callee's names of the objects that it reaches."""
 
@@ -257,9 +277,8 @@ class State:
         if value is not None:
             return value
         value = settled.fields.get(key)
-        if value is not None or key[0] in settled.objects:
-            if settled.noted:
-                self.fixed[key] = None
+        if value is not None or (key[0] in settled.objects and key not in settled.written):
+            self.fixed[key] = None
             return value
         if key in reads:
             return None
@@ -275,6 +294,13 @@ class State:
         else:
             reads[key] = value
         return value
+
+    def note_fixed(self, key: HeapKey) -> None:
+        """Records a read of a settled field at the boundary of the present call."""
+        state = self
+        while state.reads is None and state.parent is not None:
+            state = state.parent
+        state.fixed[key] = None
 
     def has_none_of(self, absent: Set[HeapKey]) -> bool:
         """Whether none of these objects (given by `EXISTS`) exists in its heap. Only valid for an outermost state."""
@@ -430,6 +456,18 @@ def same_reads(
         forget_since(marks)
         return False
     return True
+
+
+def note_difference(state: State, reads: Mapping[HeapKey, Value | None], naming: Naming | None) -> bool:
+    """Records only the first of these reads that gives another value in `state`; returns whether there is one."""
+    marks = marks_of(state)
+    for key, value in tuple(reads.items()):
+        if (naming is None or naming.outward_object(key[0]) is not None) and read_across(state, key, naming) != value:
+            forget_since(marks)
+            read_across(state, key, naming)
+            return True
+    forget_since(marks)
+    return False
 
 
 class Comparisons:

@@ -14,6 +14,7 @@ import pytest
 from analysis_support import FilesByName
 from running_time import examples
 
+from terra_refactor.analysis import contexts
 from terra_refactor.analysis.driver import AnalysisOptions, analyze_program
 from terra_refactor.analysis.dump import format_facts
 from terra_refactor.analysis.facts import ProgramFacts
@@ -175,6 +176,21 @@ def compared(judge: RepeatedJudge, text: str) -> ProgramFacts:
     "seed", [pytest.param(seed, marks=[pytest.mark.slow] if seed > 2 else []) for seed in range(examples(5, 24))]
 )
 def test_edits_give_what_an_analysis_from_nothing_gives(seed: int) -> None:
+    edited_at_random(seed)
+
+
+@pytest.mark.parametrize(
+    "seed",
+    [pytest.param(seed, marks=[pytest.mark.slow] if seed > 101 else []) for seed in range(100, examples(104, 116))],
+)
+def test_so_do_edits_where_calls_are_joined_and_refused(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(contexts, "MAX_TOLD_APART", 1)
+    monkeypatch.setattr(contexts, "MAX_CONTEXTS", 2)
+    monkeypatch.setattr(contexts, "MAX_OPERATIONS", 0)
+    edited_at_random(seed)
+
+
+def edited_at_random(seed: int) -> None:
     choose = random.Random(seed)
     bodies = [body(number, choose) for number in range(FUNCTIONS + 2)]
     judge = RepeatedJudge()

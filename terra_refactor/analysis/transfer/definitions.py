@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from terra_refactor.analysis.classes import (
     ANNOTATIONS,
-    BASES,
     FIELDS,
     annotated_names,
     annotations_of,
@@ -23,7 +22,7 @@ from terra_refactor.analysis.transfer.enumerations import define_members, member
 from terra_refactor.analysis.transfer.iteration import iterate
 from terra_refactor.analysis.transfer.loaded_numbers import item_of_loaded
 from terra_refactor.domain.lattice import join_all
-from terra_refactor.domain.state import CELL, CLASS
+from terra_refactor.domain.state import BASES, CELL, CLASS
 from terra_refactor.domain.value import (
     UNKNOWN,
     Constant,

@@ -12,7 +12,6 @@ from typing import Final
 
 from terra_refactor.analysis.classes import (
     ANNOTATIONS,
-    BASES,
     FIELDS,
     annotated_names,
     annotations_of,
@@ -25,7 +24,7 @@ from terra_refactor.analysis.transfer.container_methods import BuiltinHandler, a
 from terra_refactor.analysis.transfer.iteration import iterate
 from terra_refactor.analysis.transfer.mappings import new_dict
 from terra_refactor.domain.lattice import join_all, list_element, without_unbound
-from terra_refactor.domain.state import ITEMS
+from terra_refactor.domain.state import BASES, ITEMS
 from terra_refactor.domain.value import (
     BOTTOM,
     NONE,
