@@ -1,5 +1,5 @@
 """Values that the analysis computes besides the rules of single functions, compared with programs that run: each variable has the
-type that is told.
+type that is told. The types of what ran are kept (`kept_answers`).
 
 Each program assigns variables at its top; the type of every array among them, and of every array in a tuple or list, must be the one
 that the analysis tells. Names that end in `_open` may be told less of.
@@ -7,7 +7,9 @@ that the analysis tells. Names that end in `_open` may be told less of.
 
 from __future__ import annotations
 
+import ast
 import textwrap
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,6 +19,7 @@ pytest.importorskip("tensorflow")
 import numpy as np
 import tensorflow as tf
 from analysis_support import analyze_files
+from kept_answers import Harness
 
 from terra_refactor.domain.lattice import join_all
 from terra_refactor.domain.traced import without_marks
@@ -361,6 +364,10 @@ PROGRAMS = {
 }
 
 
+RAN = Harness("interpreted_values", (Path(__file__),))
+"""The types of the variables of a program."""
+
+
 def described(value: object) -> Any:
     """The type of what ran: element type and shape of arrays, lists of such; None for what else it is."""
     if isinstance(value, tuple | list):
@@ -371,6 +378,18 @@ def described(value: object) -> Any:
         dtype = getattr(value.dtype, "name", value.dtype)
         return (str(dtype).removesuffix("_ref"), tuple(value.shape))
     return None
+
+
+def types_of(source: str, name: str) -> dict[str, Any]:
+    """The types of a program's variables, as it ran."""
+    tf.keras.backend.clear_session()
+    ran: dict[str, object] = {}
+    try:
+        exec(compile(source, name, "exec"), ran)
+    finally:
+        # Keras keeps the policy that it made of a setting: layers of later tests would have it
+        tf.keras.backend.clear_session()
+    return {variable: described(value) for variable, value in ran.items() if not variable.startswith("__")}
 
 
 def told(value: Value | None) -> Any:
@@ -407,13 +426,7 @@ def test_variables_have_the_types_that_are_told(name: str) -> None:
     source = textwrap.dedent(PROGRAMS[name])
     if "tensorflow_probability" in source:
         pytest.importorskip("tensorflow_probability")
-    tf.keras.backend.clear_session()
-    ran: dict[str, object] = {}
-    try:
-        exec(compile(source, name, "exec"), ran)
-    finally:
-        # Keras keeps the policy that it made of a setting: layers of later tests would have it
-        tf.keras.backend.clear_session()
+    ran = ast.literal_eval(RAN.answer(source, lambda: repr(types_of(source, name))))
     result = analyze_files({"m.py": source})
     (body,) = result.facts.contexts_of(FunctionId("m", 0))
     values: dict[str, list[Value]] = {}
@@ -421,9 +434,9 @@ def test_variables_have_the_types_that_are_told(name: str) -> None:
         if isinstance(op, StoreName) and (value := body.value(op.value)) is not None:
             values.setdefault(op.name, []).append(value)
     wrong = {
-        variable: (described(ran[variable]), told(join_all(found)))
+        variable: (ran[variable], told(join_all(found)))
         for variable, found in values.items()
-        if not agree(described(ran[variable]), told(join_all(found)), may_be_open=variable.endswith("_open"))
+        if not agree(ran[variable], told(join_all(found)), may_be_open=variable.endswith("_open"))
     }
     assert not wrong
-    assert any(described(value) is not None for value in ran.values())
+    assert any(value is not None for value in ran.values())

@@ -217,7 +217,7 @@ def test_closed_in_mid_analysis(folder: Path, capabilities: Any) -> None:
 @pytest.mark.slow
 def test_a_document_of_many_thousand_lines(folder: Path) -> None:
     async def scenario(talk: Conversation) -> None:
-        text = long_text(examples(usual=2_500, many=10_000)) + "bad = tf.matmul(tf.ones([2, 3]), tf.ones([2, 3]))\n"
+        text = long_text(examples(usual=1_500, many=10_000)) + "bad = tf.matmul(tf.ones([2, 3]), tf.ones([2, 3]))\n"
         long = talk.open("long.py", text)
         assert "TR401" in await talk.rules(long)
         last = text.count("\n")

@@ -71,6 +71,7 @@ def scaled(data):
 """
 
 
+@pytest.mark.usefixtures("warm_children")
 def test_a_tensor_of_unknown_rank_is_tried_with_several(tmp_path: Path) -> None:
     found = by_name(verify(tmp_path, RANKS))
     assert found["corner"].status in (Status.SAME, Status.SLOWER)
