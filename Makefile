@@ -16,7 +16,7 @@ export TF_CPP_MIN_LOG_LEVEL ?= 2
 CHECKED := tests/architecture tests/cases tests/golden tests/proof tests/unit \
 	tests/property/test_dim.py tests/property/test_lattice.py tests/property/test_shape.py \
 	tests/e2e/cli/test_commands.py tests/e2e/lsp/test_server.py
-# Some containers forbid it, and then each worker compiles each test anew.
+# Some containers set it, and then each worker compiles each test again.
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help demo test test-all check format lint types all-tests fast-tests explore answers generated coexec evaluation docs shim-versions extension extension-package extension-e2e release-check clean

@@ -16,7 +16,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 BOOTSTRAP = "bootstrap"
-"""The script that children of ours begin with; nobody imports it."""
+"""The first script of child processes, which no module imports."""
 
 LEAVES = ("errors", "config", "isolation", "generated_methods", "methods_of_classes")
 """Modules that every room may import. They import nothing but each other."""

@@ -17,7 +17,7 @@ from terra_refactor.rules.rule import RuleKind, Severity
 
 PROGRAMS = all_programs()
 NOT_RUN = frozenset({"TR107"})
-"""Needs a library that does not exist: that nobody knows what it does is the point."""
+"""Needs a library that does not exist, because it must be unknown."""
 RETRACING = frozenset({"TR201", "TR202", "TR203", "TR204", "TR503"})
 """Graphs that are right, and are built too often."""
 ANY_MODE = frozenset(

@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from nasty_programs import FULL, NASTY
 
 SECONDS = 20.0
-"""Of processor time. Each takes less than one; what is exponential takes for ever."""
+"""Limit of processor time. Most take less than one; an exponential analysis would not end."""
 SIZES = {name: max(6, size // (4 if size <= 100 else 20)) for name, size in FULL.items()}
 SIZES |= {
     "class_lattice": 9,

@@ -141,7 +141,7 @@ def write_program(seed: int) -> str:
 
 
 def write_nested(seed: int) -> str:
-    """A program whose step is a function that each call of another function, or method, defines anew."""
+    """A program whose step is a function that each call of another function, or method, defines."""
     chance = random.Random(seed)
     tape = "\n".join((chance.choice(IN_TAPE), chance.choice(LOSSES), "loss = loss * scale"))
     step = "\n".join(

@@ -59,7 +59,7 @@ class Way:
 
 LEVELS = ("coexec", "speculative", "safe")
 WAYS = (Way("speculative", 0, of_findings=True), *(Way(level, min_ops) for level in LEVELS for min_ops in (0, None)))
-"""The wider ones first, but for the one of findings, which is comparable to none."""
+"""The wider ones first, except the one of findings, which cannot be compared with any other."""
 
 
 def is_wider(one: Way, other: Way) -> bool:

@@ -27,7 +27,7 @@ pytestmark = [pytest.mark.tensorflow, pytest.mark.slow, pytest.mark.kept]
 
 @pytest.fixture(autouse=True)
 def no_lock_is_left() -> Iterator[None]:
-    """Another thread would wait for it for ever."""
+    """Otherwise another thread would wait for it without end."""
     yield
     assert not api_hooks.switching._is_owned()  # type: ignore[attr-defined]
 
@@ -409,7 +409,7 @@ def test_whatever_line_of_the_shim_is_interrupted_later_calls_are_right(offset: 
 
 
 def test_a_tape_that_an_interruption_left_in_the_list_is_not_started_again() -> None:
-    """To take the thread's tapes off while a graph is built, and to put them on again, would start one that nobody stops."""
+    """Removing the thread's tapes while a graph is built, and restoring them, would start one that is never stopped."""
     v = tf.Variable(ones())
     with tf.GradientTape() as stopped:
         tf.tanh(v)
@@ -426,7 +426,7 @@ def test_a_tape_that_an_interruption_left_in_the_list_is_not_started_again() -> 
 
 
 def load_internals(monkeypatch: pytest.MonkeyPatch, version: str) -> Any:
-    """The shim's door to TensorFlow, run anew as if TensorFlow were of another version."""
+    """The shim's interface to TensorFlow, executed again as if another version of TensorFlow were installed."""
     from terra_refactor.runtime import tf_internals  # noqa: PLC0415  (the file is wanted, under another name)
 
     monkeypatch.setattr(tf, "__version__", version)

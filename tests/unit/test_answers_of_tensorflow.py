@@ -34,7 +34,7 @@ def _unset(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def harness(tmp_path: Path) -> Callable[[], Harness]:
-    """Makes the harness anew, as the next run would."""
+    """Creates a new harness, as the next run would."""
     (tmp_path / "asks.py").write_text(CODE)
     return lambda: Harness("sums", (tmp_path / "asks.py",), folder=tmp_path / "answers", new=tmp_path / "new")
 

@@ -1,6 +1,6 @@
 // A real VS Code workbench in a browser: starts code-server with an extension installed, and drives it as a person would.
 //
-// Everything waits for what a person would wait for to be seen, and nothing waits for ever: a browser that hangs is an error as well.
+// Every step waits for what a person would see, with a time limit: a browser that hangs is an error.
 
 import { spawn, spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -47,7 +47,7 @@ export class Workbench {
         return path.join(this.home, "data/User/settings.json");
     }
 
-    /** Changes settings of the user, and opens the workbench anew: it does not always notice that the file was changed by others. */
+    /** Changes the user's settings and reopens the workbench, which does not always notice changes of the file. */
     async set(changes) {
         Object.assign(this.settings, changes);
         writeFileSync(this.settingsFile, JSON.stringify(this.settings));
@@ -119,7 +119,7 @@ export class Workbench {
     async show() {
         this.page = await this.browser.newPage({ viewport: { width: 1280, height: 800 }, deviceScaleFactor: this.scale });
         this.page.setDefaultTimeout(PATIENCE);
-        // the workbench asks whether to leave while something is not saved; unless somebody answers, the page stands still for ever
+        // the workbench asks before it leaves unsaved changes; without an answer, the page hangs
         this.page.on("dialog", (dialog) => dialog.accept().catch(() => undefined));
         this.page.on("console", (message) => message.type() === "error" && this.said.push(message.text()));
         this.page.on("pageerror", (error) => this.said.push(String(error)));

@@ -1,4 +1,4 @@
-"""Input that nobody wants, through the real command: each gets a clear word, costs only itself, and is never written to."""
+"""Bad input, through the real command: each file gets a clear message, affects no other, and is never written to."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ SETTINGS = {
     "terra-refactor.configuration": "../outside/settings.toml",
     "python.envFile": "${workspaceFolder}/.env",
 }
-"""Of an editor, in the repository: the extension asks the editor whether it may use them, nobody else reads them."""
+"""Editor settings in the repository: only the extension reads them, and asks the editor whether it may use them."""
 CONFIGURATION = 'cache-dir = ".cache"\njobs = 2\n'
 
 

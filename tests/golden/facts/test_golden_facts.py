@@ -1,7 +1,7 @@
 """The printed facts of the programs in the folders beside this file.
 
 Each folder is a program; `facts.txt` in it is what `analysis.dump.format_facts` prints of it, with the IDs of objects left out. `--update`
-writes it anew.
+rewrites it.
 """
 
 from __future__ import annotations

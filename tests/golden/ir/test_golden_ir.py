@@ -1,7 +1,7 @@
 """The printed IR of the programs in the Markdown files beside this one.
 
 Each case is a `## title`, a `python` block and the `ir` block that is expected of it; the prose between is for the reader. `--update`
-writes the `ir` blocks anew.
+rewrites the `ir` blocks.
 """
 
 from __future__ import annotations

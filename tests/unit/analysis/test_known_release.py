@@ -28,7 +28,7 @@ TESTS = {
     "tf.__version__ == '2.9.3'": {"1.15": False, "2.9": "either"},
     "version.parse(tf.__version__) >= version.parse('2.9.3')": {"2.8": False, "2.9": "either", "2.10": True},
 }
-"""The answer of each for each release; "either" where the last number decides, which nobody has said."""
+"""The answer of each for each release; "either" where it depends on the patch number, which is unknown."""
 LINES = {True: {6}, False: {8}, "either": {6, 8}}
 PROGRAM = """\
 import tensorflow as tf
@@ -43,7 +43,7 @@ else:
 
 
 def taken(program: Path, release: str | None) -> set[int]:
-    """The lines whose operations fail; what a test of the release selects is not said to fail where nobody knows the release."""
+    """The lines whose operations fail; code behind a test of an unknown release does not count as failing."""
     config = Config(jobs=1, tf_version=release)
     report = analyze([str(program)], Options(config=config, use_cache=False))
     return {finding.span.line for finding in report.findings if finding.rule == "TR401"}

@@ -1,4 +1,4 @@
-"""A clock that nobody reads is frozen to no effect: that takes no decorator away."""
+"""A clock whose value is unused is frozen without effect, which is no reason to remove a decorator."""
 
 from __future__ import annotations
 

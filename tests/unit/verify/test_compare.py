@@ -1,4 +1,4 @@
-"""When two recordings are the same: numbers within rounding, texts but for what a clock prints, structures exactly."""
+"""When two recordings are the same: numbers within rounding, texts except clock times, structures exactly."""
 
 from __future__ import annotations
 

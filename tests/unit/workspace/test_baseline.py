@@ -1,4 +1,4 @@
-"""Baselines: what is known stays silent wherever its line moves, what is new is told, what is gone leaves the file."""
+"""Baselines: known findings stay silent when their line moves, new ones are reported, fixed ones leave the file."""
 
 from __future__ import annotations
 

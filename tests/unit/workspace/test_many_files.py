@@ -1,4 +1,4 @@
-"""Very many files of which few use tensors: what nobody needs is not looked into, and that is said."""
+"""Very many files of which few use tensors: files that are not needed are skipped, and the report says so."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Training steps in functions that another function defines anew in each call, and structures that differ from call to call."""
+"""Training steps in functions that each call of another function defines, and structures that differ between calls."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Extracted steps that get what nobody knows: data of buffers and loaders, networks and optimizers that each call makes."""
+"""Extracted steps with unknown arguments: data of buffers and loaders, networks and optimizers created in each call."""
 
 from __future__ import annotations
 

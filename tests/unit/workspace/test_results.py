@@ -1,4 +1,4 @@
-"""Results are kept for files that are analysed together: found again where nothing has changed, made anew where anything has."""
+"""Results are cached for files that are analysed together: a cache hit where nothing has changed, else recomputed."""
 
 from __future__ import annotations
 
