@@ -25,6 +25,7 @@ from typing import Any
 
 import pytest
 from running_time import runs_everything
+from shared_files import made_once
 
 from terra_refactor import __version__
 
@@ -105,6 +106,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     (sdist,), (wheel,) = from_tree.glob("*.tar.gz"), from_tree.glob("*.whl")
     with tarfile.open(sdist) as archive:
         archive.extractall(work, filter="data")
+    made_once("wheel", lambda: wheel, tmp_path_factory)
     run(python, "hatchling", "build", "-t", "wheel", "-d", str(again), folder=work / sdist.name.removesuffix(".tar.gz"))
     return {"sdist": sdist, "wheel": wheel, "again": next(again.glob("*.whl")), "builder": python}
 

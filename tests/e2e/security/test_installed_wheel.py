@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from shared_files import made_once
 
 from tests.e2e.security.conftest import MODEL, ROOT, Installed, install_needed, needed_folders
 from tests.e2e.security.test_foreign_modules import COMMANDS, DEPENDENCIES, converse, executed
@@ -55,15 +56,19 @@ class Hostile:
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel of this tree, which pip builds once."""
-    folder = tmp_path_factory.mktemp("wheel")
-    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", str(folder), str(ROOT)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if "Could not find a version" in done.stderr or "ConnectionError" in done.stderr:
-        pytest.skip(f"pip has no index here: {done.stderr.splitlines()[-1]}")
-    assert done.returncode == 0, done.stderr
-    (found,) = folder.glob("*.whl")
-    return found
+    """The wheel of this tree: that of test_release.py, if it has built one in this run."""
+
+    def make() -> Path:
+        folder = tmp_path_factory.mktemp("wheel")
+        command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", str(folder), str(ROOT)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if "Could not find a version" in done.stderr or "ConnectionError" in done.stderr:
+            pytest.skip(f"pip has no index here: {done.stderr.splitlines()[-1]}")
+        assert done.returncode == 0, done.stderr
+        (found,) = folder.glob("*.whl")
+        return found
+
+    return made_once("wheel", make, tmp_path_factory)
 
 
 @pytest.fixture(scope="module")

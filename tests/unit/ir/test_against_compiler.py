@@ -67,6 +67,12 @@ def lowered(path: Path) -> tuple[ModuleIR, str]:
     return lower_module(parse_module(source), "m"), source.text
 
 
+@pytest.fixture(scope="module", params=sample_paths(), ids=lambda path: path.name)
+def file(request: pytest.FixtureRequest) -> tuple[ModuleIR, str]:
+    """A file of the sample, lowered once for all tests of it."""
+    return lowered(request.param)
+
+
 def test_the_sample_is_there() -> None:
     assert len(sample_paths()) >= 8
 
@@ -120,9 +126,8 @@ def our_facts(module: ModuleIR) -> Counter[tuple[object, ...]]:
 
 
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="code objects have no qualified name before Python 3.11")
-@pytest.mark.parametrize("path", sample_paths(), ids=lambda path: path.name)
-def test_functions_are_those_of_the_compiler(path: Path) -> None:
-    module, text = lowered(path)
+def test_functions_are_those_of_the_compiler(file: tuple[ModuleIR, str]) -> None:
+    module, text = file
     expected = compiler_facts(text)
     found = our_facts(module)
     # The compiler drops what it sees is dead (`if 0: def f(): ...`).
@@ -186,9 +191,8 @@ def our_places(functions: tuple[Function, ...], cls: type[Op]) -> set[tuple[int,
     return places
 
 
-@pytest.mark.parametrize("path", sample_paths(), ids=lambda path: path.name)
-def test_places_are_those_of_ast(path: Path) -> None:
-    module, text = lowered(path)
+def test_places_are_those_of_ast(file: tuple[ModuleIR, str]) -> None:
+    module, text = file
     expected = ast_places(text)
     for name, cls in CLASSES.items():
         missing = set(expected.get(name, ())) - our_places(module.functions, cls)
