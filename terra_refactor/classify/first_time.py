@@ -9,13 +9,14 @@ Ignores: state that is removed again, or set after the branch.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from typing import Final
 
 from terra_refactor.analysis.facts import ContextFacts
 from terra_refactor.domain.effect import Effect, EffectKind
 from terra_refactor.facts.code import CodeFacts
+from terra_refactor.facts.codes import ITEM
 from terra_refactor.facts.records import (
     Argument,
     Arm,
@@ -23,6 +24,7 @@ from terra_refactor.facts.records import (
     AttributeWrite,
     Call,
     Choice,
+    Display,
     Fact,
     ItemRead,
     ItemWrite,
@@ -37,9 +39,9 @@ from terra_refactor.facts.records import (
 )
 from terra_refactor.facts.view import ContextView
 from terra_refactor.ir.function import Function
-from terra_refactor.ir.ids import OpId
-from terra_refactor.tf_model.graph_traits import built_in
-from terra_refactor.tf_model.python_effects import MUTATING_METHODS
+from terra_refactor.ir.ids import FunctionId, OpId
+from terra_refactor.tf_model.graph_traits import built_in, is_of_python
+from terra_refactor.tf_model.python_effects import MUTATING_FUNCTIONS, MUTATING_METHODS
 
 _FLAGS: Final = frozenset({"built", "initialized", "is_built", "is_initialized", "build_done"})
 """Attributes with this meaning by convention: Keras sets `built` itself."""
@@ -73,8 +75,11 @@ def _updates(contexts: Iterable[ContextFacts]) -> frozenset[OpId]:
 
 
 def is_set_first(view: ContextView, effect: Effect, is_guarded: Callable[[Function, OpId], bool]) -> bool:
-    """Whether an effect reads an attribute that the function sets before, the first time only, and nothing sets again."""
-    name = effect.target.path.removeprefix(".")
+    """Whether an effect reads an attribute, or items of a container in one, that the call sets before, the first time
+    only, and nothing sets again.
+    """
+    path = effect.target.path.removeprefix(".")
+    name = path.removesuffix(ITEM)
     if effect.kind is not EffectKind.STATE_READ or not name.isidentifier():
         return False
     first_read = (*effect.via, effect.site)[0].op
@@ -85,15 +90,73 @@ def is_set_first(view: ContextView, effect: Effect, is_guarded: Callable[[Functi
         if each.kind is EffectKind.STATE_WRITE and str(each.target) == str(effect.target)
     ]
     if not any(op < first_read for op in writes):
-        return False
-    writers = [view.codes.of(writer) for writer in view.codes.writers_of(name)]
+        # the callee that reads it may set it
+        further = [
+            (view.of(callee), each)
+            for call in (view.context.calls if effect.via else ())
+            for callee in (call.callees if call.op == first_read else ())
+            for each in view.facts.contexts[callee].effects
+            if each.kind is EffectKind.STATE_READ and (each.via, each.site) == (effect.via[1:], effect.site)
+        ]
+        return bool(further) and all(is_set_first(inner, each, is_guarded) for inner, each in further)
+
+    def is_once(function: Function, op: OpId, above: tuple[FunctionId, ...] = ()) -> bool:
+        """Whether an operation runs the first time only, in its function or because all calls of the function do."""
+        if is_guarded(function, op):
+            return True
+        callers = () if function.id in above else view.facts.functions[function.id].callers
+        places = dict.fromkeys((view.facts.contexts[caller.context].function, caller.op) for caller in callers)
+        return bool(places) and all(
+            is_once(view.program.function(caller), op, (*above, function.id)) for caller, op in places
+        )
+
+    codes, contexts_of = view.codes, view.facts.contexts_of
     return all(
-        is_guarded(writer.function, write.op)
-        for writer in writers
+        is_once(writer.function, write.op)
+        for writer in map(codes.of, codes.writers_of(name))
         if writer.function.name not in SETS_UP
         for write in writer.of_kind(AttributeWrite)
         if write.name == name
+    ) and (
+        path == name
+        or all(
+            is_once(user.function, use)
+            for user in map(codes.of, codes.readers_of(name))
+            if user.function.name not in SETS_UP
+            for use in _may_change(user, name, contexts_of(user.function.id))
+        )
     )
+
+
+def _may_change(code: CodeFacts, name: str, contexts: Iterable[ContextFacts]) -> Iterator[OpId]:
+    """The operations of a function that may change the container in an attribute of that name, or hand it on."""
+    only_read = {
+        call.op
+        for context in contexts
+        for call in context.calls
+        if not call.callees and call.unknown is None and all(map(_reads_only, call.library))
+    }
+    for read in code.of_kind(AttributeRead):
+        for reader in code.readers(read.op) if read.name == name else ():
+            match code.facts[reader]:
+                case ItemRead(owner=owner) | Display(iterable=owner) if owner == read.op:
+                    pass
+                case Operation():
+                    pass  # one that changes it assigns the attribute, too
+                case None if reader in code.regions:
+                    pass  # a loop over it, or a test of it
+                case AttributeRead(op=method):
+                    yield from (call for call in code.readers(method) if call not in only_read)
+                case Call(op=op) if op in only_read:
+                    pass
+                case _:
+                    yield reader
+
+
+def _reads_only(name: str) -> bool:
+    """Whether a function of Python's library, or a method of its containers, changes none of its arguments."""
+    owner, _, method = name.rpartition(".")
+    return is_of_python(name) and name not in MUTATING_FUNCTIONS and method not in MUTATING_METHODS.get(owner, ())
 
 
 def runs_first_time(code: CodeFacts, number: OpId, through_calls: Callable[[], AbstractSet[tuple[OpId, str]]]) -> bool:

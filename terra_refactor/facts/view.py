@@ -552,16 +552,37 @@ class ContextView:
             return any(_becomes_symbolic(element) for element in value.elements) and not self.is_captured(number)
         return self.is_symbolic(number)
 
-    def is_captured(self, number: OpId) -> bool:
+    def gives_symbolic(self, number: OpId) -> bool:
+        """Whether an operation on the result certainly gives a symbolic tensor in a trace, be it a tensor of the call or an
+        older one.
+        """
+        return self.is_symbolic(number) or self.all_of(number, is_tensorflow_tensor)
+
+    def is_captured(self, number: OpId, depth: int = _MAX_STEPS) -> bool:
         """Whether the result existed before the call: it is read from an attribute, a global or an enclosing function."""
-        match self.made(number):
+        made = self.origin(number)
+        match made:
             case NameRead(outlives_call=outlives):
                 return outlives
+            case AttributeRead(owner=owner) | ItemRead(owner=owner) | Unpacked(source=owner) if self.all_of(
+                owner, is_tensorflow_tensor
+            ):
+                return False  # `t.T` and `t[0]` of a tensor are computed, whereas `self.tables[0]` is stored
+            case ItemRead(owner=owner) | Unpacked(source=owner):
+                return depth > 0 and self.is_captured(owner, depth - 1)
+            case Call() | AttributeRead() if (call := self.calls.get(made.op)) is not None and call.callees:
+                # functions and properties of the program
+                return (
+                    depth > 0
+                    and call.unknown is None
+                    and all(
+                        inner.is_captured(value, depth - 1)
+                        for inner in map(self.of, call.callees)
+                        for _, value in inner.returns()
+                    )
+                )
             case AttributeRead(owner=owner):
-                # `x.T` of a tensor is computed, whereas `self.table` is stored
-                return not self.all_of(owner, is_tensorflow_tensor) and not isinstance(self.value(owner), Bottom)
-            case ItemRead(owner=owner):
-                return self.is_captured(owner)
+                return not isinstance(self.value(owner), Bottom)
             case _:
                 return False
 

@@ -41,6 +41,8 @@ from terra_refactor.ir.ops import Op
 from terra_refactor.ir.walk import walk
 from terra_refactor.tf_model.class_names import CLASS_VARIABLE, NAMED_TUPLE, TYPED_DICT, is_of_enum
 from terra_refactor.tf_model.interpreted import Interpreted
+from terra_refactor.tf_model.registry import has_trait
+from terra_refactor.tf_model.spec import Trait
 
 
 def make_function(site: Site, op: Op) -> Value:
@@ -248,9 +250,24 @@ def _default_of(site: Site, default: Value) -> Value:
         keywords = dict(default.keywords)
         if default.function.name == Interpreted.DATACLASS_FIELD.name_of_function:
             if "default_factory" in keywords:
-                return site.call(keywords["default_factory"], CallArguments())
+                return _made_by_factory(site, keywords["default_factory"])
             return keywords.get("default", UNKNOWN)
     return default
+
+
+def _made_by_factory(site: Site, factory: Value) -> Value:
+    """The default that `field(default_factory=...)` makes.
+
+    An empty `list()` or `dict()` is not recorded as a call of this operation: rules would take the arguments of the class for its
+    own.
+    """
+    record = site.frame.call_record(site.op)
+    before = set(record.library)
+    made = site.call(factory, CallArguments())
+    for name in set(record.library) - before if isinstance(factory, LibraryValue) else ():
+        if has_trait(name, Trait.ITERATES):
+            del record.library[name]
+    return made
 
 
 def _record(site: Site, cls: Reference, name: str, arguments: CallArguments) -> Value:

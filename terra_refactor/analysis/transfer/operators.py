@@ -28,6 +28,7 @@ from terra_refactor.analysis.transfer.special_methods import (
     convert_objects,
     format_object,
     has_objects,
+    note_comparison_with_tensor,
     run_equality,
     run_hash,
 )
@@ -603,6 +604,8 @@ def _is_open_constant(value: Value) -> bool:
 def _contains(site: Site, symbol: str, item: Value, container: Value) -> Value:
     if isinstance(container, TupleValue) and has_objects((item, *container.elements)):
         run_equality(site, item, join_all(container.elements))
+    elif isinstance(container, TupleValue) and python_type(item) is not None:
+        note_comparison_with_tensor(site, *container.elements)
     if isinstance(container, Reference):
         content = site.frame.state.get((container.object, ITEMS))
         if isinstance(content, FrozenDict):
@@ -613,6 +616,8 @@ def _contains(site: Site, symbol: str, item: Value, container: Value) -> Value:
                 run_hash(site, item, elements)
             elif has_objects((item, *elements)):
                 run_equality(site, item, list_element(content))
+            elif python_type(item) is not None:
+                note_comparison_with_tensor(site, *elements)
         if isinstance(content, FrozenDict) and isinstance(item, Constant):
             for key, value in content.items:
                 if key == item:

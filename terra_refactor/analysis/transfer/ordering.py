@@ -18,10 +18,24 @@ from terra_refactor.analysis.transfer.allocation import new_list
 from terra_refactor.analysis.transfer.container_methods import BuiltinHandler, remove, reorder
 from terra_refactor.analysis.transfer.iteration import Iteration, iterate
 from terra_refactor.analysis.transfer.kept_tensors import has_new_tensor
-from terra_refactor.analysis.transfer.special_methods import ordering_of, run_equality
+from terra_refactor.analysis.transfer.special_methods import (
+    first_compared,
+    note_comparison_with_tensor,
+    ordering_of,
+    run_equality,
+)
 from terra_refactor.analysis.transfer.staged import note_branch
 from terra_refactor.domain.lattice import join, join_all
-from terra_refactor.domain.value import BOTTOM, NONE, Constant, FrozenList, TensorValue, TupleValue, Value, members
+from terra_refactor.domain.value import (
+    BOTTOM,
+    NONE,
+    Constant,
+    FrozenList,
+    TensorValue,
+    TupleValue,
+    Value,
+    members,
+)
 from terra_refactor.tf_model.interpreted import Interpreted, by_name
 
 
@@ -36,14 +50,10 @@ def _call_key(site: Site, element: Value, arguments: CallArguments) -> Value | N
 
 def _note_order(site: Site, *values: Value) -> None:
     """Records that values are compared by `<`: objects of the program by their own method, whose result is tested."""
-    compared = [first for value in values for member in members(value) for first in _first_compared(member)]
+    compared = [first_compared(member) for value in values for member in members(value)]
     results = [ordering_of(site, each, join_all(compared)) for each in dict.fromkeys(compared)]
+    note_comparison_with_tensor(site, *values)
     note_decision(site, *values, *(result for result in results if result is not None))
-
-
-def _first_compared(value: Value) -> tuple[Value, ...]:
-    """The part of a value that is compared first, where this is known."""
-    return value.elements[:1] if isinstance(value, TupleValue) else (value,)
 
 
 def note_decision(site: Site, *values: Value) -> None:

@@ -1,13 +1,15 @@
 """Built-in functions that call methods of an object of the program: `int(x)` runs its `__int__`, `str(x)` and `f"{x}"` its `__str__`.
 
 Computes: the method's result and side effects. Needs: class lookup, calls. Gives: `asked_of_object`, `note_array_of`, `convert_objects`,
-`format_object`, `ordering_of`, `has_objects`, `run_equality`, `run_hash`, `as_index`. Ignores:
+`format_object`, `ordering_of`, `has_objects`, `run_equality`, `run_hash`, `as_index`,
+`note_comparison_with_tensor`. Ignores:
 `__hash__` of elements that a container already has.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Final
 
 from terra_refactor.analysis.classes import find_method, is_library_function
 from terra_refactor.analysis.engine import Site
@@ -17,9 +19,22 @@ from terra_refactor.analysis.transfer.kept_tensors import has_new_tensor
 from terra_refactor.analysis.transfer.staged import note_branch
 from terra_refactor.domain.lattice import join_all
 from terra_refactor.domain.state import ITEMS
-from terra_refactor.domain.value import UNKNOWN, Constant, EnumMember, FrozenList, Reference, TupleValue, Value, members
+from terra_refactor.domain.value import (
+    UNKNOWN,
+    Constant,
+    EnumMember,
+    FrozenList,
+    Reference,
+    TensorKind,
+    TensorValue,
+    TupleValue,
+    Value,
+    members,
+)
 from terra_refactor.tf_model.class_names import conversion_methods
 from terra_refactor.tf_model.python_classes import FORMATTING, SPECIAL_METHODS
+
+_ARRAYS: Final = (TensorKind.NDARRAY, TensorKind.NUMPY_SCALAR, TensorKind.KERAS)
 
 
 def asked_of_object(site: Site, name: str, arguments: CallArguments) -> Value | None:
@@ -124,3 +139,18 @@ def _ask(
         if method is not None and not is_library_function(method):
             return site.call(method, arguments if same_arguments or name == names[0] else CallArguments())
     return None
+
+
+def note_comparison_with_tensor(site: Site, *values: Value) -> None:
+    """Records that a comparison with a tensor or variable is tested: whenever it was created, the comparison is a tensor in a graph."""
+    if any(all(map(_is_tensor, map(first_compared, members(value)))) and members(value) for value in values):
+        note_branch(site.frame, BranchFact(site.op, BranchKind.TENSOR, (True, True), (True, True)))
+
+
+def _is_tensor(value: Value) -> bool:
+    return isinstance(value, TensorValue) and value.kind not in _ARRAYS
+
+
+def first_compared(value: Value) -> Value:
+    """The part of a value that is compared first, where this is known."""
+    return value.elements[0] if isinstance(value, TupleValue) and value.elements else value

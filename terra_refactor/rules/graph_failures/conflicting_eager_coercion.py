@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from terra_refactor.domain.dtype import BOOL, FLOATING, INT64, INTEGER, DType
+from terra_refactor.domain.dtype import BOOL, FLOAT32, FLOATING, INT64, INTEGER, DType
 from terra_refactor.domain.evidence import Evidence
 from terra_refactor.domain.lattice import python_type
 from terra_refactor.domain.value import BOTTOM, PythonType, TensorKind, TensorValue, Value, members
@@ -34,7 +34,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
                 continue
             own = _own_dtypes(view, array, name)
             if view.all_of(other, is_tensorflow_tensor) and not view.argument_behind(other):
-                found = _with_tensor(view, fact, name, own, _dtypes(view.value(other)))
+                found = _with_tensor(view, fact, name, own, other)
             elif isinstance(fact, Operation):
                 found = _of_numpy(view, fact, name, own, other)
             else:
@@ -103,9 +103,20 @@ def _of_open(view: ContextView, meeting: OpenMeeting) -> LocalHazard:
 
 
 def _with_tensor(
-    view: ContextView, fact: Fact, name: str, own: frozenset[DType | None], other: frozenset[DType | None]
+    view: ContextView, fact: Fact, name: str, own: frozenset[DType | None], tensor: OpId
 ) -> LocalHazard | None:
     """An array argument combined with a tensor."""
+    other = _dtypes(view.value(tensor))
+    if other == {None} and None not in own and FLOAT32 not in own:
+        found = _listed(own)
+        return LocalHazard(
+            fact.op,
+            f"`{view.written(fact.op)}` converts the {found} array `{name}` to the unknown dtype of `{view.written(tensor)}` eagerly; a "
+            f"traced function gets it as a {found} tensor, which is not converted",
+            f"`{view.written(tensor)}` is {found}",
+            parameter=name,
+            subject=Subject(array=name),
+        )
     if None in other or not own.isdisjoint(other):
         return None
     wanted = " or ".join(sorted(str(dtype) for dtype in other))

@@ -47,7 +47,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
         if branch.is_assert and view.kind_of(branch) is BranchKind.TENSOR:
             yield LocalHazard(branch.op, "`assert` on a tensor: in a graph this raises")
     for operation in view.reached(Operation):
-        if operation.symbol in ("in", "not in") and any(map(view.is_symbolic, operation.sides)):
+        if operation.symbol in ("in", "not in") and any(map(view.gives_symbolic, operation.sides)):
             message = f"`{operation.symbol}` compares a tensor as a Python bool: in a graph this raises"
             yield LocalHazard(operation.op, message)
         elif operation.right is not None and _compares_parts(view, operation.symbol, operation.left, operation.right):
@@ -141,7 +141,7 @@ def _compared(view: ContextView, call: Call, name: str) -> str | None:
         if view.holds_symbolic(display.op):
             return compares
     if has_trait(name, Trait.COMPARES_ARGUMENTS) and len(call.positional) > 1:
-        if any(map(view.is_symbolic, call.positional)):
+        if any(map(view.gives_symbolic, call.positional)):
             return compares
     if not of_elements and not has_trait(name, Trait.COMPARES_RESULTS):
         return None

@@ -35,8 +35,13 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
 
 
 def _becomes_tensor(view: ContextView, number: OpId) -> tuple[bool, str | None]:
-    """Like `ContextView.becomes_tensor`; AutoGraph also converts a `range` with a tensor bound to a tensor."""
+    """Like `ContextView.becomes_tensor`, and also for tensors made before the call: a graph does not iterate over them either.
+
+    AutoGraph also converts a `range` with a tensor bound to a tensor.
+    """
     found = view.becomes_tensor(number)
+    if view.gives_symbolic(number):
+        return True, None
     call = None if found[0] else view.origin(number)
     if isinstance(call, Call) and view.library_of(call.op) == (RANGE,):
         bounds = (view.becomes_tensor(bound) for bound in call.positional)
