@@ -568,9 +568,18 @@ class ContextView:
                 owner, is_tensorflow_tensor
             ):
                 return False  # `t.T` and `t[0]` of a tensor are computed, whereas `self.tables[0]` is stored
-            case ItemRead(owner=owner) | Unpacked(source=owner):
-                return depth > 0 and self.is_captured(owner, depth - 1)
-            case Call() | AttributeRead() if (call := self.calls.get(made.op)) is not None and call.callees:
+            case NextItem(source=int() as source, is_element=True):
+                # an element of a list or dict; a dataset creates its elements
+                return (
+                    depth > 0
+                    and self.all_of(
+                        source, lambda value: isinstance(value, Reference) and self._contains_elements(value)
+                    )
+                    and self.is_captured(source, depth - 1)
+                )
+            case Call() | AttributeRead() | ItemRead() if (
+                call := self.calls.get(made.op)
+            ) is not None and call.callees:
                 # functions and properties of the program
                 return (
                     depth > 0
@@ -581,10 +590,16 @@ class ContextView:
                         for _, value in inner.returns()
                     )
                 )
+            case ItemRead(owner=owner) | Unpacked(source=owner):
+                return depth > 0 and self.is_captured(owner, depth - 1)
             case AttributeRead(owner=owner):
                 return not isinstance(self.value(owner), Bottom)
             case _:
                 return False
+
+    def _contains_elements(self, value: Reference) -> bool:
+        """Whether it is a list, tuple, set or dict, not an iterator or an object of the program."""
+        return self.facts.objects[value.object].container_class is not None
 
 
 def _is_array(value: Value) -> bool:

@@ -114,6 +114,8 @@ GRAPH_TRAITS: Final[Mapping[Trait, str]] = {
     + " "
     + within("heapq", "heapify heappop heappush heappushpop heapreplace merge nlargest nsmallest")
     + " "
+    + within("bisect", "bisect bisect_left insort insort_left")
+    + " "
     + within("itertools", "compress dropwhile filterfalse groupby takewhile")
     + " "
     + within("operator", "contains not_ truth"),

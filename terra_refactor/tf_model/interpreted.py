@@ -114,7 +114,7 @@ class Interpreted(Enum):
     SORTED = "builtins.sorted"
     EXTREME = "builtins.min builtins.max"
     HEAP_OF_SECOND = "heapq.nlargest heapq.nsmallest"
-    HEAP_PUSH = "heapq.heappush heapq.heappushpop heapq.heapreplace"
+    HEAP_PUSH = "heapq.heappush heapq.heappushpop heapq.heapreplace bisect.bisect bisect.bisect_left bisect.insort bisect.insort_left"
     HEAP_ORDER = "heapq.heapify heapq.heappop"
     HEAP_MERGE = "heapq.merge"
     PRODUCT = "itertools.product"

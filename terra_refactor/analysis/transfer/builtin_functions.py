@@ -34,6 +34,7 @@ from terra_refactor.analysis.transfer.makers import MAKERS
 from terra_refactor.analysis.transfer.mappings import dict_content, new_dict, with_item
 from terra_refactor.analysis.transfer.operators import added
 from terra_refactor.analysis.transfer.ordering import ORDERING, note_decision, note_truth
+from terra_refactor.analysis.transfer.special_methods import run_equality
 from terra_refactor.analysis.truth import truth_of
 from terra_refactor.domain.dim import Dim
 from terra_refactor.domain.effect import Effect, EffectKind, RootKind, Target
@@ -157,6 +158,7 @@ def asked_membership(site: Site, arguments: CallArguments, receiver: Value | Non
         found = iterate(site, arguments.positional[0])
         if found.element != BOTTOM:
             note_truth(site, arguments.positional[1], *(found.elements or (found.element,)))
+            run_equality(site, arguments.positional[1], found.element)
     return None
 
 

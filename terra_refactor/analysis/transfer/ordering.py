@@ -154,7 +154,7 @@ def _sort(site: Site, arguments: CallArguments, receiver: Value | None) -> Value
 
 
 def _pushed(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
-    """`heapq.heappush(heap, item)` and similar functions, which compare an item with the existing ones."""
+    """`heapq.heappush(heap, item)`, `bisect.bisect(values, item)` and similar functions, which compare an item with the existing ones."""
     if len(arguments.positional) > 1:
         there = iterate(site, arguments.positional[0]).element
         if there != BOTTOM:

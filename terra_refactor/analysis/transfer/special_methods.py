@@ -17,9 +17,10 @@ from terra_refactor.analysis.facts import BranchFact, BranchKind
 from terra_refactor.analysis.frames import CallArguments
 from terra_refactor.analysis.transfer.kept_tensors import has_new_tensor
 from terra_refactor.analysis.transfer.staged import note_branch
-from terra_refactor.domain.lattice import join_all
+from terra_refactor.domain.lattice import join_all, python_type
 from terra_refactor.domain.state import ITEMS
 from terra_refactor.domain.value import (
+    BOTTOM,
     UNKNOWN,
     Constant,
     EnumMember,
@@ -105,6 +106,8 @@ def run_equality(site: Site, value: Value, other: Value) -> None:
                 result = _ask(site, part, ("__eq__",), CallArguments((two,)))
                 if result is not None and all(has_new_tensor(site.frame, each) for each in members(result)):
                     note_branch(site.frame, BranchFact(site.op, BranchKind.TENSOR, (True, True), (True, True)))
+        if one != BOTTOM and all(python_type(member) is not None for member in members(one)):
+            note_comparison_with_tensor(site, two)
 
 
 def run_hash(site: Site, key: Value, keys: Sequence[Value]) -> None:

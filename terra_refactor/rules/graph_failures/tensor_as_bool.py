@@ -200,7 +200,7 @@ def _methods_that_decide(view: ContextView) -> Iterator[LocalHazard]:
 
 def _can_be_number(view: ContextView, number: OpId) -> bool:
     """Whether it is a tensor, or a number that a graph makes one, that may have a dtype other than bool."""
-    return view.is_symbolic(number) and view.any_of(
+    return view.gives_symbolic(number) and view.any_of(
         number,
         lambda member: (
             member.type.dtype != BOOL
@@ -212,7 +212,7 @@ def _can_be_number(view: ContextView, number: OpId) -> bool:
 
 def _is_number(view: ContextView, number: OpId) -> bool:
     """Whether it certainly is a tensor of numbers or strings."""
-    return view.is_symbolic(number) and view.all_of(
+    return view.gives_symbolic(number) and view.all_of(
         number,
         lambda member: (
             (isinstance(member, Scalar) and member.type is not PythonType.BOOL)
