@@ -159,7 +159,19 @@ def _parameters(*tables: str) -> dict[str, frozenset[str]]:
     return found
 
 
-STATIC_PARAMETERS: Final[Mapping[str, frozenset[str]]] = _parameters(_ROWS, _OBSERVED)
+TESTS_TRAINING: Final = words(
+    "AlphaDropout AugMix BatchNormalization ConvLSTM1D ConvLSTM2D CutMix Dropout Equalization GRU GaussianDropout "
+    "GaussianNoise LSTM MixUp RandAugment RandomBrightness RandomColorDegeneration RandomColorJitter RandomContrast "
+    "RandomCrop RandomElasticTransform RandomErasing RandomFlip RandomGaussianBlur RandomGrayscale RandomHeight RandomHue "
+    "RandomInvert RandomPerspective RandomPosterization RandomRotation RandomSaturation RandomSharpness RandomShear "
+    "RandomWidth RandomZoom SimpleRNN Solarization SpatialDropout1D SpatialDropout2D SpatialDropout3D SpectralNormalization"
+)
+"""The layers of Keras that test `training` as a Python bool: Keras's own code is not converted by AutoGraph."""
+
+STATIC_PARAMETERS: Final[Mapping[str, frozenset[str]]] = {
+    **_parameters(_ROWS, _OBSERVED),
+    **{f"keras.layers.{name}.__call__": frozenset({"training"}) for name in TESTS_TRAINING},
+}
 """Names of such parameters, by the canonical name of the function."""
 
 WHOLLY_STATIC: Final = ("math.", "cmath.", "statistics.", "fractions.", "decimal.", "bisect.")
