@@ -20,9 +20,10 @@ from terra_refactor.classify.benefit import NOTHING, UNKNOWN_ITERATIONS, Count, 
 from terra_refactor.classify.candidates import Obstacle, is_taken_from_temporary, is_test_code, why_not_a_candidate
 from terra_refactor.classify.decision import Classification, ParameterDecision, ParameterValueKind
 from terra_refactor.classify.fresh_arguments import Fresh, Freshness, FreshParameter, brought_by_callers
-from terra_refactor.classify.hazards import HazardMap, ReachedHazard
+from terra_refactor.classify.hazards import HazardMap
 from terra_refactor.classify.parameters import describe_parameters, reported_types
 from terra_refactor.classify.reach import abstract_methods, uses_static_sizes
+from terra_refactor.classify.reached_hazard import ReachedHazard
 from terra_refactor.classify.recorded import recorded_types, shape_traces, traces_in_words
 from terra_refactor.classify.samples import samples_of
 from terra_refactor.classify.signature import ProposedArguments, proposal_for, signature_text, sizes_to_retrace
@@ -139,7 +140,7 @@ def _assessed(hazards: HazardMap, identity: FunctionId) -> Assessment:
     parameters = describe_parameters(facts, code, found)
     merged: dict[tuple[str, EffectSite], ReachedHazard] = {}
     for context in contexts:
-        for hazard in hazards.reached(context):
+        for hazard in hazards.in_graph(context):
             known = merged.get((hazard.rule, hazard.site))
             if known is None or (known.assumption is not None and hazard.assumption is None):
                 merged[hazard.rule, hazard.site] = hazard

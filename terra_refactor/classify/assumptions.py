@@ -22,7 +22,7 @@ from terra_refactor.analysis.facts import (
 from terra_refactor.classify.candidates import derives_from
 from terra_refactor.classify.decision import ParameterDecision, ParameterValueKind
 from terra_refactor.classify.fresh_arguments import AskFresh, Freshness, freshness
-from terra_refactor.classify.hazards import ReachedHazard
+from terra_refactor.classify.reached_hazard import ReachedHazard
 from terra_refactor.classify.recorded import assumption_of
 from terra_refactor.classify.steady_arguments import is_steady
 from terra_refactor.classify.weak_references import lacks_weak_references

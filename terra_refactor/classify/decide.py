@@ -45,12 +45,13 @@ from terra_refactor.classify.expected import Expected
 from terra_refactor.classify.frequency import CallFrequency, Frequency, imports_relatively
 from terra_refactor.classify.generation import programs_of_tensorflow_1, tensorflow_1_modules
 from terra_refactor.classify.graph_contexts import of_libraries, run_eagerly_all_the_same, without
-from terra_refactor.classify.hazards import HazardMap, ReachedHazard
+from terra_refactor.classify.hazards import HazardMap
 from terra_refactor.classify.judgement import FunctionNames, Judgement, has_own_decorator
 from terra_refactor.classify.pipelines import given_to_pipelines, synchronized_in_replicas
 from terra_refactor.classify.proof import Proof
 from terra_refactor.classify.reach import has_unresolved_calls, is_converted_by_decorator, is_handed_out
 from terra_refactor.classify.reached import hazards_of, side_effects_of, way_to
+from terra_refactor.classify.reached_hazard import ReachedHazard
 from terra_refactor.classify.recorded import gain_of, gain_without_retraces, recorded_calls, varying_value
 from terra_refactor.classify.signature import written_options
 from terra_refactor.domain.effect import Effect
@@ -478,7 +479,7 @@ class _Decider:
                 and self.proof.doubt(context, each) is None
                 and self.proof.always_runs(context, each)
                 and not self.expected.never_comes_to(context, OpId((*each.via, each.site)[0].op))
-                for each in self.hazards.reached(context)
+                for each in self.hazards.in_graph(context)
             )
             for context in judgement.contexts
         )

@@ -15,8 +15,9 @@ from terra_refactor.classify.expected import Expected
 from terra_refactor.classify.generation import tensorflow_1_modules
 from terra_refactor.classify.graph_conditions import open_conditions
 from terra_refactor.classify.graph_contexts import run_eagerly_all_the_same
-from terra_refactor.classify.hazards import HazardMap, ReachedHazard
+from terra_refactor.classify.hazards import HazardMap
 from terra_refactor.classify.proof import Proof
+from terra_refactor.classify.reached_hazard import ReachedHazard
 from terra_refactor.classify.recorded import advice, retraces, traces_in_words
 from terra_refactor.classify.shape_findings import ENDS_BEFORE, definitely_reached, doubted, failures
 from terra_refactor.classify.written_for import in_releases, written_for
@@ -124,7 +125,7 @@ def _in_graphs(
             given.update(effect.site for effect in context.effects if effect.target.path.endswith(".losses"))
         # code that AutoGraph leaves unconverted becomes no branch or loop of the graph
         as_it_is = {hazard.site for hazard in hazards.reached(context) if hazard.nature is Nature.UNCONVERTED}
-        for hazard in hazards.reached(context):
+        for hazard in hazards.in_graph(context):
             rule = all_rules()[hazard.rule]
             if hazard.site in given or not (wrapped or rule.inherited):
                 continue

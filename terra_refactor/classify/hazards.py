@@ -8,12 +8,12 @@ affect them. Code that a host callback (`tf.py_function`) runs is no hazard.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
 from typing import Any, Final, TypeVar
 
 from terra_refactor.analysis.effects import own_field
-from terra_refactor.analysis.facts import CallFact, ContextFacts, ContextId, ProgramFacts
+from terra_refactor.analysis.facts import ContextFacts, ContextId, ProgramFacts
 from terra_refactor.classify.answers import Answers, Question, Renumbered
 from terra_refactor.classify.conversion import is_never_converted, leaves_conversion, tensor_decisions
 from terra_refactor.classify.decided_before import DecidedBefore, moved_functions
@@ -27,11 +27,14 @@ from terra_refactor.classify.first_time import (
 )
 from terra_refactor.classify.keyed_creation import is_made_again, is_made_in_call, made_for_each
 from terra_refactor.classify.layer_losses import are_read_later
+from terra_refactor.classify.passed_arguments import ALWAYS, passed_on
 from terra_refactor.classify.possible_callees import possible_callees, possible_properties
+from terra_refactor.classify.reached_hazard import ReachedHazard, through
 from terra_refactor.classify.scratch import is_scratch
 from terra_refactor.classify.trace_counts import may_be_filled_before, sets_up_new_object
 from terra_refactor.domain.effect import Effect, EffectKind, EffectSite, RootKind
 from terra_refactor.domain.value import FunctionValue, TupleValue, members
+from terra_refactor.facts.argument_flow import Carried
 from terra_refactor.facts.code import CodeFacts
 from terra_refactor.facts.codes import Codes
 from terra_refactor.facts.records import AttributeRead, AttributeWrite, Call, Imported, ItemWrite, NameWrite
@@ -44,7 +47,7 @@ from terra_refactor.ir.ids import FunctionId, OpId
 from terra_refactor.ir.program import Program
 from terra_refactor.rules.graph_failures.tensor_as_bool import RULE as AS_BOOL
 from terra_refactor.rules.registry import all_rules, local_hazards, rule_about_kept_tensors, rules_by_effect
-from terra_refactor.rules.rule import NO_SUBJECT, CureHint, LocalHazard, Nature, Rule, RuleKind, Subject
+from terra_refactor.rules.rule import CureHint, LocalHazard, Nature, Rule, RuleKind, Subject
 from terra_refactor.tf_model.decorators import Decoration, decoration
 from terra_refactor.tf_model.graph_traits import is_of_pipelines
 from terra_refactor.tf_model.registry import has_trait
@@ -57,29 +60,6 @@ _OWN = frozenset({RootKind.PARAMETER, RootKind.CLOSURE, RootKind.FRESH})
 """The object that an inner function changes there may belong to its definer, and be created in the same call."""
 _T = TypeVar("_T")
 _NOT_CONVERTED: Final = "this tests the value of a tensor in code that AutoGraph does not convert: in a graph it raises"
-
-
-@dataclass(frozen=True, slots=True)
-class ReachedHazard:
-    """A hazard that a context reaches."""
-
-    rule: str
-    site: EffectSite
-    """Its place."""
-    via: tuple[EffectSite, ...]
-    """The calls that lead there, outermost first; empty if it is in the function's own code."""
-    message: str
-    assumption: str | None
-    """It is a hazard only if this assumption is wrong."""
-    cure: CureHint | None = None
-    parameter: str | None = None
-    """It is a hazard only if this parameter of the context's function is an argument of the graph."""
-    boundary: bool = False
-    """It is a hazard only for the function whose code contains it."""
-    is_effect: bool = False
-    """It comes from the analysis's effects, which are already composed over calls."""
-    nature: Nature = Nature.FOUND
-    subject: Subject = NO_SUBJECT
 
 
 def _go_on() -> None:
@@ -227,6 +207,10 @@ class HazardMap:
         """All hazards that a call in this context reaches."""
         return self.ask(_REACHED, context.id)
 
+    def in_graph(self, context: ContextFacts) -> Iterator[ReachedHazard]:
+        """The hazards that a call in this context reaches if its function is the graph."""
+        return (hazard for hazard in self.reached(context) if hazard.waits is None)
+
     def unconverted(self, context: ContextFacts) -> tuple[ReachedHazard, ...]:
         """Code that raises if AutoGraph leaves it, and thus all its callees, unconverted."""
         return self.ask(_UNCONVERTED, context.id)
@@ -250,7 +234,11 @@ class HazardMap:
         for hazard in found_here:
             key = (hazard.rule, hazard.site)
             known = merged.get(key)
-            if known is None or (known.assumption is not None and hazard.assumption is None):
+            if (
+                known is None
+                or (known.waits is not None and hazard.waits is None)
+                or (known.assumption is not None and hazard.assumption is None and hazard.waits is None)
+            ):
                 if known is not None or len(merged) < MAX_HAZARDS:
                     merged[key] = hazard
         return tuple(merged.values())
@@ -283,7 +271,7 @@ class HazardMap:
                 chains: dict[int, tuple[EffectSite, ...]] = {}
                 for hazard in self.unconverted(inner):
                     if len(hazard.via) < MAX_CHAIN and len(hazards) < MAX_HAZARDS:
-                        hazards.append(_through(site, hazard, hazard.parameter, chains))
+                        hazards.append(through(site, hazard, ALWAYS, chains))
         return tuple(hazards)
 
     def _local(self, context: ContextFacts) -> Iterator[ReachedHazard]:
@@ -292,6 +280,7 @@ class HazardMap:
         code = self.index(identity)
         for rule, hazard in self.found(context):
             if rule.kind is RuleKind.HAZARD:
+                waits = hazard.parameter.source if isinstance(hazard.parameter, Carried) else None
                 yield ReachedHazard(
                     rule.id,
                     EffectSite(identity.module, identity.index, hazard.op),
@@ -299,10 +288,11 @@ class HazardMap:
                     hazard.message,
                     hazard.assumption,
                     hazard.cure,
-                    hazard.parameter,
+                    None if waits else hazard.parameter,
                     hazard.boundary,
                     nature=hazard.nature,
                     subject=replace(hazard.subject, written=code.written(hazard.op)),
+                    waits=waits,
                 )
 
     def _host_callbacks(self, identity: FunctionId) -> frozenset[OpId]:
@@ -325,7 +315,7 @@ class HazardMap:
                 if not wrapped and leaves_conversion(self.view(context), call, self.program.function(inner.function)):
                     for hazard in self.unconverted(inner):
                         if len(hazard.via) < MAX_CHAIN:
-                            yield _through(site, hazard, hazard.parameter, chains)
+                            yield through(site, hazard, ALWAYS, chains)
                 for hazard in self._operations_of(inner):
                     # a certain hazard there occurs with or without the change; an assumption there is an assumption here
                     if len(hazard.via) >= MAX_CHAIN or hazard.boundary or (wrapped and hazard.assumption is None):
@@ -334,14 +324,15 @@ class HazardMap:
                         raising = self.facts.contexts_of(FunctionId(hazard.site.module, hazard.site.function))
                         if ends_all(self.view(context), call.op, map(self.view, raising), hazard.site.op):
                             continue
-                    parameter = None
-                    if hazard.parameter is not None:
-                        parameter = self._passed_on(
-                            context, call, inner, hazard.parameter, parts=hazard.assumption is not None
-                        )
-                        if parameter is None:
-                            continue
-                    yield _through(site, hazard, parameter, chains)
+                    passed = passed_on(
+                        self.view(context),
+                        call.op,
+                        self.program.function(inner.function),
+                        (hazard.parameter, hazard.waits),
+                        is_assumed=hazard.assumption is not None,
+                    )
+                    if passed is not None:
+                        yield through(site, hazard, passed, chains)
 
     def _from_possible_callees(self, context: ContextFacts) -> Iterator[ReachedHazard]:
         """A certain hazard of each method that an unresolved call, or property that a read of an unknown object, in eager code may run."""
@@ -376,24 +367,11 @@ class HazardMap:
             hazard
             for context in self.facts.contexts_of(function)
             for hazard in self.reached(context)
-            if hazard.parameter is None and not hazard.boundary
+            if hazard.parameter is None and hazard.waits is None and not hazard.boundary
         ]
         certain = (each for each in found if each.assumption is None and each.nature is Nature.FOUND)
         further = (each for each in found if each.nature is Nature.POSSIBLE or (effects and each.is_effect))
         return next(certain, None) or next(further, None)
-
-    def _passed_on(
-        self, context: ContextFacts, call: CallFact, callee: ContextFacts, name: str, *, parts: bool
-    ) -> str | None:
-        """The caller's own parameter that it passes for the callee's parameter `name`; with `parts`, also one from which it
-        computes that.
-        """
-        view = self.view(context)
-        behind = view.parameter_around if parts else view.parameter_behind
-        made = view.made(call.op)
-        code = self.program.function(callee.function)
-        given = view.given_for(made, code, name) if isinstance(made, Call) else None
-        return None if given is None else behind(given)
 
     def _operations_of(self, context: ContextFacts) -> Iterator[ReachedHazard]:
         """The hazards of operations that a context reaches; effects are composed by the analysis, which knows the owners of the objects."""
@@ -415,7 +393,9 @@ class HazardMap:
                 for inner in self.facts.contexts_of(FunctionId(*gradient.function)):
                     outside = [effect for effect in inner.effects if effect.target.root not in _OWN]
                     yield from self._from_effects(inner, outside)
-                    yield from (hazard for hazard in self._operations_of(inner) if not hazard.boundary)
+                    yield from (
+                        hazard for hazard in self._operations_of(inner) if not hazard.boundary and hazard.waits is None
+                    )
 
     def _from_effects(self, context: ContextFacts, effects: Iterable[Effect]) -> Iterator[ReachedHazard]:
         rules = rules_by_effect()
@@ -634,28 +614,6 @@ class HazardMap:
     def written(self, site: EffectSite) -> str:
         """The source text of the operation at a place."""
         return self.index(FunctionId(site.module, site.function)).written(site.op)
-
-
-def _through(
-    site: EffectSite, hazard: ReachedHazard, parameter: str | None, chains: dict[int, tuple[EffectSite, ...]]
-) -> ReachedHazard:
-    """A callee's hazard as its caller's, whose call is at `site`. `chains` has the translated paths of the callee, by identity."""
-    via = chains.get(id(hazard.via))
-    if via is None:
-        via = chains[id(hazard.via)] = (site, *hazard.via)
-    return ReachedHazard(
-        hazard.rule,
-        hazard.site,
-        via,
-        hazard.message,
-        hazard.assumption,
-        hazard.cure,
-        parameter,
-        hazard.boundary,
-        hazard.is_effect,
-        hazard.nature,
-        hazard.subject,
-    )
 
 
 def _check(hazards: HazardMap, context: ContextId) -> tuple[tuple[Rule, LocalHazard], ...]:

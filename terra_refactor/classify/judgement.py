@@ -14,7 +14,7 @@ from terra_refactor.classify.assessment import Assessment
 from terra_refactor.classify.assumptions import Assumptions
 from terra_refactor.classify.benefit import Count
 from terra_refactor.classify.decision import Action, Classification, GraphPays, Level, ParameterDecision
-from terra_refactor.classify.hazards import ReachedHazard
+from terra_refactor.classify.reached_hazard import ReachedHazard
 from terra_refactor.domain.effect import EffectKind
 from terra_refactor.domain.value import NONE, FrozenDict, FrozenList, TensorValue, TupleValue, Value, members
 from terra_refactor.ir.function import Function

@@ -23,7 +23,7 @@ from terra_refactor.classify.graph_conditions import (
     open_conditions,
     runs_in_handler,
 )
-from terra_refactor.classify.hazards import MAX_CHAIN, HazardMap, ReachedHazard
+from terra_refactor.classify.hazards import MAX_CHAIN, HazardMap
 from terra_refactor.classify.onlookers import (
     goes_nowhere,
     is_captured_unread,
@@ -32,6 +32,7 @@ from terra_refactor.classify.onlookers import (
     written_objects,
 )
 from terra_refactor.classify.provenance import Provenance, is_array
+from terra_refactor.classify.reached_hazard import ReachedHazard
 from terra_refactor.classify.scratch import readers_outside
 from terra_refactor.domain.dim import Why
 from terra_refactor.domain.effect import Effect, EffectKind, EffectSite, RootKind

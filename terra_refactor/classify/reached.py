@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from terra_refactor.classify.decision import Hazard, SideEffect
-from terra_refactor.classify.hazards import ReachedHazard
+from terra_refactor.classify.reached_hazard import ReachedHazard
 from terra_refactor.domain.effect import Effect, EffectSite, RootKind
 from terra_refactor.ir.program import Program
 from terra_refactor.syntax.location import Span

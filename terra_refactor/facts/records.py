@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from itertools import takewhile
 
 from terra_refactor.ir.function import Function, ParameterKind
 from terra_refactor.ir.ids import FunctionId, OpId
@@ -205,15 +206,14 @@ class Call(Fact):
 
     def given_for(self, code: Function, name: str, *, is_bound: bool) -> OpId | None:
         """The argument that it passes for a parameter of a function; None if it is left to its default, or unknown."""
-        if not self.is_plain:
-            return None
         named = self.keyword(name)
         if named is not None:
             return named
         by_position = (ParameterKind.POSITIONAL, ParameterKind.POSITIONAL_ONLY)
         places = [parameter.name for parameter in code.parameters if parameter.kind in by_position]
         position = places.index(name) - int(is_bound) if name in places else -1
-        given = self.positional
+        # the positions behind `*values` are unknown
+        given = [each.value for each in takewhile(lambda each: not each.spread, self.arguments) if each.keyword is None]
         return given[position] if 0 <= position < len(given) else None
 
 

@@ -38,6 +38,7 @@ from terra_refactor.domain.value import (
     is_symbolic_number,
     members,
 )
+from terra_refactor.facts.argument_flow import carried_argument
 from terra_refactor.facts.code import CodeFacts, FactType
 from terra_refactor.facts.codes import Codes
 from terra_refactor.facts.records import (
@@ -371,6 +372,9 @@ class ContextView:
         if not self.all_of(number, _is_array):
             return None
         name = self.parameter_behind(number)
+        if name is None and not self.context.in_graph and self.function_facts.hybrid is None:
+            # an error in an existing graph needs a way without doubt
+            return carried_argument(self, number)
         given = members(self.context.parameters.get(name, BOTTOM)) if name is not None else ()
         if given and all(isinstance(member, Constant | Scalar) for member in given):
             # an array that is computed from a Python number is created during the trace

@@ -31,6 +31,8 @@ def meetings(view: ContextView, fact: Fact) -> Iterator[tuple[OpId, OpId]]:
             display = view.made(given[0]) if given else None
             if any(name.endswith("where") for name in library):
                 given = given[1:]
+            elif any(name.endswith("clip_by_value") for name in library):
+                given = tuple(argument.value for argument in fact.arguments if argument.keyword != "name")
             elif isinstance(display, Display) and display.is_sequence:
                 given = tuple(item.value for item in display.items)
             else:

@@ -34,13 +34,14 @@ _DECIDED_BY_SHAPE: Final = " ".join(
 )
 _ONE_DTYPE: Final = " ".join(
     (
-        within("tensorflow", "tensordot einsum where concat stack"),
+        within("tensorflow", "tensordot einsum where concat stack clip_by_value linspace"),
         within(
             "tensorflow.math",
             "add subtract multiply divide pow maximum minimum divide_no_nan multiply_no_nan squared_difference "
             "floordiv atan2 equal not_equal less less_equal greater greater_equal",
         ),
         within("tensorflow.linalg", "matmul matvec"),
+        within("operator", "add sub mul truediv floordiv mod pow matmul lt le gt ge eq ne"),
     )
 )
 _REDUCING: Final = frozenset({"max", "mean", "min", "prod", "std", "sum", "var"})
@@ -418,9 +419,13 @@ def method_of_tensor(name: str) -> str:
     return f"{TENSOR}.{name}"
 
 
+SCALAR_OF_NUMPY: Final = "numpy.generic"
+"""The class of `np.float32(value)`."""
+
+
 def is_method_of_array(name: str) -> bool:
-    """Whether a name is that of a method of ndarrays."""
-    return name.startswith("numpy.ndarray.")
+    """Whether a name is that of a method of ndarrays or of NumPy's scalars."""
+    return name.startswith(("numpy.ndarray.", "numpy.generic."))
 
 
 def built_in(name: str) -> str:

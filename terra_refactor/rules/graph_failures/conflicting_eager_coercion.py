@@ -19,7 +19,16 @@ from terra_refactor.facts.view import ContextView, is_tensorflow_tensor
 from terra_refactor.ir.ids import OpId
 from terra_refactor.rules.meetings import OF_ARRAYS, meetings
 from terra_refactor.rules.open_arguments import OpenMeeting, open_meetings
-from terra_refactor.rules.rule import Coercion, LocalHazard, Nature, Rule, RuleKind, Samples, Severity, Subject
+from terra_refactor.rules.rule import (
+    Coercion,
+    LocalHazard,
+    Nature,
+    Rule,
+    RuleKind,
+    Samples,
+    Severity,
+    Subject,
+)
 from terra_refactor.tf_model.graph_traits import takes_axes_in_gradient
 
 _BY_NUMPY: Final = "by NumPy's rules"

@@ -54,7 +54,7 @@ from terra_refactor.rules.rule import (
     Severity,
     Subject,
 )
-from terra_refactor.tf_model.graph_traits import CONVERT, is_method_of_array
+from terra_refactor.tf_model.graph_traits import CONVERT, SCALAR_OF_NUMPY, is_method_of_array
 from terra_refactor.tf_model.numpy_equivalents import Equivalent, numpy_equivalent
 from terra_refactor.tf_model.registry import has_trait
 from terra_refactor.tf_model.spec import Trait
@@ -84,6 +84,9 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
         yield from _conversion(view, call, name)
         if has_trait(name, Trait.CONCRETE_ARRAYS):
             yield from _given(view, call, name)
+    for call in view.reached(Call):
+        if call.arguments and view.all_are(call.function, DTypeValue):
+            yield from _given(view, call, SCALAR_OF_NUMPY)
     yield from _several_places(view)
     uses = [
         *(

@@ -64,6 +64,9 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
         compared = _compared(view, call, name)
         if compared is not None:
             yield LocalHazard(call.op, f"`{view.written(call.op)}` {compared}: in a graph this raises")
+        elif (array := _compared_array(view, call, name)) is not None:
+            message = f"`{view.written(call.op)}` compares the array `{array}` as a Python bool: a traced function gets a tensor for it"
+            yield LocalHazard(call.op, message, parameter=array)
         elif has_trait(name, Trait.COMPARES_ARGUMENTS) or name == BOOL_OF:
             for given in call.positional:
                 yield from _of_unknown_argument(view, call.op, given)
@@ -155,6 +158,18 @@ def _compared(view: ContextView, call: Call, name: str) -> str | None:
     # `sorted(..., key=f)`, `filter(f, ...)`
     inner = [view.of(callee) for callee in (() if fact is None else fact.callees)]
     return asks if any(callee.is_symbolic(value) for callee in inner for _, value in callee.returns()) else None
+
+
+def _compared_array(view: ContextView, call: Call, name: str) -> str | None:
+    """The parameter with a number of NumPy that `max` or `min` compares with others; None if there is none."""
+    if not has_trait(name, Trait.COMPARES_ARGUMENTS):
+        return None
+    display = None if call.first is None else view.origin(call.first)
+    given = call.positional
+    if len(given) == 1 and isinstance(display, Display) and display.is_sequence:
+        given = tuple(item.value for item in display.items)
+    found = (view.argument_behind(number) for number in given if len(given) > 1)
+    return next((each for each in found if each is not None), None)
 
 
 def _is_compared(view: ContextView, number: OpId) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from analysis_support import analyze_text
 
 from terra_refactor.classify.assumptions import Assumption, are_too_many, thing_of
-from terra_refactor.classify.hazards import ReachedHazard
+from terra_refactor.classify.reached_hazard import ReachedHazard
 from terra_refactor.domain.effect import EffectSite
 from terra_refactor.rules.host_effects.unresolved_call import RULE as UNRESOLVED_CALL
 from terra_refactor.rules.rule import Subject
