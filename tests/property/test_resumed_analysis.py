@@ -23,7 +23,7 @@ from terra_refactor.workspace.workspace import Options, analyze
 PROGRAMS = Path(__file__).parents[2] / "corpus" / "programs"
 NAMES = ("vae", "graph_network", "layers_library", "wgan_gp", "cli_package", "policy_gradient")
 EDITS = examples(usual=4, many=6)
-REGION_EDITS = examples(usual=8, many=16)
+REGION_EDITS = 16
 LINES = (
     "print('x')",
     "x = 1",
