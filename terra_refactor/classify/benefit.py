@@ -28,7 +28,7 @@ from terra_refactor.domain.value import (
     Value,
     members,
 )
-from terra_refactor.facts.records import Call, Fact, ItemRead, Operation, Region
+from terra_refactor.facts.records import Call, Fact, ItemRead, Literal, NameRead, Operation, Region
 from terra_refactor.facts.view import ContextView, is_tensorflow_tensor
 from terra_refactor.ir.ids import FunctionId
 from terra_refactor.rules.host_sources import is_unknown_call
@@ -37,6 +37,8 @@ from terra_refactor.tf_model.costs import STEPPING, STEPS, Stepping
 from terra_refactor.tf_model.graph_traits import is_of_keras
 from terra_refactor.tf_model.spec import Trait
 
+LONG_LOOP: Final = 20
+"""Number of iterations of a Python loop that computes gradients from which its body should be the graph, not the loop."""
 DEFAULT_MIN_OPS: Final = 15
 """With fewer operations per call, calling a traced function does not pay off."""
 UNKNOWN_ITERATIONS: Final = 4
@@ -315,6 +317,49 @@ def tapes_open_loops(hazards: HazardMap, contexts: Iterable[ContextFacts]) -> bo
                 if loop.iterated is None or known_length(view.value(loop.iterated)) is None:
                     return True
     return False
+
+
+def why_repeated(hazards: HazardMap, contexts: Iterable[ContextFacts]) -> str | None:
+    """Why a function with a Python loop that computes gradients is no graph: the default of `steps` in
+    `for _ in range(steps)` is large.
+    """
+    number = max((hazards.ask(_REPEATED, context.id) for context in contexts), default=0)
+    if not number:
+        return None
+    return (
+        f"a trace has a copy of the gradient for each of {number} iterations: the body of the loop should be the graph"
+    )
+
+
+def _repeated(hazards: HazardMap, identity: ContextId) -> int:
+    context = hazards.facts.contexts[identity]
+    view = hazards.view(context)
+    loops = [loop for loop in view.reached(Region) if (_default_length(view, loop) or 0) >= LONG_LOOP]
+    if not any(_is_open(view, loop) for loop in loops):
+        return 0
+    places = [call.op for call, _ in view.calls_with(Trait.COMPUTES_GRADIENT)]
+    for call in context.calls:
+        if asks_tape(hazards, [hazards.facts.contexts[callee] for callee in call.callees]):
+            places.append(call.op)
+    around = {loop.op: loop for place in places for loop in view.code.loops_around(place)}
+    return max((_default_length(view, loop) or 0 for loop in loops if loop.op in around), default=0)
+
+
+_REPEATED: Final = Question(_repeated, 0)
+
+
+def _default_length(view: ContextView, loop: Region) -> int | None:
+    made = None if loop.iterated is None else view.made(loop.iterated)
+    if not isinstance(made, Call) or made.method != "range" or not made.is_plain or not made.arguments:
+        return None
+    stop = view.made(made.arguments[min(len(made.arguments) - 1, 1)].value)
+    parent = view.function.parent
+    maker = None if parent is None else view.codes.of(parent).maker_of(view.function.id)
+    if not isinstance(stop, NameRead) or maker is None or parent is None:
+        return None
+    default = dict(maker.defaults).get(stop.name)
+    fact = None if default is None else view.codes.of(parent).facts[default]
+    return fact.value if isinstance(fact, Literal) and type(fact.value) is int else None
 
 
 def _iterations(view: ContextView, loop: Region) -> int:

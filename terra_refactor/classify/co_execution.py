@@ -35,10 +35,13 @@ def is_kept_eager(hazards: HazardMap, judgement: Judgement) -> bool:
     return obstacle.varies
 
 
-def may_run_eagerly(judgement: Judgement) -> bool:
-    """Whether the shim may run it: a function with a name of its own, which eager execution does not refuse."""
+def may_run_eagerly(judgement: Judgement, definitions: int | None) -> bool:
+    """Whether the shim may run it: a function that is defined once, and which eager execution does not refuse.
+
+    Each definition of a nested function has segments of its own.
+    """
     is_refused = any(hazard.nature is Nature.REFUSED for hazard in judgement.hazards)
-    return judgement.code.kind is not FunctionKind.NESTED and not is_refused
+    return (judgement.code.kind is not FunctionKind.NESTED or definitions == 1) and not is_refused
 
 
 def called_by(facts: ProgramFacts, judgement: Judgement) -> Iterator[FunctionId]:

@@ -25,7 +25,7 @@ from terra_refactor.classify.assessment import (
     takes_tensors,
 )
 from terra_refactor.classify.assumptions import are_too_many
-from terra_refactor.classify.benefit import DEFAULT_MIN_OPS, asks_tape, does_most_in
+from terra_refactor.classify.benefit import DEFAULT_MIN_OPS, asks_tape, does_most_in, why_repeated
 from terra_refactor.classify.calls import BOMB, BOMB_CALLS, HUGE, MARGIN, OFTEN, CallCount, calls_until_paid, cost_of
 from terra_refactor.classify.candidates import varying_python_value
 from terra_refactor.classify.co_execution import called_by, does_equal_steps, is_kept_eager, may_run_eagerly
@@ -61,6 +61,7 @@ from terra_refactor.ir.ids import FunctionId, OpId
 from terra_refactor.rules.no_benefit.no_tensor_input import RULE as NO_TENSOR_INPUT
 from terra_refactor.rules.no_benefit.redundant_nesting import RULE as REDUNDANT_NESTING
 from terra_refactor.rules.registry import all_rules
+from terra_refactor.rules.rule import Nature
 from terra_refactor.tf_model.graph_traits import makes_identifier
 
 _CALLED_ONCE: Final = "the program calls it once: a trace costs more than one call saves"
@@ -341,9 +342,11 @@ class _Decider:
             return "no parameter is known to be a tensor"
         if are_too_many(judgement.assumptions.found, is_step=judgement.count.differentiated):
             return f"safe only if {len(judgement.assumptions.found)} assumptions hold: too many to propose the change"
-        varying = varying_value(self.program.recorded.get(judgement.code.id))
-        if varying is not None:
-            return varying
+        possible = next((each.message for each in judgement.hazards if each.nature is Nature.POSSIBLE), None)
+        held = possible or why_repeated(self.hazards, judgement.contexts)
+        held = held or varying_value(self.program.recorded.get(judgement.code.id))
+        if held is not None:
+            return held
         if judgement.count.executed < self.min_ops:
             plural = "s" if judgement.count.executed != 1 else ""
             return (
@@ -579,7 +582,9 @@ class _Decider:
         if not (self.would_pay(judgement) or (is_kept and judgement.count.executed >= max(self.min_ops, 1))):
             return
         in_graph = judgement.code.id in self.piped or any(context.in_graph for context in judgement.contexts)
-        if module in self.of_sessions or in_graph or not may_run_eagerly(judgement):
+        if module in self.of_sessions or in_graph:
+            return
+        if not may_run_eagerly(judgement, self.calls.definitions(judgement.code.id)):
             return
         certain = [all_rules()[hazard.rule] for hazard in judgement.hazards if hazard.assumption is None]
         if not any(rule.cured_by_shim for rule in certain) and (certain or not is_step):

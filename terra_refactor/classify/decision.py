@@ -106,6 +106,8 @@ class Hazard:
     subject: Subject = NO_SUBJECT
     is_reason: bool = False
     """The reason of the decision is about it."""
+    is_possible: bool = False
+    """It is in a method that an unresolved call may run: no change is proposed under the assumption that it does not."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from terra_refactor.classify.decision import Hazard, SideEffect
 from terra_refactor.classify.reached_hazard import ReachedHazard
 from terra_refactor.domain.effect import Effect, EffectSite, RootKind
 from terra_refactor.ir.program import Program
+from terra_refactor.rules.rule import Nature
 from terra_refactor.syntax.location import Span
 
 
@@ -29,7 +30,10 @@ def _hazard(program: Program, hazard: ReachedHazard, *, is_reason: bool) -> Haza
     cure = None if hazard.via else hazard.cure
     assumed = hazard.assumption is not None
     way = way_to(program, hazard)
-    return Hazard(hazard.rule, span_of(program, first), hazard.message, way, assumed, cure, hazard.subject, is_reason)
+    possible = hazard.nature is Nature.POSSIBLE
+    return Hazard(
+        hazard.rule, span_of(program, first), hazard.message, way, assumed, cure, hazard.subject, is_reason, possible
+    )
 
 
 def way_to(program: Program, reached: ReachedHazard | Effect) -> tuple[str, ...]:

@@ -9,7 +9,8 @@ the build configuration, and `src/` folders; 2. the folder of the topmost packag
 `__init__.py`) of a file; 3. the folder of a script, which Python puts first on `sys.path` when it runs it, for that
 script's own imports (and conftest.py alike); 4. folders that scripts add to `sys.path` by a constant or
 `__file__`-relative expression, for that script's own imports and, last, for all; 5. the given folders, from which
-`python -m src.train` finds `src`. Folders without `__init__.py` are namespace packages below the repository's root. An
+`python -m src.train` finds `src`; 6. for files of a package that contains scripts, the folders of these scripts, unless the name is
+that of a library. Folders without `__init__.py` are namespace packages below the repository's root. An
 installed package takes precedence over a namespace package of the same name: `import tensorflow` does not mean a folder
 `tensorflow` that holds scripts.
 
@@ -20,6 +21,7 @@ started.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
@@ -75,6 +77,7 @@ class ModuleIndex:
     _children: Mapping[str, tuple[str, ...]] = field(repr=False)
     _extra_roots: Mapping[str, tuple[str, ...]] = field(repr=False)
     _installed: frozenset[str] = field(repr=False)  # those of `steps` that are names of installed packages
+    _script_roots: Mapping[str, tuple[str, ...]] = field(repr=False)  # by folder of a package, the innermost first
 
     def module_of(self, path: str) -> ModuleFile:
         """The module of a file.
@@ -141,6 +144,11 @@ class ModuleIndex:
                 return name, place
             if namespace is None and place in self._folders and name:
                 namespace = (name, place)
+        if namespace is None and top not in self._installed and top not in sys.stdlib_module_names:
+            for root in self._script_roots.get(module.folder, ()):
+                place = _join(root, name)
+                if self._by_place.get(place, importer) != importer:
+                    return name, place
         return namespace
 
     def _exists(self, place: str) -> bool:
@@ -155,6 +163,7 @@ def build_module_index(
     markers: Iterable[str] = (),
     bases: Iterable[str] = (),
     absolute: Callable[[str], str] = str,
+    scripts: Iterable[str] = (),
     is_installed: Callable[[str], bool] = lambda name: False,
 ) -> ModuleIndex:
     """Index a list of files.
@@ -163,7 +172,8 @@ def build_module_index(
     folders it adds to `sys.path` (see `path_edits.read_path_additions`). `markers`: paths of files such as `setup.py`
     or `pyproject.toml`, whose folders are roots of projects. `bases`: the given folders; the roots of files outside
     of all projects. All paths are as in reports; `absolute` normalises each, with `/`. The result does not depend on
-    their order. `is_installed` tests whether a top-level name is an installed package.
+    their order. `scripts`: paths of files that may be run. `is_installed` tests whether a top-level name is an installed
+    package.
     """
     place_of = {path: absolute(path) for path in paths if path.endswith(_SUFFIXES)}
     ordered = sorted(place_of, key=lambda path: _preference(place_of[path]))
@@ -223,6 +233,7 @@ def build_module_index(
     inside = {package: tuple(names) for package, names in children.items()}
     steps = {place.rpartition("/")[2] for place in (*by_place, *folders)}
     installed = frozenset(filter(is_installed, steps))
+    started_in = {parent_of[path] for path in scripts if path in parent_of} & packages
     return ModuleIndex(
         dict(sorted(files.items())),
         roots,
@@ -233,7 +244,24 @@ def build_module_index(
         inside,
         additions,
         installed,
+        _script_roots(tops, started_in) if started_in else {},
     )
+
+
+def _script_roots(
+    tops: Mapping[str, tuple[str, str, tuple[str, ...]]], started_in: set[str]
+) -> dict[str, tuple[str, ...]]:
+    """For each folder, the folders with scripts between it and its topmost package, the innermost first.
+
+    Python puts the folder of a script first on `sys.path`, also if it is a package.
+    """
+    found = {}
+    for folder, (top, _, _) in tops.items():
+        around = (PurePosixPath(folder), *PurePosixPath(folder).parents)
+        roots = tuple(str(each) for each in around if str(each) in started_in and each.is_relative_to(top))
+        if roots:
+            found[folder] = roots
+    return found
 
 
 def _places(

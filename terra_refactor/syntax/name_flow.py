@@ -118,6 +118,8 @@ def _statement(statement: ast.stmt, usage: Usage) -> None:
             inner = _forked(usage)
             _bind(inner, target)
             _run(body, inner)
+            if runs_at_least_once(iterable) and not inner.ends and not leaves_loop(body):
+                usage.sure |= inner.sure
             _run(otherwise, _forked(usage))
         case ast.While(test=test, body=body, orelse=otherwise):
             _read(usage, test)
@@ -292,6 +294,30 @@ def statements_of_scope(block: Statements) -> Iterator[ast.stmt]:
         yield statement
         for inner in inner_blocks(statement):
             yield from statements_of_scope(inner)
+
+
+def runs_at_least_once(iterable: ast.expr) -> bool:
+    """Whether a loop over an expression runs, judged by its text: a display with elements, or a `zip` of such."""
+    match iterable:
+        case ast.List(elts=elements) | ast.Tuple(elts=elements):
+            return any(not isinstance(element, ast.Starred) for element in elements)
+        case ast.Call(func=ast.Name(id="zip" | "enumerate" | "reversed"), args=[_, *_] as given):
+            return all(map(runs_at_least_once, given))
+        case ast.Call(func=ast.Name(id="range"), args=[ast.Constant(value=int(number))]):
+            return number > 0
+        case _:
+            return False
+
+
+def leaves_loop(body: Statements) -> bool:
+    """Whether a `break` or `continue` in the body of a loop ends an iteration before its last statement."""
+    for statement in body:
+        if isinstance(statement, ast.Break | ast.Continue):
+            return True
+        inner = (statement.orelse,) if isinstance(statement, ast.For | ast.While) else inner_blocks(statement)
+        if any(map(leaves_loop, inner)):
+            return True
+    return False
 
 
 def inner_blocks(statement: ast.stmt) -> tuple[Statements, ...]:
@@ -486,8 +512,10 @@ class _Bound:
         match statement:
             case ast.If(body=body, orelse=otherwise):
                 return _both(self.after(body, bound), self.after(otherwise, bound))
-            case ast.For(target=target, body=body, orelse=otherwise):
-                self.after(body, bound | _names_bound(target))
+            case ast.For(target=target, iter=iterable, body=body, orelse=otherwise):
+                after = self.after(body, bound | _names_bound(target))
+                if after is not None and runs_at_least_once(iterable) and not leaves_loop(body):
+                    bound = bound | after
                 # The body may not run at all, or be left by `break`, which skips the `else` block.
                 self.after(otherwise, bound)
                 return bound - _deleted(statement)

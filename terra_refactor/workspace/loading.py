@@ -214,6 +214,7 @@ def index_sources(sources: Mapping[str, Source], markers: Sequence[str], bases: 
         markers=[display_path(marker) for marker in markers],
         bases=[display_path(base) for base in bases],
         absolute=lambda path: os.path.abspath(path).replace(os.sep, "/"),
+        scripts=[path for path in files if "__main__" in sources[path].text],
         is_installed=lambda name: registry.lookup(name) is not None,
     )
 

@@ -174,12 +174,13 @@ def _outline(trial: Trial) -> None:
 
 
 def _without_readers(candidate: Candidate, names: frozenset[str]) -> Candidate | None:
-    """The run without the statements before the tape that read some names, or else without all that read or bind them outside of
-    its core.
+    """The run without the statements before the tape that read some names, or those at the end of its block; or else without all
+    that read or bind them outside of its core.
     """
     block, at = candidate.path[candidate.level]
     core = {id(statement) for statement in candidate.core}
     above = frozenset(id(each) for each in block[candidate.start : at] if names & usage_of([each]).needs.keys())
+    above |= {id(each) for each in candidate.movable_inside if names & usage_of([each]).needs.keys()}
     users = above or frozenset(
         id(each)
         for each in block[candidate.start : candidate.end]
@@ -419,7 +420,7 @@ def _with_unknown(trial: Trial, decision: Decision) -> frozenset[int]:
 def _with_hazards(trial: Trial, decision: Decision, *, assumed: bool) -> frozenset[int]:
     """The statements with hazards in the decision; for a hazard of the result, the last statement that computes a result."""
     assert trial.region is not None
-    against = [hazard for hazard in decision.hazards if hazard.assumed == assumed]
+    against = [hazard for hazard in decision.hazards if (hazard.assumed and not hazard.is_possible) == assumed]
     places = {line_in_file(trial.region, decision, hazard.span.line) for hazard in against}
     lines = places - {None}
     found: set[int] = set()

@@ -16,8 +16,16 @@ from typing import Final, TypeAlias
 from terra_refactor.refactor.regions.deferral import may_be_deferred, metrics_of
 from terra_refactor.refactor.regions.host_code import HostCode, host_code_of
 from terra_refactor.refactor.regions.leading import host_modules, runs_before_tape
-from terra_refactor.refactor.regions.variables import WEIGHTS, is_update
-from terra_refactor.syntax.name_flow import AstScope, ScopeFlow, Statements, inner_blocks, statements_of_scope, usage_of
+from terra_refactor.refactor.regions.variables import WEIGHTS, gives_networks, is_update
+from terra_refactor.syntax.name_flow import (
+    AstScope,
+    ScopeFlow,
+    Statements,
+    inner_blocks,
+    leaves_loop,
+    statements_of_scope,
+    usage_of,
+)
 
 _NEVER_MOVED: Final = (
     *(ast.Return, ast.Yield, ast.YieldFrom, ast.Await, ast.Global, ast.Nonlocal, ast.Import, ast.ImportFrom),
@@ -207,10 +215,23 @@ class Candidate:
         found: list[ast.stmt] = []
         for place in reversed(range(len(body))):
             statement = body[place]
-            left = [each for each in body[place + 1 :] if each not in found]
-            if why_it_stays(statement) is None and self.may_be_deferred(statement, body[:place], [*left, *behind]):
+            rest = [*(each for each in body[place + 1 :] if each not in found), *behind]
+            if why_it_stays(statement) is None and (
+                (not rest and self._is_outside_of_tape(statement))
+                or self.may_be_deferred(statement, body[:place], rest)
+            ):
                 found.insert(0, statement)
         return tuple(found) if len(found) < len(body) else ()
+
+    def _is_outside_of_tape(self, statement: ast.stmt) -> bool:
+        """Whether a last statement of the tape's block does not depend on it: the gradient is computed before, in the block."""
+        tapes = tapes_of([self.anchor])
+        block, at = self.path[-1]
+        return (
+            all(is_tape(item.context_expr) for item in self.anchor.items)
+            and not is_update(statement)
+            and not tapes & (usage_of([statement]).needs.keys() | self.scope.flow.live_after(block, at + 1))
+        )
 
     def may_be_deferred(self, statement: ast.stmt, before: Statements, behind: Statements) -> bool:
         """Whether a statement may run after those that follow it."""
@@ -303,6 +324,10 @@ def find_candidates(tree: ast.Module) -> tuple[Candidate, ...]:
             ]
             if not loops and isinstance(scope.node, ast.Module):
                 continue  # it runs once
+            while loops and gives_networks(path[loops[-1]][0][path[loops[-1]][1]]):
+                if len(loops) == 1 and isinstance(scope.node, ast.Module):
+                    break
+                loops.pop()
             settled = _settled(replace(candidate, level=loops[-1] + 1 if loops else 0))
             if settled is not None:
                 found.append(settled)
@@ -512,7 +537,7 @@ def why_it_stays(statement: ast.stmt) -> str | None:
             return f"`{_keyword(node)}` cannot be moved"
         if isinstance(node, ast.Delete) and not all(isinstance(target, ast.Name) for target in node.targets):
             return "it deletes elements"
-    if _jumps([statement]):
+    if leaves_loop([statement]):
         return "it leaves the loop"
     return None
 
@@ -520,19 +545,6 @@ def why_it_stays(statement: ast.stmt) -> str | None:
 def _keyword(node: ast.AST) -> str:
     names = {ast.FunctionDef: "def", ast.AsyncFunctionDef: "async def", ast.ClassDef: "class", ast.ImportFrom: "import"}
     return names.get(type(node), type(node).__name__.lower())
-
-
-def _jumps(block: Sequence[ast.stmt]) -> bool:
-    """Whether some statement jumps out of the block, to an enclosing loop."""
-    for statement in block:
-        if isinstance(statement, ast.Break | ast.Continue):
-            return True
-        if isinstance(statement, ast.For | ast.While):
-            if _jumps(statement.orelse):
-                return True
-        elif any(_jumps(inner) for inner in inner_blocks(statement)):
-            return True
-    return False
 
 
 def _belongs(statement: ast.stmt, behind: Statements) -> bool:
@@ -575,13 +587,23 @@ def _computes(statement: ast.stmt) -> bool:
 def _begins_sum(statement: ast.stmt, behind: Statements) -> bool:
     """Whether it binds the initial number or empty list of an accumulation in the following statements; outside, it would be an argument.
 
-    For example `loss = 0` or `outputs = []`.
+    For example `loss = 0`, `outputs = []` or `loss, penalty = 0, 0`.
     """
     match statement:
-        case ast.Assign(targets=[ast.Name(id=name)], value=ast.Constant(value=int() | float())):
+        case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Tuple(elts=values)) if len(targets) == len(values):
+            return all(_begins(target, value, behind) for target, value in zip(targets, values, strict=True))
+        case ast.Assign(targets=[target], value=value):
+            return _begins(target, value, behind)
+        case _:
+            return False
+
+
+def _begins(target: ast.expr, value: ast.expr, behind: Statements) -> bool:
+    match target, value:
+        case ast.Name(id=name), ast.Constant(value=int() | float()):
             usage = usage_of(behind)
             return name in usage.needs and name in usage.binds
-        case ast.Assign(targets=[ast.Name(id=name)], value=ast.List(elts=[])):
+        case ast.Name(id=name), ast.List(elts=[]):
             return any(_adds_to(name, node) for each in behind for node in ast.walk(each))
         case _:
             return False

@@ -1,7 +1,7 @@
 """The names of a run that stand for variables, networks and optimizers, judged by its text.
 
-Needs: statements. Gives: `with_variables`, `made_inside`, `variables_among`, `updates_variables`. Ignores: results of
-calls.
+Needs: statements. Gives: `with_variables`, `gives_networks`, `made_inside`, `variables_among`, `updates_variables`.
+Ignores: results of calls.
 """
 
 from __future__ import annotations
@@ -27,6 +27,23 @@ def with_variables(block: Statements) -> frozenset[str]:
         and isinstance(node.value, ast.Name)
         and node.attr in WEIGHTS | {"apply_gradients", "minimize"}
     )
+
+
+def gives_networks(loop: ast.stmt) -> bool:
+    """Whether a loop trains another network in each iteration: `for net, other in zip([self.g, self.h], [self.d, self.e])`.
+
+    A step for one iteration would create variables in its second trace; a step around the loop has all networks.
+    """
+    if not isinstance(loop, ast.For):
+        return False
+    targets = {node.id for node in ast.walk(loop.target) if isinstance(node, ast.Name)}
+    called = {
+        node.func.id
+        for statement in loop.body
+        for node in ast.walk(statement)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+    }
+    return bool(targets & (with_variables(loop.body) | called))
 
 
 def made_inside(block: Statements) -> frozenset[int]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from terra_refactor.domain.value import Constant, LibraryValue, TensorValue, TupleValue, Value, members
-from terra_refactor.facts.records import AttributeRead, Call, Operation, RegionKind
+from terra_refactor.domain.value import Constant, LibraryValue, TensorValue, TupleValue, UnknownValue, Value, members
+from terra_refactor.facts.records import AttributeRead, Call, Fact, NameRead, Operation, RegionKind
 from terra_refactor.facts.view import ContextView, is_eager_method
 from terra_refactor.ir.ids import OpId
 from terra_refactor.rules.rule import LocalHazard, Nature, Rule, RuleKind, Samples, Severity
@@ -16,6 +16,7 @@ from terra_refactor.tf_model.graph_traits import (
     GETATTR,
     HASATTR,
     ISINSTANCE,
+    MODEL,
     NUMBER_AS_SHAPE,
     STATIC_VALUE,
     TENSOR,
@@ -52,6 +53,49 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
             )
     for call, name in view.library_calls():
         yield from _called(view, call, name)
+    yield from _methods_of_networks(view)
+
+
+def _methods_of_networks(view: ContextView) -> Iterator[LocalHazard]:
+    """`self.model.predict(...)` of an unknown object that other code calls, `self.model(...)`: a Keras model."""
+    for made in view.context.calls:
+        call = None if made.unknown is None else view.made(made.op)
+        method = view.made(call.function) if isinstance(call, Call) else None
+        if (
+            isinstance(method, AttributeRead)
+            and has_trait(f"{MODEL}.{method.name}", Trait.EAGER_ONLY)
+            and view.all_of(method.owner, lambda value: isinstance(value, UnknownValue))
+            and _is_called(view, method.owner)
+        ):
+            written = view.written(made.op)
+            yield LocalHazard(made.op, f"`{written}` is a method of a Keras model, which raises in a graph")
+
+
+def _is_called(view: ContextView, number: OpId) -> bool:
+    """Whether code calls the object itself: this function, or for an attribute of `self`, another method of the class."""
+    held = view.made(number)
+    if isinstance(held, NameRead):
+        return any(
+            _is_name(view.made(call.function), held.name) for call in view.codes.of(view.function.id).of_kind(Call)
+        )
+    if not isinstance(held, AttributeRead) or not _is_name(view.made(held.owner), "self"):
+        return False
+    for reader in view.codes.readers_of(held.name, by_name=True):
+        if view.program.function(reader).parent == view.function.parent:
+            code = view.codes.of(reader)
+            for call in code.of_kind(Call):
+                read = code.facts[call.function]
+                if (
+                    isinstance(read, AttributeRead)
+                    and read.name == held.name
+                    and _is_name(code.facts[read.owner], "self")
+                ):
+                    return True
+    return False
+
+
+def _is_name(fact: Fact | None, name: str) -> bool:
+    return isinstance(fact, NameRead) and fact.name == name
 
 
 def _called(view: ContextView, call: Call, name: str) -> Iterator[LocalHazard]:

@@ -152,17 +152,22 @@ def test_what_tensorflow_calls_for_a_gradient_is_left(tmp_path: Path) -> None:
     assert (found.action.value, found.reason) == ("none", "TensorFlow calls it while it computes gradients")
 
 
-def test_it_is_not_co_executed(tmp_path: Path) -> None:
+def test_it_is_co_executed_if_it_is_defined_once(tmp_path: Path) -> None:
+    """Each definition has segments of its own."""
     printing = STEP.replace("            loss =", "            print(value.numpy())\n            loss =")
     loop = "    for _ in range(1000):\n        step(tf.ones([2]))\n"
     found = decide(tmp_path, f"def main():\n{printing}{loop}{MAIN}")
     assert found["main.<locals>.step"].classification.value == "unsafe"
-    assert found["main.<locals>.step"].action.value == "none"
+    assert found["main.<locals>.step"].action.value == "co_execute"
+    often = MAIN.replace("    main()", "    for _ in range(3):\n        main()")
+    assert often != MAIN
+    assert decide(tmp_path, f"def main():\n{printing}{loop}{often}")["main.<locals>.step"].action.value == "none"
     plain = f"weights = tf.Variable(tf.ones([2]))\n\n\ndef step(x):{printing.partition('def step(x):')[2]}".replace(
         "\n    ", "\n"
     )
-    # the same function at the top of its module is
-    assert decide(tmp_path, f"{plain}\n\ndef main():\n{loop}{MAIN}")["step"].action.value == "co_execute"
+    # the same function at the top of its module is in both cases
+    for calls in (MAIN, often):
+        assert decide(tmp_path, f"{plain}\n\ndef main():\n{loop}{calls}")["step"].action.value == "co_execute"
 
 
 @pytest.mark.parametrize(("definition", "stale"), [("for fold in range(3):", False), ("if input():", True)])

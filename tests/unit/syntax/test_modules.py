@@ -117,6 +117,23 @@ def test_a_folder_src_from_which_imports_start() -> None:
     assert index.resolve("r/src/train.py", "r.src.train") is None
 
 
+def test_scripts_inside_of_a_package() -> None:
+    """`python run.py` in the folder of a package, whose files import each other by their own names."""
+    files = ["r/lander/__init__.py", "r/lander/run.py", "r/lander/trainer.py", "r/lander/gym.py", "r/lander/queue.py"]
+    files += ["r/lander/nets/__init__.py", "r/lander/nets/actor.py", "r/other/__init__.py", "r/other/user.py"]
+    installed = {"tensorflow"}.__contains__
+    index = build_module_index(files, bases=["r"], scripts=["r/lander/run.py"], is_installed=installed)
+    for importer in ("r/lander/run.py", "r/lander/nets/actor.py"):
+        assert index.resolve_path(importer, "trainer") == "r/lander/trainer.py"
+        assert index.resolve(importer, "trainer") == "lander.trainer"
+        assert index.resolve(importer, "queue") is None
+        assert index.resolve(importer, "unknown") is None
+    assert index.resolve_path("r/lander/run.py", "nets.actor") == "r/lander/nets/actor.py"
+    assert index.resolve("r/lander/gym.py", "gym") is None
+    assert index.resolve("r/other/user.py", "trainer") is None
+    assert build_module_index(files, bases=["r"]).resolve("r/lander/run.py", "trainer") is None
+
+
 def test_a_notebook_that_is_named_as_the_package_it_shows() -> None:
     index = build_module_index(["src/kit/__init__.py", "src/kit/core.py", "examples/kit.ipynb"])
     assert index.resolve_path("examples/kit.ipynb", "kit") == "src/kit/__init__.py"

@@ -38,6 +38,14 @@ def block_at(tree: ast.Module, line: int) -> tuple[Statements, int]:
         ("if c:\n    a = 1\nelse:\n    a = 2\nb = a", "c", "ab", "ab"),
         ("for i in r:\n    a = i\nb = a", "ra", "iab", "b"),
         ("for i in r:\n    s = s + i", "rs", "is", ""),
+        ("for i in [r, s]:\n    a = i\nb = a", "rs", "iab", "iab"),
+        ("for i, j in zip([r], (s, t)):\n    a = i\nb = a", ("zip", *"rst"), "ijab", "ijab"),
+        ("for i in [r]:\n    if i:\n        break\n    a = i\nb = a", "ra", "iab", "b"),
+        ("for i in [r]:\n    if i:\n        a = i\nb = a", "ra", "iab", "ib"),
+        ("for i in []:\n    a = i\nb = a", "a", "iab", "b"),
+        ("for i in [*r]:\n    a = i\nb = a", "ra", "iab", "b"),
+        ("for i in range(3):\n    a = i\nb = a", ("range",), "iab", "iab"),
+        ("for i in [r]:\n    for j in s:\n        break\n    a = i\nb = a", "rs", "ijab", "iab"),
         ("while c:\n    a = 1", "c", "a", ""),
         ("with o() as f:\n    a = f", "o", "fa", "fa"),
         ("try:\n    a = f()\nexcept E:\n    a = 0", "fE", "a", "a"),
@@ -55,7 +63,7 @@ def block_at(tree: ast.Module, line: int) -> tuple[Statements, int]:
         ("match s:\n    case [a, b]:\n        c = a", "s", "abc", ""),
     ],
 )
-def test_usage(text: str, needs: str, binds: str, sure: str) -> None:
+def test_usage(text: str, needs: str | tuple[str, ...], binds: str, sure: str) -> None:
     usage = usage_of(ast.parse(text).body)
     assert (set(usage.needs), set(usage.binds), usage.sure) == (set(needs), set(binds), set(sure))
 
@@ -93,6 +101,8 @@ def test_live_after(text: str, line: int, live: str) -> None:
         ("if c:\n    a = 1\nb = 2", 3, ""),
         ("if c:\n    a = 1\nelse:\n    raise E\nb = 2", 5, "a"),
         ("for i in r:\n    a = 1\nb = 2", 3, ""),
+        ("for i in [r]:\n    a = 1\nb = 2", 3, "ia"),
+        ("for i in [r]:\n    if i:\n        continue\n    a = 1\nb = 2", 5, ""),
         ("for i in r:\n    b = 2\n    a = b", 2, "i"),
         ("for i in r:\n    if i:\n        continue\n    else:\n        a = 1\n    b = 2", 6, "ia"),
         ("a = 1\ndel a\nb = 2", 3, ""),

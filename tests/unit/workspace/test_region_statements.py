@@ -277,3 +277,152 @@ def test_a_list_as_shape_is_part_of_the_step() -> None:
     changed = new_text(in_loop("y = tf.reshape(y, [-1])\ny = tf.reshape(y, [-1, 8])\n"))
     assert "        train_step(x, y)\n" in changed
     assert "    y = tf.reshape(y, [-1])\n" in changed.partition("for epoch")[0]
+
+
+PAIR = """\
+import tensorflow as tf
+
+
+class Pair(tf.keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.g = tf.keras.Sequential([tf.keras.layers.Dense(8, activation="relu"), tf.keras.layers.Dense(4)])
+        self.h = tf.keras.Sequential([tf.keras.layers.Dense(8, activation="relu"), tf.keras.layers.Dense(4)])
+        self.first, self.second = tf.keras.optimizers.SGD(0.1), tf.keras.optimizers.SGD(0.1)
+        self.count = 0
+
+    def update(self, x, y):
+        total, shown = 0, []
+        for seen, net, optimizer in {iterable}:
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_mean(tf.square(seen - net(seen)))
+            grads = tape.gradient(loss, net.trainable_variables)
+            optimizer.apply_gradients(zip(grads, net.trainable_variables))
+            total += loss
+            shown.append(loss){jump}
+        self.count += 1
+        if self.count % 30 == 0:
+            print(total)
+        return total, loss
+
+
+pair = Pair()
+for _ in range(1000):
+    pair.update(tf.ones([16, 4]), tf.zeros([16, 4]))
+"""
+NETWORKS = "zip([x, y], [self.g, self.h], [self.first, self.second])"
+
+
+def test_a_loop_over_networks_is_part_of_the_step() -> None:
+    """A function for one iteration would create variables in its second trace, for the second network."""
+    changed = new_text(PAIR.format(iterable=NETWORKS, jump=""))
+    start = PAIR.index("        total, shown"), PAIR.index("{jump}")
+    body = PAIR[start[0] : start[1]].replace("{iterable}", NETWORKS)
+    assert (
+        f"    @tf.function\n    def train_step(self, x, y):\n{body}\n        return total, loss\n"
+        in changed.replace("def _train_step_on_batch(", "def train_step(")
+    )
+    assert "        self.count += 1\n        if self.count % 30 == 0:\n            print(total)\n" in changed
+
+
+@pytest.mark.parametrize(
+    ("iterable", "jump"),
+    [
+        (
+            NETWORKS,
+            "\n            if self.count > 900:\n                break",
+        ),  # `loss` may be bound by the first one alone
+        ("self.pairs(x, y)", ""),  # `loss` may stay unbound
+    ],
+)
+def test_a_loop_over_networks_that_may_not_run_to_its_end_stays(iterable: str, jump: str) -> None:
+    text = PAIR.format(iterable=iterable, jump=jump)
+    assert new_text(text, "speculative") == text
+
+
+INSIDE = """\
+import tensorflow as tf
+
+
+def train(model, data, board):
+    optimizer = tf.keras.optimizers.SGD(0.1)
+    losses = []
+    if board:
+        writer = tf.summary.create_file_writer("logs")
+    step = 0
+    for epoch in range(20):
+        for x, y in data:
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_mean(tf.square(model(x) - y))
+                grads = tape.gradient(loss, model.trainable_variables)
+                optimizer.apply_gradients(zip(grads, model.trainable_variables))
+                # shown
+                if board:
+                    with writer.as_default():
+                        tf.summary.scalar("loss", loss, step=step)
+                step += 1
+    return losses
+
+
+net = tf.keras.Sequential([tf.keras.layers.Dense(8, activation="relu"), tf.keras.layers.Dense(8)])
+train(net, tf.data.Dataset.from_tensor_slices((tf.ones([64, 8]), tf.ones([64, 8]))).batch(8), False)
+"""
+
+
+def test_what_follows_the_update_in_a_tape_comes_after_the_step() -> None:
+    """`writer` is bound in one branch only, so it is no argument."""
+    changed = new_text(INSIDE)
+    assert (
+        "            loss = train_step(x, y)\n"
+        "            # shown\n"
+        "            if board:\n"
+        "                with writer.as_default():\n"
+        '                    tf.summary.scalar("loss", loss, step=step)\n'
+        "            step += 1\n"
+        "    return losses\n"
+    ) in changed
+    assert "apply_gradients(zip(grads, model.trainable_variables))\n        return loss\n" in changed
+
+
+def test_what_a_tape_records_stays_in_it() -> None:
+    """The gradient comes later, and the other context manager closes with the tape."""
+    later = INSIDE.replace("                grads = tape", "                pass\n            grads = tape").replace(
+        "                optimizer.apply", "            optimizer.apply"
+    )
+    again = INSIDE.replace("as tape:", "persistent=True) as tape:").replace("Tape() per", "Tape(per")
+    for text in (
+        # the next iteration asks the same tape, or a statement that stays does
+        again.replace(
+            "            with tf",
+            "            if step:\n                print(tape.gradient(loss, x))\n            with tf",
+        ),
+        again.replace("    return losses", "    return losses, tape.gradient(loss, x)"),
+        later.replace("                pass\n", "                step += 1\n                loss = loss * step\n"),
+        INSIDE.replace("as tape:", "as tape, tf.device(str(epoch)):"),
+    ):
+        assert "            loss = train_step(x, y)\n            step += 1\n" not in new_text(text)
+
+
+ATTACK = """\
+import tensorflow as tf
+
+
+def attack(model, image: tf.Tensor, label: tf.Tensor, steps={steps}):
+    for _ in range(steps):
+        with tf.GradientTape() as tape:
+            tape.watch(image)
+            loss = tf.reduce_mean(tf.square(model(image) - label))
+        gradient = tape.gradient(loss, image)
+        image = tf.clip_by_value(image + 0.01 * tf.sign(gradient), 0.0, 1.0)
+    return image
+"""
+
+
+def test_a_long_loop_around_a_gradient_is_no_graph_but_its_body_is() -> None:
+    """A trace of the function would have a hundred copies of the model and its gradient."""
+    changed = new_text(ATTACK.format(steps=100), "speculative")
+    assert "@tf.function\ndef gradient_step(model, label, image):\n" in changed
+    assert (
+        "    for _ in range(steps):\n        image = gradient_step(model, label, image)\n    return image\n" in changed
+    )
+    assert "@tf.function\ndef attack(" in new_text(ATTACK.format(steps=3), "speculative")

@@ -97,3 +97,36 @@ def test_a_helper_that_is_a_graph_is_no_reason_against_the_shim_unless_it_does_m
     actions = {each.qualname: each.action for each in analyzed(METHOD.format(helper=helper)).decisions}
     assert actions["weighted"] is Action.ADD_TF_FUNCTION
     assert actions["Trainer.update"] is (Action.CO_EXECUTE if squares == 16 else Action.NONE)
+
+
+NESTED = """\
+import tensorflow as tf
+
+
+def main():
+    w = tf.Variable(tf.ones([8, 8]))
+    data = tf.data.Dataset.from_tensor_slices((tf.ones([64, 8]), tf.ones([64, 8]))).batch(8)
+    for epoch in range(20):
+        for x, y in data:
+            with tf.GradientTape() as tape:
+                h = x
+                for _ in range(8):
+                    h = tf.tanh(h @ w)
+                loss = tf.reduce_mean((h - y) ** 2) * float(tf.reduce_mean(h).numpy() > 0.1)
+            grad = tape.gradient(loss, w)
+            w.assign_sub(0.1 * grad)
+        print(epoch, loss.numpy())
+
+
+if __name__ == "__main__":
+    main()
+"""
+
+
+def test_a_step_in_a_function_that_runs_once_is_co_executed() -> None:
+    """It is nested there, and its segments are those of the only definition."""
+    changed = new_text(NESTED, "coexec")
+    assert "    @co_execute\n    def train_step(x, y):\n" in changed
+    assert "            loss = train_step(x, y)\n" in changed
+    often = NESTED.replace("    main()", "    for _ in range(3):\n        main()")
+    assert "    @co_execute\n    def train_step(" not in new_text(often, "coexec")
