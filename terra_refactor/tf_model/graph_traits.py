@@ -89,6 +89,10 @@ GRAPH_TRAITS: Final[Mapping[Trait, str]] = {
         "builtins",
         "all any dict enumerate filter frozenset iter list map max min reversed set sorted sum tuple zip",
     )
+    + " tensorflow.strings.join "
+    + within("keras.ops", "stack hstack vstack dstack")
+    + " "
+    + within("tensorflow.experimental.numpy", "hstack vstack dstack")
     + " functools.reduce collections.deque collections.Counter heapq.merge heapq.nlargest heapq.nsmallest math.fsum math.prod "
     + within(
         "itertools",

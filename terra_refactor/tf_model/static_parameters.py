@@ -126,7 +126,14 @@ tensorflow.squeeze: axis
 tensorflow.strings.to_hash_bucket_fast: num_buckets
 keras.activations.softmax: axis
 keras.layers.Dropout: rate
+keras.ops.bartlett: x
+keras.ops.corrcoef: x
+keras.ops.digitize: bins
+keras.ops.isin: x1 x2
+keras.ops.kron: x1 x2
 keras.ops.softmax: axis
+keras.ops.tile: repeats
+keras.ops.tri: N M
 keras.utils.to_categorical: num_classes
 numpy.arange: start_or_stop stop step
 numpy.empty: shape
