@@ -280,7 +280,6 @@ class HazardMap:
         code = self.index(identity)
         for rule, hazard in self.found(context):
             if rule.kind is RuleKind.HAZARD:
-                waits = hazard.parameter.source if isinstance(hazard.parameter, Carried) else None
                 yield ReachedHazard(
                     rule.id,
                     EffectSite(identity.module, identity.index, hazard.op),
@@ -288,11 +287,11 @@ class HazardMap:
                     hazard.message,
                     hazard.assumption,
                     hazard.cure,
-                    None if waits else hazard.parameter,
+                    hazard.parameter,
                     hazard.boundary,
                     nature=hazard.nature,
                     subject=replace(hazard.subject, written=code.written(hazard.op)),
-                    waits=waits,
+                    waits=hazard.waits,
                 )
 
     def _host_callbacks(self, identity: FunctionId) -> frozenset[OpId]:
@@ -617,7 +616,18 @@ class HazardMap:
 
 
 def _check(hazards: HazardMap, context: ContextId) -> tuple[tuple[Rule, LocalHazard], ...]:
-    return tuple(local_hazards(hazards.view(hazards.facts.contexts[context])))
+    found = local_hazards(hazards.view(hazards.facts.contexts[context]))
+    return tuple((rule, _as_carried(hazard)) for rule, hazard in found)
+
+
+def _as_carried(hazard: LocalHazard) -> LocalHazard:
+    """A hazard of an array that only callers know to be an argument: it waits for them."""
+    carried = hazard.parameter
+    if not isinstance(carried, Carried):
+        return hazard
+    return replace(
+        hazard, parameter=None, waits=carried.source, subject=replace(hazard.subject, array=str(hazard.subject.array))
+    )
 
 
 def _called_back(hazards: HazardMap, identity: FunctionId) -> frozenset[OpId]:

@@ -38,7 +38,7 @@ from terra_refactor.domain.value import (
     is_symbolic_number,
     members,
 )
-from terra_refactor.facts.argument_flow import carried_argument
+from terra_refactor.facts.argument_flow import Carried, carried_argument
 from terra_refactor.facts.code import CodeFacts, FactType
 from terra_refactor.facts.codes import Codes
 from terra_refactor.facts.records import (
@@ -380,6 +380,11 @@ class ContextView:
             # an array that is computed from a Python number is created during the trace
             return None
         return name
+
+    def is_argument(self, number: OpId) -> bool:
+        """Whether an ndarray comes from an argument of the function itself: a traced function has a tensor in its place."""
+        found = self.argument_behind(number)
+        return found is not None and not isinstance(found, Carried)
 
     # --- arguments --------------------------------------------------------------------------------------------------------------------
 

@@ -20,6 +20,7 @@ from terra_refactor.tf_model.spec import ErrorKind
 
 if TYPE_CHECKING:
     from terra_refactor.domain.effect import EffectKind
+    from terra_refactor.facts.argument_flow import ArraySource
     from terra_refactor.facts.view import ContextView
 
 
@@ -192,6 +193,8 @@ class LocalHazard:
     """It is a hazard only if this parameter is an argument of the graph itself: a value created during the trace does
     not change.
     """
+    waits: ArraySource | None = None
+    """It is a hazard only for callers that pass an argument of the graph there: a captured variable, or a parameter with an object."""
     boundary: bool = False
     """It is a hazard only if this very function is traced, not if a graph calls it."""
     tensor: OpId | None = None

@@ -89,7 +89,9 @@ GRAPH_TRAITS: Final[Mapping[Trait, str]] = {
         "builtins",
         "all any dict enumerate filter frozenset iter list map max min reversed set sorted sum tuple zip",
     )
-    + " tensorflow.strings.join "
+    + " tensorflow.strings.join tensorflow.math.add_n "
+    + within("tensorflow", "identity_n shape_n tuple")
+    + " "
     + within("keras.ops", "stack hstack vstack dstack")
     + " "
     + within("tensorflow.experimental.numpy", "hstack vstack dstack")

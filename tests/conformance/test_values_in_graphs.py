@@ -38,6 +38,10 @@ ITERATING = {
     "tensorflow.experimental.numpy.hstack": MATRIX,
     "tensorflow.experimental.numpy.vstack": MATRIX,
     "tensorflow.experimental.numpy.dstack": MATRIX,
+    "tensorflow.math.add_n": MATRIX,
+    "tensorflow.identity_n": MATRIX,
+    "tensorflow.shape_n": MATRIX,
+    "tensorflow.tuple": MATRIX,
     "tensorflow.strings.join": TEXTS,
 }
 

@@ -42,7 +42,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
             if name is None:
                 continue
             own = _own_dtypes(view, array, name)
-            if view.all_of(other, is_tensorflow_tensor) and not view.argument_behind(other):
+            if view.all_of(other, is_tensorflow_tensor) and not view.is_argument(other):
                 found = _with_tensor(view, fact, name, own, other)
             elif isinstance(fact, Operation):
                 found = _of_numpy(view, fact, name, own, other)

@@ -33,7 +33,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
     for call, name in view.library_calls():
         for first, second in operand_orders(name):
             number, tensor = view.library_argument(call, name, first), view.library_argument(call, name, second)
-            if number is None or tensor is None or view.argument_behind(number) is not None:
+            if number is None or tensor is None or view.is_argument(number):
                 continue
             own, other = _dtype_of_number(view, number), _dtype_of_tensor(view, tensor)
             chosen = _chosen_dtype(view, tensor) if own is not None and other is None else None

@@ -137,7 +137,7 @@ def _several_places(view: ContextView) -> Iterator[LocalHazard]:
     """Parameters of unknown type that are indexed with an array of integers: eagerly no tensor can be, so they are arrays."""
     for item in view.reached(ItemRead):
         given = view.parameter_behind(item.owner)
-        if given is None or view.argument_behind(item.owner) is not None or not _is_list_of_places(view, item.index):
+        if given is None or view.is_argument(item.owner) or not _is_list_of_places(view, item.index):
             continue
         is_tensor, parameter = view.becomes_tensor(item.index)
         if is_tensor and view.all_of(item.owner, _may_be_array):

@@ -468,7 +468,7 @@ def _check_index(view: ContextView, at: OpId, container: OpId, index: OpId) -> I
     written = view.made(index)
     parts = written.bounds if isinstance(written, Slice) else (index,)
     symbolic = next((part for part in parts if view.becomes_tensor(part)[0]), None)
-    if symbolic is None or view.argument_behind(container) is not None:
+    if symbolic is None or view.is_argument(container):
         return
     by_array = view.all_of(symbolic, _is_array_with_axes)
     if view.all_of(

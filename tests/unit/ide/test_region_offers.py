@@ -147,7 +147,7 @@ def test_a_step_of_a_function_that_cannot_be_a_graph_is_offered_to_the_shim(tmp_
     assert best_change(snapshot, path, lens.qualname, lens.span.line) == offer.request
     made = perform(snapshot, offer.request)
     assert isinstance(made, NewText)
-    assert "@co_execute\ndef train_step(" in made.text
+    assert "    @co_execute\n    def train_step(" in made.text  # beside the loop: the program calls `train` once
     (proposal,) = proposals(session, lambda: False, lambda *_: None)
     assert (proposal.title, proposal.qualname) == (lens.title, "train")
     card = hover(snapshot, path, 7, 5)
