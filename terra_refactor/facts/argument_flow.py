@@ -153,6 +153,9 @@ def _steps(view: View, place: _Place, depth: int) -> Iterator[ArraySource | _Pla
                 ]
             else:
                 kept = [returned for _, returned in inner.returns()]
+            if not kept:
+                # a generator, a context manager, or a constructor that leaves the work to its base class
+                yield from ((each, "") for each in _inputs(view, number))
             for value in kept:
                 for source in array_sources(
                     inner, value, "" if inner.function.name == "__init__" else attribute, depth - 1
@@ -296,6 +299,10 @@ def given_for(view: View, number: OpId, code: Function, name: str) -> Iterable[O
     if code.takes_self and code.parameters[0].name == name:
         return (made.function if made.owner is None else made.owner,)
     if made.is_plain and not any(isinstance(each, PartialValue) for each in members(view.value(made.function))):
+        maker = view.code.maker_of(code.id)
+        default = None if maker is None else dict(maker.defaults).get(name)
+        if default is not None:
+            return (default,)
         stars = [parameter for parameter in code.parameters if parameter.name == name and parameter.kind in _STARS]
         return tuple(argument.value for argument in made.arguments) if stars else ()
     return tuple(_inputs(view, number))
@@ -308,7 +315,18 @@ def passed_for(view: View, number: OpId, code: Function, source: ArraySource) ->
     elif source.owner == view.function.id:
         yield from _variable(view, source.name, source.attribute)
     else:
-        yield source
+        # a function that another one made and returned: what it captures came to that call
+        making = [
+            call
+            for call in view.calls.values()
+            if any(view.of(callee).function.id == source.owner for callee in call.callees)
+        ]
+        for call in making:
+            owner = view.codes.of(source.owner).function
+            for each in given_for(view, call.op, owner, source.name):
+                yield each, source.attribute
+        if not making:
+            yield source
 
 
 def sources_at_call(view: View, number: OpId, code: Function, source: ArraySource) -> tuple[ArraySource, ...]:
