@@ -55,7 +55,7 @@ _STARS: Final = (ParameterKind.VAR_POSITIONAL, ParameterKind.VAR_KEYWORD)
 
 
 class View(Protocol):
-    """What is asked of a view of a context (`facts.view.ContextView`, which gives the answers of this module, too)."""
+    """The part of a context's view (`facts.view.ContextView`, which imports this module) that this module uses."""
 
     calls: dict[OpId, CallFact]
     code: CodeFacts
@@ -200,11 +200,16 @@ def _item(view: View, whole: OpId, key: object) -> _Place | None:
     if isinstance(read, NameRead) and any(True for _ in _changes(view, read.name)):
         return None
     if display.is_sequence:
-        is_position = type(key) is int and -len(display.items) <= key < len(display.items)
-        return (display.items[key].value, "") if is_position and isinstance(key, int) else None
-    keys = [None if item.key is None else view.value(item.key) for item in display.items]
-    places = [item.value for item, own in zip(display.items, keys, strict=True) if own == Constant(key)]  # type: ignore[arg-type]
-    return (places[-1], "") if places and all(isinstance(own, Constant) for own in keys) else None
+        is_place = isinstance(key, int) and -len(display.items) <= key < len(display.items)
+        return (display.items[key].value, "") if is_place and isinstance(key, int) else None
+    places: list[OpId] = []
+    for item in display.items:
+        own = None if item.key is None else view.value(item.key)
+        if not isinstance(own, Constant):
+            return None
+        if own.value == key:
+            places.append(item.value)
+    return (places[-1], "") if places else None
 
 
 def _changes(view: View, name: str, attribute: str = "") -> Iterator[OpId]:
@@ -249,7 +254,7 @@ def _is_named(view: View, number: OpId, name: str) -> bool:
 
 
 def _kind(value: Value) -> object:
-    """What stays the same for a value that is only read."""
+    """The object of a reference, the kind and type of a tensor, the class of another value."""
     match value:
         case TensorValue():
             return value.kind, value.type
