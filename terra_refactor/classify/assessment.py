@@ -17,7 +17,7 @@ from terra_refactor.analysis.facts import ContextFacts, EntryKind, FunctionFacts
 from terra_refactor.classify.answers import Question
 from terra_refactor.classify.assumptions import Assumption, Assumptions, gather_assumptions
 from terra_refactor.classify.benefit import NOTHING, UNKNOWN_ITERATIONS, Count, largest, operations
-from terra_refactor.classify.candidates import Obstacle, is_taken_from_temporary, is_test_code, why_not_a_candidate
+from terra_refactor.classify.candidates import Obstacle, is_test_code, why_not_a_candidate
 from terra_refactor.classify.decision import Classification, ParameterDecision, ParameterValueKind
 from terra_refactor.classify.fresh_arguments import Fresh, Freshness, FreshParameter, brought_by_callers
 from terra_refactor.classify.hazards import HazardMap
@@ -224,7 +224,6 @@ def _structural(hazards: HazardMap, identity: FunctionId) -> Obstacle | None:
         found,
         parameters,
         partial(hazards.ask, _FRESH),
-        partial(hazards.ask, _TAKEN_FROM_TEMPORARY),
     )
 
 
@@ -301,9 +300,6 @@ def _effects(effects: Iterator[Effect]) -> Iterator[Effect]:
 
 _FRESH: Final = Question[HazardMap, FreshParameter, Fresh](_brought, Fresh(Freshness.NEVER))
 _ASSESSMENT: Final = Question[HazardMap, FunctionId, Assessment | None](_assess, None)
-_TAKEN_FROM_TEMPORARY: Final = Question[HazardMap, str, bool](
-    lambda hazards, name: is_taken_from_temporary(hazards.codes, hazards.facts, name), meanwhile=False
-)
 _STRUCTURAL: Final = Question[HazardMap, FunctionId, Obstacle | None](_structural, None)
 _TEST: Final = Question[HazardMap, FunctionId, bool](
     lambda hazards, identity: is_test_code(hazards.codes, hazards.facts, hazards.program.function(identity)),

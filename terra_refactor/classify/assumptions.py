@@ -25,21 +25,18 @@ from terra_refactor.classify.fresh_arguments import AskFresh, Freshness, freshne
 from terra_refactor.classify.reached_hazard import ReachedHazard
 from terra_refactor.classify.recorded import assumption_of
 from terra_refactor.classify.steady_arguments import is_steady
-from terra_refactor.classify.weak_references import lacks_weak_references
+from terra_refactor.classify.weak_references import lacks_hash, lacks_weak_references
+from terra_refactor.classify.weight_arguments import weight_problem
 from terra_refactor.domain.evidence import Evidence
 from terra_refactor.domain.value import (
     DTypeValue,
-    FrozenList,
     PythonType,
     Reference,
     Scalar,
-    TensorKind,
-    TensorValue,
     members,
 )
-from terra_refactor.facts.code import CodeFacts
 from terra_refactor.facts.codes import Codes
-from terra_refactor.facts.records import AttributeRead, Call, NameRead
+from terra_refactor.facts.records import Call
 from terra_refactor.facts.view import TAPES, ContextView
 from terra_refactor.ir.function import Function, FunctionKind, ParameterKind
 from terra_refactor.rules.graph_failures.numpy_on_tensor import ARRAY_IS_CONVERTED
@@ -173,37 +170,6 @@ def _is_tape(facts: ProgramFacts, parameter: ParameterFacts) -> bool:
 
 _IN_WORDS: Final = {"budget": "too many steps", "recursion depth": "calls are nested too deeply"}
 _UPDATE_BY_OPTIMIZER: Final = frozenset({"apply", "apply_gradients", "minimize"})
-_USE_VARIABLES: Final = frozenset({"apply", "apply_gradients", "gradient", "jacobian", "minimize"})
-
-
-def _holds_weights(parameter: ParameterFacts) -> bool:
-    """Whether the list of a model's variables may be passed."""
-    return any(
-        isinstance(element, TensorValue) and element.kind is TensorKind.VARIABLE and element.variable is None
-        for value in parameter.values
-        for member in members(value)
-        if isinstance(member, FrozenList)
-        for each in (*(member.elements or ()), *(() if member.element is None else (member.element,)))
-        for element in members(each)
-    )
-
-
-def _changes_weight(code: CodeFacts, parameter: ParameterFacts) -> bool:
-    """Whether a layer's weight may be passed, and the function assigns to it or passes it to a tape or an optimizer."""
-    given = (member for value in parameter.values for member in members(value))
-    if not any(
-        isinstance(member, TensorValue) and member.kind is TensorKind.VARIABLE and member.variable is None
-        for member in given
-    ):
-        return False
-    reads = {read.op for read in code.of_kind(NameRead) if read.name == parameter.name}
-    return any(
-        read.owner in reads and read.name.startswith(("assign", "scatter_")) for read in code.of_kind(AttributeRead)
-    ) or any(
-        call.method in _USE_VARIABLES
-        and any(fact.op in reads for each in call.arguments for fact in code.behind(each.value))
-        for call in code.of_kind(Call)
-    )
 
 
 def _is_rebuilt(codes: Codes, facts: ProgramFacts, parameter: ParameterFacts, *, made: bool) -> bool:
@@ -312,18 +278,19 @@ def gather_assumptions(
             (),
             "objects of its class have `__slots__` without `__weakref__` (or are named tuples): a traced method of them raises",
         )
+    if lacks_hash(codes, facts, code):
+        return Assumptions(
+            (),
+            "its class derives from a container of Python that has no hash: a traced method of it raises `TypeError: unhashable type`",
+        )
     for parameter_facts in found.parameters:
         if _is_tape(facts, parameter_facts):
             return Assumptions(
                 (),
                 f"`{parameter_facts.name}` is a gradient tape of its caller: an eager tape does not record tensors inside a graph",
             )
-        if _holds_weights(parameter_facts) or _changes_weight(codes.of(code.id), parameter_facts):
-            return Assumptions(
-                (),
-                f"`{parameter_facts.name}` receives the variables of a model: Keras 3 variables become tensors when they are arguments "
-                "of a graph, so a tape gives no gradient for them and an optimizer cannot update them",
-            )
+        if (problem := weight_problem(codes, facts, code, parameter_facts)) is not None:
+            return Assumptions((), problem)
         if _is_rebuilt(codes, facts, parameter_facts, made=True):
             return Assumptions(
                 (),

@@ -5,7 +5,7 @@ Computes: these reasons. Needs: the code and the facts about its class. Gives: `
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Final
 
@@ -31,9 +31,8 @@ from terra_refactor.domain.value import (
     Value,
     members,
 )
-from terra_refactor.facts.code import CodeFacts
 from terra_refactor.facts.codes import Codes
-from terra_refactor.facts.records import AttributeRead, Call, ClassMade, Literal, NameRead, Return
+from terra_refactor.facts.records import ClassMade, Literal
 from terra_refactor.ir.function import Function, FunctionKind, ParameterKind
 from terra_refactor.ir.ids import FunctionId
 from terra_refactor.ir.program import Program
@@ -96,13 +95,9 @@ def why_not_a_candidate(
     found: FunctionFacts,
     parameters: tuple[ParameterDecision, ...],
     ask: AskFresh,
-    is_taken: Callable[[str], bool],
 ) -> Obstacle | None:
-    """The reason why a `tf.function` on this definition makes no sense; None if there is none.
-
-    `is_taken` is `is_taken_from_temporary`, by name.
-    """
-    reason = _definition_reason(codes, facts, code, found, ask, is_taken)
+    """The reason why a `tf.function` on this definition makes no sense; None if there is none."""
+    reason = _definition_reason(codes, facts, code, found, ask)
     if reason is not None:
         return Obstacle(reason)
     varying = varying_python_value(codes, facts, code, found, parameters)
@@ -115,7 +110,6 @@ def _definition_reason(
     code: Function,
     found: FunctionFacts,
     ask: AskFresh,
-    is_taken: Callable[[str], bool],
 ) -> str | None:
     """The reason in the definition, its decorators, its class, or the objects that calls create."""
     if code.kind is FunctionKind.LAMBDA:
@@ -146,8 +140,6 @@ def _definition_reason(
         codes, code
     ):
         return "in a graph `tf.custom_gradient` converts every argument and every default to a tensor"
-    if _is_called_on_temporaries(codes, facts, code, found, is_taken):
-        return "it is called on a temporary object: a traced method holds only a weak reference to its object, and would lose it"
     fresh = freshness(code, ask)
     if fresh.how is Freshness.ALWAYS:
         return f"each call passes a new `{fresh.written}`: each would be traced ({IDENTITY_KEYED.id})"
@@ -201,60 +193,6 @@ def _is_reached_from_keras_call(codes: Codes, facts: ProgramFacts, found: Functi
                 return True
             pending.append(facts.functions[identity])
     return False
-
-
-def _is_called_on_temporaries(
-    codes: Codes, facts: ProgramFacts, code: Function, found: FunctionFacts, is_taken: Callable[[str], bool]
-) -> bool:
-    """Whether some call is `Class(...).method(...)`: `tf.function` holds `self` weakly.
-
-    Keras objects are kept alive by reference cycles.
-    """
-    if code.kind is not FunctionKind.METHOD or code.name == "__call__":
-        return False
-    if code.parent is not None and is_keras_class(codes, facts, code.parent):
-        return False
-    for caller in found.callers:
-        calling = codes.of(facts.function_of(caller.context)).facts
-        call = calling[caller.op]
-        if isinstance(call, Call) and call.owner is not None and isinstance(calling[call.owner], Call):
-            made = facts.value_in(caller.context, call.owner)
-            if made is not None and any(isinstance(member, Reference) for member in members(made)):
-                return True
-    return is_taken(code.name)
-
-
-def is_taken_from_temporary(codes: Codes, facts: ProgramFacts, name: str) -> bool:
-    """Whether some bound method of that name outlives its object."""
-    return any(
-        _outlives_its_object(codes.of(reader), facts, read)
-        for reader in codes.readers_of(name)
-        for read in codes.of(reader).of_kind(AttributeRead)
-        if read.name == name
-    )
-
-
-def _outlives_its_object(code: CodeFacts, facts: ProgramFacts, read: AttributeRead) -> bool:
-    """Whether a bound method outlives its object: `return Class(...).method`, also through a local variable."""
-    readers = [code.facts[number] for number in code.readers(read.op)]
-    if any(isinstance(reader, Call) and reader.function == read.op for reader in readers):
-        return False
-    owner = code.facts[read.owner]
-    if isinstance(owner, NameRead) and owner.is_own:
-        stored = code.writes.get(owner.name, ())
-        is_returned = any(isinstance(reader, Return) for reader in readers)
-        made = stored[0].value if is_returned and len(stored) == 1 else None
-    else:
-        made = read.owner
-    if made is None or not isinstance(code.facts[made], Call):
-        return False
-    held = (facts.value_in(context.id, made) for context in facts.contexts_of(code.function.id))
-    return any(
-        isinstance(member, Reference) and facts.objects[member.object].op == made
-        for value in held
-        if value is not None
-        for member in members(value)
-    )
 
 
 def is_test_code(codes: Codes, facts: ProgramFacts, code: Function) -> bool:
@@ -319,6 +257,19 @@ def _derives_from(
                 if inner is not None and _derives_from(codes, facts, inner, classes, seen):
                     return True
     return False
+
+
+def made_by(facts: ProgramFacts, value: Value) -> frozenset[str]:
+    """The canonical names of the library functions whose call made an object."""
+    made = facts.objects[value.object] if isinstance(value, Reference) else None
+    contexts = () if made is None or made.function is None else facts.contexts_of(made.function)
+    return frozenset(
+        name
+        for each in contexts
+        for call in each.calls
+        if made is not None and call.op == made.op
+        for name in call.library
+    )
 
 
 def base_values(codes: Codes, facts: ProgramFacts, body: FunctionId) -> list[Value]:

@@ -15,6 +15,7 @@ from enum import IntEnum
 from typing import Final, TypeAlias
 
 from terra_refactor.analysis.facts import EntryKind, ObjectFacts, ObjectKind, ProgramFacts
+from terra_refactor.analysis.testing import is_in_test_file
 from terra_refactor.domain.lattice import TOO_MANY
 from terra_refactor.domain.value import (
     BoundMethod,
@@ -25,6 +26,7 @@ from terra_refactor.domain.value import (
     Reference,
     Scalar,
     SequenceValue,
+    SuperValue,
     TupleValue,
     UnknownValue,
     Value,
@@ -83,8 +85,14 @@ AskFresh: TypeAlias = Callable[[FreshParameter], Fresh]
 
 def freshness(code: Function, ask: AskFresh) -> Fresh:
     """The freshest arguments of a function. Answers about callers are cached, because many paths lead to the same caller."""
-    own = 1 if code.kind is FunctionKind.METHOD else 0
+    own = 1 if code.takes_self else 0
     found = [ask((code.id, parameter.name, 0)) for parameter in code.parameters[own:]]
+    # an object that serves several calls of its own method is the ordinary case
+    found += [
+        fresh
+        for parameter in code.parameters[:own]
+        if (fresh := ask((code.id, parameter.name, 0))).how is Freshness.ALWAYS
+    ]
     return max(found, key=lambda fresh: fresh.how, default=Fresh(Freshness.NEVER))
 
 
@@ -113,13 +121,34 @@ def brought_by_callers(codes: Codes, facts: ProgramFacts, about: FreshParameter,
         # a caller that is a graph counts, too: an earlier run may have made it one
         if call is None or view.function.id == identity:
             continue
-        number = view.given_for(call, code, name)
+        is_own = code.takes_self and name == code.parameters[0].name and view.is_bound(call, code)
+        if is_own and is_in_test_file(codes.program, view.function):
+            continue  # a test makes its own object, and needs no speed
+        number = _own_object(view, call) if is_own else view.given_for(call, code, name)
         if number is None:
             continue
-        how = _freshness_of(view, call.op, number, depth, ask)
+        if is_own and (caller := _own_parameter(view, number)) is not None:
+            how = ask((view.function.id, caller, depth + 1)).how
+            how = min(how, Freshness.SOMETIMES) if view.innermost_loop(call.op) is not None else how
+        else:
+            how = _freshness_of(view, call.op, number, depth, ask)
         if how > worst.how:
             worst = Fresh(how, name, view.written(number))
     return worst
+
+
+def _own_object(view: ContextView, call: Call) -> OpId:
+    """The object on which a method is called: `a` in `a.step(x)`, and in `a(x)`."""
+    return call.function if call.owner is None else call.owner
+
+
+def _own_parameter(view: ContextView, number: OpId) -> str | None:
+    """The caller's own object, if it calls another method of it, or one of its base class by `super()`."""
+    if not view.function.takes_self:
+        return None
+    name, made = view.function.parameters[0].name, view.made(number)
+    is_it = isinstance(made, NameRead) and made.name == name and name not in view.code.writes
+    return name if is_it or view.any_of(number, lambda each: isinstance(each, SuperValue)) else None
 
 
 def _freshness_of(view: ContextView, call: OpId, number: OpId, depth: int, ask: AskFresh) -> Freshness:

@@ -1,8 +1,8 @@
-"""Classes whose objects cannot be weakly referenced: TensorFlow stores the graphs of a method by weak references to its
-objects.
+"""Classes whose objects cannot be the key of a weak dictionary, by which TensorFlow stores the graphs of a method.
 
 Computes: whether a class has neither `__dict__` nor `__weakref__`: `__slots__` in it and in all of its bases, `@dataclass(slots=True)`, a
-`NamedTuple`. Needs: the code of class bodies, and the values of bases. Gives: `lacks_weak_references`. Source: Python's data model.
+`NamedTuple`; whether it derives from a container without hash. Needs: the code of class bodies, and the values of bases. Gives:
+`lacks_weak_references`, `lacks_hash`. Source: Python's data model.
 """
 
 from __future__ import annotations
@@ -11,18 +11,21 @@ import re
 from typing import Final
 
 from terra_refactor.analysis.facts import ProgramFacts
-from terra_refactor.classify.candidates import base_values, class_body_of
+from terra_refactor.classify.candidates import base_values, class_body_of, made_by
 from terra_refactor.domain.value import LibraryValue, members
 from terra_refactor.facts.codes import Codes
 from terra_refactor.facts.records import Display, Literal
 from terra_refactor.ir.function import Function, FunctionKind
 from terra_refactor.ir.ids import FunctionId
-from terra_refactor.tf_model.class_names import GENERIC, NAMED_TUPLE, PROTOCOL
-from terra_refactor.tf_model.graph_traits import built_in
+from terra_refactor.tf_model.class_names import GENERIC, NAMED_TUPLE, NAMED_TUPLE_FACTORY, PROTOCOL
+from terra_refactor.tf_model.graph_traits import CONTAINERS_WITHOUT_HASH, built_in
 
 _SLOTS: Final = "__slots__"
+_HASH: Final = "__hash__"
 _WEAK: Final = "__weakref__"
 _HAVE_NONE: Final = frozenset({built_in("object"), built_in("tuple"), NAMED_TUPLE.name, GENERIC.name, PROTOCOL.name})
+_NEVER: Final = frozenset(map(built_in, ("tuple", "int", "bytes")))
+"""Classes whose objects vary in size: objects of a class that derives from one have no weak references, `__slots__` or not."""
 _SLOTTED_DATACLASS: Final = re.compile(r"dataclass\(.*\bslots=True\b(?!.*\bweakref_slot=True\b)")
 
 
@@ -33,6 +36,27 @@ def lacks_weak_references(codes: Codes, facts: ProgramFacts, method: Function) -
     return _lacks(codes, facts, method.parent, set())
 
 
+def lacks_hash(codes: Codes, facts: ProgramFacts, method: Function) -> bool:
+    """Whether a traced method of this class raises `TypeError: unhashable type`, because a base of its class is a container."""
+    return method.takes_self and method.parent is not None and _derives_unhashable(codes, facts, method.parent, set())
+
+
+def _derives_unhashable(codes: Codes, facts: ProgramFacts, body: FunctionId, seen: set[FunctionId]) -> bool:
+    if body in seen or _HASH in codes.of(body).writes:
+        return False
+    seen.add(body)
+    for base in base_values(codes, facts, body):
+        for member in members(base):
+            if isinstance(member, LibraryValue):
+                if member.name in CONTAINERS_WITHOUT_HASH:
+                    return True
+            elif (inner := class_body_of(codes, facts, member)) is not None and _derives_unhashable(
+                codes, facts, inner, seen
+            ):
+                return True
+    return False
+
+
 def _lacks(codes: Codes, facts: ProgramFacts, body: FunctionId, seen: set[FunctionId]) -> bool:
     code = codes.program.function(body)
     if body in seen or code.kind is not FunctionKind.CLASS_BODY:
@@ -40,6 +64,11 @@ def _lacks(codes: Codes, facts: ProgramFacts, body: FunctionId, seen: set[Functi
     seen.add(body)
     bases = [member for base in base_values(codes, facts, body) for member in members(base)]
     named = any(base == NAMED_TUPLE for base in bases)
+    if any(
+        (isinstance(base, LibraryValue) and base.name in _NEVER) or NAMED_TUPLE_FACTORY in made_by(facts, base)
+        for base in bases
+    ):
+        return True
     slotted = any(_SLOTTED_DATACLASS.search(decorator.text) for decorator in code.decorators)
     if not (named or slotted or _has_only_slots(codes, body)):
         return False

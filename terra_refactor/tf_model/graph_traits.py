@@ -16,6 +16,19 @@ from terra_refactor.tf_model.spec import Trait
 CLASSES_WITHOUT_HASH: Final = frozenset({"Namespace", "SimpleNamespace"})
 """Classes of Python (`argparse`, `types`) that compare by value, by the names of their objects' classes in the facts."""
 
+CONTAINERS_WITHOUT_HASH: Final = frozenset(
+    " ".join(
+        (
+            within("builtins", "dict list set bytearray"),
+            within("collections", "ChainMap Counter OrderedDict UserDict UserList defaultdict deque"),
+            within("collections.abc", "Mapping MutableMapping MutableSet Set"),
+            within("typing", "Dict List Mapping MutableMapping DefaultDict OrderedDict Counter"),
+            "array.array types.SimpleNamespace argparse.Namespace",
+        )
+    ).split()
+)
+"""Base classes of Python that compare by content: objects of a class that derives from one have no hash."""
+
 _TEXT_METHODS: Final = within(
     "builtins.str",
     "capitalize casefold center expandtabs format format_map join ljust lower lstrip removeprefix removesuffix "
@@ -288,6 +301,11 @@ PRINT: Final = "builtins.print"
 RANK: Final = "tensorflow.rank"
 TENSOR_SHAPE: Final = "tensorflow.TensorShape"
 SCHEDULE: Final = "keras.optimizers.schedules.LearningRateSchedule"
+KERAS_VARIABLE: Final = "keras.Variable"
+CALLED_WITH_VARIABLES: Final = frozenset(
+    {"keras.constraints.Constraint", "keras.regularizers.Regularizer", SCHEDULE},
+)
+"""Classes whose objects Keras calls with its own variables in the graph of a training step."""
 SEQUENTIAL: Final = "keras.Sequential"
 MODEL: Final = "keras.Model"
 KERAS_STEPS: Final = frozenset({"train_step", "test_step", "predict_step"})

@@ -37,11 +37,14 @@ from terra_refactor.facts.records import (
     AttributeRead,
     AttributeWrite,
     Call,
+    Choice,
     Container,
     Display,
     Fact,
+    Literal,
     NameRead,
     NameWrite,
+    Operation,
     Region,
     Return,
 )
@@ -92,6 +95,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
         return
     place, number = places[-1]
     if not problems:
+        yield from _same_object(view, places)
         yield from _numbers_beside_tensors(view, places)
         yield from _variables(view, place, members(view.context.returns))
         yield from _unknown_parts(view, places)
@@ -117,6 +121,43 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
     else:
         message = f"it may return {text}: a traced function can only return tensors and None"
         yield LocalHazard(place, message, f"it never returns {text}")
+
+
+def _same_object(view: ContextView, places: list[tuple[OpId, OpId]]) -> Iterator[LocalHazard]:
+    """An argument that is returned as it is, where a caller asks whether the result is the same object."""
+    returned = next((place for place, number in places if _is_argument(view, number, 0)), None)
+    if returned is None:
+        return
+    for place in view.callers:
+        caller = view.of(place.context)
+        for test in () if caller.context.in_graph else caller.code.of_kind(Operation):
+            if test.symbol in ("is", "is not") and any(
+                not isinstance(caller.made(other), Literal) and _is_result_of(caller, side, place.op)
+                for side, other in test.pairs
+            ):
+                yield LocalHazard(
+                    returned,
+                    f"it may return its argument, and `{caller.written(test.op)}` asks whether it did: a graph returns another tensor",
+                    boundary=True,
+                    in_use="the caller expects the same object",
+                )
+                return
+
+
+def _is_argument(view: ContextView, number: OpId, depth: int) -> bool:
+    """Whether a result may be one of the function's arguments, itself or through other functions that return theirs."""
+    for fact in view.behind(number, lambda made: made.results if isinstance(made, Choice) else ()):
+        if isinstance(fact, NameRead) and view.code.has_parameter(fact.name):
+            return True
+        calls = view.calls.get(fact.op) if isinstance(fact, Call) and depth < 3 else None
+        for callee in () if calls is None else map(view.of, calls.callees):
+            if any(_is_argument(callee, inner, depth + 1) for _, inner in callee.returns()):
+                return True
+    return False
+
+
+def _is_result_of(view: ContextView, number: OpId, call: OpId) -> bool:
+    return any(fact.op == call for fact in view.behind(number, lambda _: ()))
 
 
 def _numbers_beside_tensors(view: ContextView, places: list[tuple[OpId, OpId]]) -> Iterator[LocalHazard]:
