@@ -8,7 +8,7 @@ Approximates: an object that its own constructor passes on, or that a function s
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from terra_refactor.analysis.facts import ObjectFacts, ObjectKind
@@ -18,7 +18,11 @@ from terra_refactor.facts.records import (
     AttributeWrite,
     Call,
     Choice,
+    Display,
+    Fact,
+    ItemRead,
     NameRead,
+    Operation,
     Return,
 )
 from terra_refactor.facts.view import ContextView
@@ -43,6 +47,8 @@ def is_temporary(view: ContextView, number: OpId, depth: int = 0) -> bool:
             )
         case Choice(results=results):
             return any(is_temporary(view, each, depth + 1) for each in results)
+        case Operation(op=op, left=owner) | ItemRead(op=op, owner=owner):
+            return _is_handed_out(view, op, owner, depth)
         case AttributeRead(op=op, owner=owner):
             is_own = _is_made_by_constructor(view, op) and is_temporary(view, owner, depth + 1)
             return is_own or _is_handed_out(view, op, owner, depth)
@@ -51,13 +57,23 @@ def is_temporary(view: ContextView, number: OpId, depth: int = 0) -> bool:
 
 
 def outlives_object(view: ContextView, read: AttributeRead) -> bool:
-    """Whether the function returns a method of an object that only one of its local variables holds."""
+    """Whether a method outlives its object, which only one local variable holds: the method is returned, or stored in an attribute."""
     held = view.made(read.owner)
-    return (
-        isinstance(held, NameRead)
-        and _is_released(view, held, 0)
-        and any(isinstance(view.code.facts[user], Return) for user in view.code.readers(read.op))
-    )
+    if not isinstance(held, NameRead) or not _is_released(view, held, 0):
+        return False
+    sinks = [value for _, value in view.returns()]
+    sinks += [write.value for write in view.reached(AttributeWrite) if write.owner != read.owner]
+    return any(fact.op == read.op for sink in sinks for fact in view.behind(sink, _parts))
+
+
+def _parts(fact: Fact) -> Iterable[OpId]:
+    match fact:
+        case Display(is_comprehension=False, items=items):
+            return [item.value for item in items]
+        case Choice(results=results):
+            return results
+        case _:
+            return ()
 
 
 def _makes(view: ContextView, call: OpId) -> bool:

@@ -16,6 +16,17 @@ from terra_refactor.tf_model.spec import Trait
 CLASSES_WITHOUT_HASH: Final = frozenset({"Namespace", "SimpleNamespace"})
 """Classes of Python (`argparse`, `types`) that compare by value, by the names of their objects' classes in the facts."""
 
+EXAMINES_FUNCTION: Final = " ".join(
+    (
+        within(
+            "inspect",
+            "findsource get_annotations getabsfile getclosurevars getfile getmembers getmembers_static getsourcefile isfunction ismethod "
+            "ismethoddescriptor",
+        ),
+        "typing.get_type_hints",
+    )
+)
+COPIES_DEEPLY: Final = "copy.deepcopy pickle.dump pickle.dumps dataclasses.asdict dataclasses.astuple"
 CONTAINERS_WITHOUT_HASH: Final = frozenset(
     " ".join(
         (
@@ -242,6 +253,8 @@ GRAPH_TRAITS: Final[Mapping[Trait, str]] = {
     Trait.GIVES_INPUT_SHAPE: "keras.Input keras.layers.InputLayer",
     Trait.COMPUTES_GRADIENT: "tensorflow.GradientTape.gradient tensorflow.GradientTape.jacobian tensorflow.gradients "
     "tensorflow.compat.v1.train.Optimizer.minimize",
+    Trait.EXAMINES_FUNCTION: EXAMINES_FUNCTION,
+    Trait.COPIES_DEEPLY: COPIES_DEEPLY,
     Trait.HANDS_BACK: "tensorflow.nest.* tensorflow.identity_n",
     Trait.CALLS_UNCONVERTED: "tensorflow.nest.* tensorflow.custom_gradient tensorflow.recompute_grad "
     "tensorflow.compat.v1.train.Optimizer.*",
@@ -284,6 +297,22 @@ HASATTR: Final = "builtins.hasattr"
 CALLABLE: Final = "builtins.callable"
 ALL_OF: Final = "builtins.all"
 ANY_OF: Final = "builtins.any"
+FUNCTION_CLASSES: Final = frozenset({"types.FunctionType", "types.LambdaType", "types.MethodType"})
+"""The classes of plain Python functions and methods: a traced function is an instance of none."""
+ONLY_OF_FUNCTIONS: Final = frozenset(
+    [
+        "__annotations__",
+        "__builtins__",
+        "__closure__",
+        "__code__",
+        "__defaults__",
+        "__func__",
+        "__globals__",
+        "__kwdefaults__",
+        "__self__",
+    ]
+)
+"""Attributes of plain functions and methods that a traced function does not have."""
 ISINSTANCE: Final = "builtins.isinstance"
 IS_TENSOR: Final = "tensorflow.is_tensor"
 LAYER: Final = "keras.layers.Layer"
