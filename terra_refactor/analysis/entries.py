@@ -44,6 +44,7 @@ from terra_refactor.domain.value import (
     SequenceValue,
     ShapeValue,
     SpecValue,
+    TensorKind,
     TensorValue,
     TupleValue,
     UnknownValue,
@@ -295,7 +296,7 @@ def _convention(code: Function, framework: str | None) -> dict[str, Value]:
         case "schedule", "__call__":
             if names:
                 # a variable of Keras 3, whose operators convert to floats, or an int64 tensor of Keras 2
-                result[names[0]] = TensorValue(TensorType(None, ()))
+                result[names[0]] = TensorValue(TensorType(None, ()), TensorKind.VARIABLE)
         case _:
             pass
     return result

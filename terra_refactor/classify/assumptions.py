@@ -289,7 +289,7 @@ def gather_assumptions(
                 (),
                 f"`{parameter_facts.name}` is a gradient tape of its caller: an eager tape does not record tensors inside a graph",
             )
-        if (problem := weight_problem(codes, facts, code, parameter_facts)) is not None:
+        if (problem := weight_problem(codes, facts, code, found, parameter_facts)) is not None:
             return Assumptions((), problem)
         if _is_rebuilt(codes, facts, parameter_facts, made=True):
             return Assumptions(

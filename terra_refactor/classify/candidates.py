@@ -9,7 +9,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Final
 
-from terra_refactor.analysis.facts import FunctionFacts, ProgramFacts
+from terra_refactor.analysis.facts import CallerFact, FunctionFacts, ProgramFacts
 from terra_refactor.analysis.testing import is_in_test_file
 from terra_refactor.classify.decision import ParameterDecision, ParameterValueKind
 from terra_refactor.classify.fresh_arguments import AskFresh, Freshness, freshness
@@ -41,7 +41,7 @@ from terra_refactor.rules.retracing.identity_keyed_argument import RULE as IDENT
 from terra_refactor.rules.retracing.python_scalar_retrace import RULE as PYTHON_SCALAR
 from terra_refactor.tf_model import registry
 from terra_refactor.tf_model.decorators import Decoration, decoration
-from terra_refactor.tf_model.graph_traits import KERAS_BASES, KERAS_STEPS, built_in
+from terra_refactor.tf_model.graph_traits import KERAS_BASES, KERAS_STEPS, LAYER, built_in
 from terra_refactor.tf_model.registry import has_trait
 from terra_refactor.tf_model.spec import Trait
 
@@ -49,6 +49,7 @@ MAX_PYTHON_VALUES: Final = 3
 MAX_OPTIONAL_PARTS: Final = 1
 """Maximum number of parts of a container that may be None or a tensor: two parts give four structures, each with a trace."""
 """A parameter that takes more distinct Python values than this would be traced again too often."""
+_CALL: Final = ".__call__"
 _HIDES: Final = f"decorated, it would hide sublayers that are not built yet ({UNBUILT_CALL.id})"
 _KERAS_METHODS: Final = frozenset(
     {
@@ -180,10 +181,12 @@ def has_own_gradient(program: Program, facts: ProgramFacts, function: FunctionId
 
 
 def _is_reached_from_keras_call(codes: Codes, facts: ProgramFacts, found: FunctionFacts) -> bool:
-    """Whether some `call` of a Keras layer or model leads to the function."""
+    """Whether some `call` of a Keras layer or model leads to the function, or a layer of Keras calls it (`Lambda`)."""
     pending, seen = [found], {found.function}
     while pending:
         for caller in pending.pop().callers:
+            if _is_call_of_layer(facts, caller):
+                return True
             identity = facts.function_of(caller.context)
             if identity in seen:
                 continue
@@ -193,6 +196,14 @@ def _is_reached_from_keras_call(codes: Codes, facts: ProgramFacts, found: Functi
                 return True
             pending.append(facts.functions[identity])
     return False
+
+
+def _is_call_of_layer(facts: ProgramFacts, place: CallerFact) -> bool:
+    """Whether a call site calls a layer of Keras, which calls the function itself."""
+    layer_calls = (name for call in facts.contexts[place.context].calls if call.op == place.op for name in call.library)
+    return any(
+        name.endswith(_CALL) and registry.is_library_subclass(name.removesuffix(_CALL), LAYER) for name in layer_calls
+    )
 
 
 def is_test_code(codes: Codes, facts: ProgramFacts, code: Function) -> bool:
