@@ -123,13 +123,13 @@ def _definition_reason(
         return f"{code.name} is called by Python itself"
     if found.callers == () and (code.name.startswith("test") or code.name in ("main", "setUp", "tearDown")):
         return "it is a test or an entry point"
+    keras = _keras_reason(codes, facts, code)
+    if keras is not None:
+        return keras
     if _is_reached_from_keras_call(codes, facts, found):
         return f"Keras traces it as part of a `call`; {_HIDES}"
     if is_test_code(codes, facts, code):
         return "it is part of a test"
-    keras = _keras_reason(codes, facts, code)
-    if keras is not None:
-        return keras
     for decorator in code.decorators:
         name = _decorator_name(code, decorator.text)
         reason = _BLOCKING.get(decoration(name)[0])
