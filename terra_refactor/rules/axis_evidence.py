@@ -40,6 +40,8 @@ from terra_refactor.tf_model.along_axes import (
 
 _MATRIX: Final = 2
 _MAX_DEPTH: Final = 6
+_SMALL: Final = 1e-3
+"""Most that a program adds to probabilities before it takes their logarithm."""
 
 
 def contradictions(view: ContextView) -> Iterator[LocalHazard]:
@@ -226,12 +228,28 @@ def _summed_across(view: ContextView, call: Call, name: str) -> Iterator[LocalHa
         )
 
 
+def _raised_a_little(source: ValueSource) -> OpId | None:
+    """`p` of `p + 1e-8`, which keeps logarithms finite."""
+    if not isinstance(source.fact, Operation) or source.fact.symbol != "+" or source.fact.right is None:
+        return None
+    for one, other in ((source.fact.left, source.fact.right), (source.fact.right, source.fact.left)):
+        number = source.view.value(other)
+        if isinstance(number, Constant) and type(number.value) is float and 0 < number.value <= _SMALL:
+            return one
+    return None
+
+
 def _log_probabilities(view: ContextView, number: OpId, rank: int, depth: int = 0) -> tuple[int, object] | None:
     """The axis along which probabilities, or their logarithms, sum to 1, and the call that computes them; None for
     other results.
     """
     sources = sources_of(view, number)
-    if len(sources) != 1 or depth > _MAX_DEPTH or not isinstance(sources[0].fact, Call) or len(sources[0].names) != 1:
+    if len(sources) != 1 or depth > _MAX_DEPTH:
+        return None
+    raised = _raised_a_little(sources[0])
+    if raised is not None:
+        return _log_probabilities(sources[0].view, raised, rank, depth + 1)
+    if not isinstance(sources[0].fact, Call) or len(sources[0].names) != 1:
         return None
     found, name, fact = sources[0], sources[0].names[0], sources[0].fact
     if is_exp_or_log(name) and isinstance(fact, Call) and fact.first is not None:

@@ -31,6 +31,7 @@ from terra_refactor.analysis.transfer.enumerations import member_attribute
 from terra_refactor.analysis.transfer.iteration import static_size_value
 from terra_refactor.analysis.transfer.kept_tensors import holds_new_tensor, is_known_variable, is_same_variable
 from terra_refactor.analysis.transfer.layer_weights import (
+    end_of_model,
     layer_setting,
     setting_given_later,
     trainable_weights,
@@ -332,6 +333,9 @@ def _object_attribute(site: Site, value: Reference, name: str) -> Value:
     rule = registry.attribute_rule(cls.name, name) if isinstance(cls, LibraryValue) else None
     if rule is not None:
         return thaw(site, rule(value), "attribute")
+    end = end_of_model(frame, value, name)
+    if end is not None:
+        return thaw(site, end, "attribute")
     if name == "__setattr__":
         return BoundMethod(of_object("__setattr__"), value)
     if value.object in engine.open_instances:
@@ -405,7 +409,8 @@ def _bound_attribute(site: Site, value: Reference, cls: Value, attribute: Value)
         if weights is None:
             owner, _, name = attribute.name.rpartition(".")
             rule = registry.attribute_rule(owner, name)
-            found = UnknownValue() if rule is None else rule(value)
+            end = end_of_model(site.frame, value, name) if rule is None else rule(value)
+            found = UnknownValue() if end is None else end
         else:
             found = weights
         # a new list each time

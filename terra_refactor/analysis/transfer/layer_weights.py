@@ -32,7 +32,7 @@ from terra_refactor.domain.value import (
     TensorValue,
     Value,
 )
-from terra_refactor.tf_model.arguments import elements, shape_argument
+from terra_refactor.tf_model.arguments import elements, leaves, shape_argument
 from terra_refactor.tf_model.class_names import is_of_layers
 from terra_refactor.tf_model.graph_traits import is_of_keras
 from terra_refactor.tf_model.interpreted import Interpreted, by_name
@@ -46,6 +46,8 @@ _INPUT: Final = "@input"
 _LISTS: Final = frozenset({"weights", "variables"})
 _TRAINABLE: Final = frozenset({"trainable_weights", "trainable_variables"})
 _BIAS: Final = "bias"
+_ENDS: Final = {"input": "inputs", "inputs": "inputs", "output": "outputs", "outputs": "outputs"}
+"""Attributes of functional models, and the constructor arguments that they give back."""
 
 
 def note_input(site: Site, receiver: Value, arguments: CallArguments) -> None:
@@ -164,6 +166,26 @@ def layer_setting(frame: Frame, instance: Reference, name: str) -> Value | None:
     if name not in _KEPT or not is_of_layers(cls.name):
         return None
     return frame.state.get((instance.object, CONFIGURATION + name))
+
+
+def end_of_model(frame: Frame, instance: Reference, name: str) -> Value | None:
+    """`model.input`, `model.outputs`: the symbolic tensors of a functional model; None for others.
+
+    Only where the model is built: a function that reads them from a captured model may only look at them, and TR311 is
+    about those that use them. Not for one tensor in a list: `model.input` is a list in Keras 3, and a tensor in Keras 2.
+    """
+    if name not in _ENDS or instance.object not in frame.allocated:
+        return None
+    configuration = configuration_of(frame, instance)
+    if not {"inputs", "outputs"} <= configuration.keys():
+        return None
+    given = configuration[_ENDS[name]]
+    tensors = leaves(given)
+    if tensors is None or not all(isinstance(each, TensorValue) and each.kind is TensorKind.KERAS for each in tensors):
+        return None
+    if name in ("inputs", "outputs"):
+        return FrozenList(tensors)
+    return given if isinstance(given, TensorValue) or len(tensors) > 1 else None
 
 
 def setting_given_later(frame: Frame, instance: Reference, name: str) -> None:

@@ -22,12 +22,16 @@ from terra_refactor.facts.view import ContextView
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
 from terra_refactor.tf_model.releases import MODELS_KEEP_SYMBOLS_OUT
 
+_DESCRIBING: Final = frozenset({"dtype", "name", "ndim", "shape"})
+"""Attributes of a KerasTensor that are Python values."""
+
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
     # what other calls pass does not get into the graph of a caller, such as that of `fit`
     is_callers_graph = view.context.in_graph and view.function_facts.hybrid is None
     parameters = () if is_callers_graph else view.function_facts.parameters
     holding = view.codes.once((check, view.function.id, is_callers_graph), partial(_holding, parameters))
+    described = {read.owner for read in view.reached(AttributeRead) if read.name in _DESCRIBING}
     for read in view.reached(NameRead, AttributeRead):
         if view.any_of(read.op, _is_keras_tensor):
             what = "is a KerasTensor"
@@ -36,8 +40,8 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
         else:
             continue
         parameter = view.parameter_behind(read.op) or _given_symbolic(view, read)
-        if parameter is not None or view.is_captured(read.op):
-            # one created during the trace works there
+        if parameter is not None or (view.is_captured(read.op) and read.op not in described):
+            # one created during the trace works there, and so does the shape of any
             yield LocalHazard(
                 read.op,
                 f"`{view.written(read.op)}` {what} (a model is built with it), which a traced function rejects",

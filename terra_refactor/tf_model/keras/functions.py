@@ -223,7 +223,7 @@ def _labels(mode: Value | None, batch: Dim, names: Value | None) -> Value | None
             return read.tensor(FLOAT32, (batch, 1))
         case "categorical":
             listed = read.elements(names)
-            return read.tensor(FLOAT32, None if listed is None else (None, len(listed)))
+            return read.tensor(FLOAT32, (None, None if listed is None else len(listed)))
         case _:
             return UNKNOWN
 

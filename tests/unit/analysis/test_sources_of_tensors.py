@@ -27,6 +27,10 @@ KNOWN = {
         "next(iter(tf.keras.utils.image_dataset_from_directory('d', label_mode='binary', batch_size=5)))[1]",
         (None, 1),
     ),
+    "classes of a directory": (
+        "next(iter(tf.keras.utils.image_dataset_from_directory('d', label_mode='categorical')))[1]",
+        (None, None),
+    ),
 }
 
 

@@ -66,6 +66,9 @@ WRONG_AXIS = {
         "y = tf.reduce_mean(0.5 * tf.reduce_sum(tf.add(m * m, v) - tf.math.log(v) - 1.0, axis=0))"
     ),
     "an entropy of examples": "log = tf.nn.log_softmax(x[0])\ny = -tf.reduce_sum(tf.exp(log) * log, axis=0)",
+    "an entropy of examples with a small number": (
+        "def entropy(p):\n    return -tf.reduce_sum(p * tf.math.log(p + 1e-8), axis=-1)\ny = entropy(tf.nn.softmax(x[0], axis=0))"
+    ),
     "a mixture of examples": "def f(w, l):\n    return tf.reduce_logsumexp(w + l, axis=0)\ny = f(tf.nn.log_softmax(x[0]), x[1])",
     "reversals that cancel": (
         "def f(r):\n    b = tf.reverse(r, axis=[1])\n    s = tf.scan(lambda t, e: e + 0.9 * t, b)\n    return tf.reverse(s, axis=[1])\n"
@@ -117,6 +120,8 @@ RIGHT_AXIS = {
     "losses of a class": "y = tf.reduce_sum(tf.nn.sigmoid_cross_entropy_with_logits(x[0], x[1]), axis=0)",
     "returns": "y = tf.reverse(tf.cumsum(tf.reverse(x, [1]), axis=1), [1])",
     "an entropy": "p = tf.nn.softmax(x[0])\ny = -tf.reduce_sum(p * tf.math.log(p), axis=-1)",
+    "an entropy with a small number": "p = tf.nn.softmax(x[0])\ny = -tf.reduce_sum(p * tf.math.log(1e-8 + p), axis=-1)",
+    "a softmax with a large number": "p = tf.nn.softmax(x[0])\ny = -tf.reduce_sum(p * tf.math.log(p + 1.0), axis=0)",
     "a mixture": "y = tf.reduce_logsumexp(tf.nn.log_softmax(x[0]) + x[1], axis=1)",
     "rows by a division": (
         "def unit(z):\n    return z / tf.norm(z, axis=1, keepdims=True)\n"
