@@ -87,12 +87,7 @@ def freshness(code: Function, ask: AskFresh) -> Fresh:
     """The freshest arguments of a function. Answers about callers are cached, because many paths lead to the same caller."""
     own = 1 if code.takes_self else 0
     found = [ask((code.id, parameter.name, 0)) for parameter in code.parameters[own:]]
-    # an object that serves several calls of its own method is the ordinary case
-    found += [
-        fresh
-        for parameter in code.parameters[:own]
-        if (fresh := ask((code.id, parameter.name, 0))).how is Freshness.ALWAYS
-    ]
+    found += [ask((code.id, parameter.name, 0)) for parameter in code.parameters[:own]]
     return max(found, key=lambda fresh: fresh.how, default=Fresh(Freshness.NEVER))
 
 
@@ -117,27 +112,41 @@ def brought_by_callers(codes: Codes, facts: ProgramFacts, about: FreshParameter,
     worst = Fresh(Freshness.NEVER, name)
     contexts = facts.contexts_of(identity) if depth < _MAX_DEPTH else ()
     calls = ContextView(codes, facts, contexts[0]).calls_of_function() if contexts else ()
+    own: list[bool] = []
     for view, call in calls:
         # a caller that is a graph counts, too: an earlier run may have made it one
         if call is None or view.function.id == identity:
             continue
-        is_own = code.takes_self and name == code.parameters[0].name and view.is_bound(call, code)
-        if is_own and is_in_test_file(codes.program, view.function):
-            continue  # a test makes its own object, and needs no speed
-        number = _own_object(view, call) if is_own else view.given_for(call, code, name)
-        if number is None:
-            continue
-        if is_own and (caller := _own_parameter(view, number)) is not None:
-            how = ask((view.function.id, caller, depth + 1)).how
-            how = min(how, Freshness.SOMETIMES) if view.innermost_loop(call.op) is not None else how
+        if code.takes_self and name == code.parameters[0].name and view.is_bound(call, code):
+            # a test makes its own object, and needs no speed
+            if is_in_test_file(codes.program, view.function):
+                continue
+            given = _own_object(call)
+            own.append(_is_new_object(view, call, given, depth, ask))
+            how = Freshness.ALWAYS if own[-1] else Freshness.NEVER
         else:
-            how = _freshness_of(view, call.op, number, depth, ask)
+            number = view.given_for(call, code, name)
+            if number is None:
+                continue
+            given, how = number, _freshness_of(view, call.op, number, depth, ask)
         if how > worst.how:
-            worst = Fresh(how, name, view.written(number))
+            worst = Fresh(how, name, view.written(given))
+    if any(own) and not all(own):
+        # other calls use an object that is kept
+        return Fresh(Freshness.SOMETIMES, name, worst.written)
     return worst
 
 
-def _own_object(view: ContextView, call: Call) -> OpId:
+def _is_new_object(view: ContextView, call: Call, number: OpId, depth: int, ask: AskFresh) -> bool:
+    """Whether each call of a method has a new object. One that serves several calls is the ordinary case."""
+    caller = _own_parameter(view, number)
+    if caller is None:
+        return _freshness_of(view, call.op, number, depth, ask) is Freshness.ALWAYS
+    is_repeated = view.innermost_loop(call.op) is not None
+    return not is_repeated and ask((view.function.id, caller, depth + 1)).how is Freshness.ALWAYS
+
+
+def _own_object(call: Call) -> OpId:
     """The object on which a method is called: `a` in `a.step(x)`, and in `a(x)`."""
     return call.function if call.owner is None else call.owner
 

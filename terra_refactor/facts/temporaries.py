@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from terra_refactor.analysis.facts import ObjectFacts, ObjectKind
-from terra_refactor.domain.value import Reference, members
+from terra_refactor.domain.value import PartialValue, Reference, members
 from terra_refactor.facts.records import (
     AttributeRead,
     AttributeWrite,
@@ -29,6 +29,8 @@ from terra_refactor.facts.view import ContextView
 from terra_refactor.ir.ids import OpId
 from terra_refactor.ir.ops import Scope
 from terra_refactor.tf_model.class_names import COPIES_OF_OBJECTS
+from terra_refactor.tf_model.decorators import Decoration, decoration
+from terra_refactor.tf_model.spec import Trait
 
 _MAX_DEPTH: Final = 4
 _CONSTRUCTOR: Final = "__init__"
@@ -63,17 +65,20 @@ def outlives_object(view: ContextView, read: AttributeRead) -> bool:
         return False
     sinks = [value for _, value in view.returns()]
     sinks += [write.value for write in view.reached(AttributeWrite) if write.owner != read.owner]
-    return any(fact.op == read.op for sink in sinks for fact in view.behind(sink, _parts))
+    sinks += [kept.value for call, _ in view.calls_with(Trait.KEEPS_ARGUMENT) for kept in call.arguments]
 
+    def parts(fact: Fact) -> Iterable[OpId]:
+        match fact:
+            case Display(is_comprehension=False, items=items):
+                return [item.value for item in items]
+            case Choice(results=results):
+                return results
+            case Call(op=op, arguments=arguments) if view.all_of(op, lambda each: isinstance(each, PartialValue)):
+                return [argument.value for argument in arguments]
+            case _:
+                return ()
 
-def _parts(fact: Fact) -> Iterable[OpId]:
-    match fact:
-        case Display(is_comprehension=False, items=items):
-            return [item.value for item in items]
-        case Choice(results=results):
-            return results
-        case _:
-            return ()
+    return any(fact.op == read.op for sink in sinks for fact in view.behind(sink, parts))
 
 
 def _makes(view: ContextView, call: OpId) -> bool:
@@ -122,7 +127,7 @@ def _is_kept(view: ContextView, read: NameRead) -> bool:
 def _is_handed_out(view: ContextView, number: OpId, owner: OpId | None, depth: int) -> bool:
     """Whether a function of the program returns an object that it made and did not store, or the temporary object of its method."""
     for callee in _callees(view, number):
-        if callee.function.name == _CONSTRUCTOR:
+        if callee.function.name == _CONSTRUCTOR or _keeps_results(callee):
             continue
         own = callee.function.parameters[0].name if callee.function.takes_self else None
         for _, returned in callee.returns():
@@ -135,6 +140,11 @@ def _is_handed_out(view: ContextView, number: OpId, owner: OpId | None, depth: i
             ):
                 return True
     return False
+
+
+def _keeps_results(view: ContextView) -> bool:
+    """Whether a decorator such as `functools.lru_cache` holds what the function returns."""
+    return any(decoration(name)[0] is Decoration.CACHED for name in view.function_facts.wrappers)
 
 
 def _is_released(view: ContextView, read: NameRead, depth: int) -> bool:

@@ -19,7 +19,7 @@ from terra_refactor.domain.value import (
     Value,
     members,
 )
-from terra_refactor.facts.records import AttributeRead, Call
+from terra_refactor.facts.records import AttributeRead, AttributeWrite, Call
 from terra_refactor.facts.view import ContextView
 from terra_refactor.ir.ids import FunctionId, OpId
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
@@ -83,7 +83,7 @@ def _examined_by(view: ContextView, call: Call, called: str) -> Iterator[Functio
 
 
 def _given_to_constructor(view: ContextView, made: ObjectFacts) -> Iterator[FunctionId]:
-    """The functions that the constructor of an object received: the object may hold them."""
+    """The functions that the constructor of an object received or stored: the object may hold them."""
     if made.kind is not ObjectKind.INSTANCE or made.function is None or made.op is None:
         return
     for context in view.facts.contexts_of(made.function):
@@ -92,6 +92,10 @@ def _given_to_constructor(view: ContextView, made: ObjectFacts) -> Iterator[Func
         if isinstance(call, Call):
             for argument in call.arguments:
                 yield from _functions_in(maker.value(argument.value), 0)
+            found = maker.calls.get(made.op)
+            for constructor in () if found is None else map(view.of, found.callees):
+                for write in constructor.reached(AttributeWrite):
+                    yield from _functions_in(constructor.value(write.value), 0)
 
 
 def _functions_in(value: Value, depth: int) -> Iterator[FunctionId]:
