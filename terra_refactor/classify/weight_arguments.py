@@ -9,7 +9,9 @@ TensorFlow, which is passed as it is.
 
 from __future__ import annotations
 
-from terra_refactor.analysis.facts import FunctionFacts, ParameterFacts, ProgramFacts
+from typing import Final
+
+from terra_refactor.analysis.facts import CallerFact, FunctionFacts, ParameterFacts, ProgramFacts
 from terra_refactor.classify.candidates import derives_from, is_keras_class, made_by
 from terra_refactor.domain.value import FrozenList, Reference, TensorKind, TensorValue, Value, members
 from terra_refactor.facts.code import CodeFacts
@@ -21,7 +23,8 @@ from terra_refactor.ir.ids import OpId
 from terra_refactor.tf_model import registry
 from terra_refactor.tf_model.graph_traits import CALLED_WITH_VARIABLES, KERAS_VARIABLE, LAYER
 
-_USE_VARIABLES = frozenset({"apply", "apply_gradients", "gradient", "jacobian", "minimize"})
+_CALL: Final = "__call__"
+_USE_VARIABLES: Final = frozenset({"apply", "apply_gradients", "gradient", "jacobian", "minimize"})
 
 
 def weight_problem(
@@ -32,7 +35,7 @@ def weight_problem(
     if (
         any(KERAS_VARIABLE in made_by(facts, member) for member in given)
         or any(isinstance(member, FrozenList) and _holds_weight(member) for member in given)
-        or (any(map(_is_weight, given)) and _receives_weight(codes, facts, code, found, parameter.name))
+        or _receives_weight(codes, facts, code, found, parameter.name, any(map(_is_weight, given)))
     ):
         return (
             f"`{parameter.name}` receives the variables of a model: Keras 3 variables become tensors when they are arguments of a graph, "
@@ -41,7 +44,7 @@ def weight_problem(
     if (
         code.takes_self
         and code.parent is not None
-        and code.name == "__call__"
+        and code.name == _CALL
         and parameter.name != code.parameters[0].name
         and derives_from(codes, facts, code.parent, CALLED_WITH_VARIABLES)
     ):
@@ -59,28 +62,49 @@ def _holds_weight(value: FrozenList) -> bool:
     return any(_is_weight(member) for each in elements for member in members(each))
 
 
-def _receives_weight(codes: Codes, facts: ProgramFacts, code: Function, found: FunctionFacts, name: str) -> bool:
-    """Whether the function changes a weight that it receives, or a call passes an attribute of a layer."""
-    if _changes(codes.of(code.id), name):
+def _receives_weight(
+    codes: Codes, facts: ProgramFacts, code: Function, found: FunctionFacts, name: str, may_be: bool
+) -> bool:
+    """Whether the function changes a weight that it receives, or a call passes an attribute of a layer, or what Keras passed."""
+    if may_be and _changes(codes.of(code.id), name):
         return True
-    if not found.contexts:
+    # the views of all callers are made only where one may matter
+    if not found.contexts or not (may_be or any(_is_call_method(codes, facts, each) for each in found.callers)):
         return False
     own = ContextView(codes, facts, facts.contexts[found.contexts[0]])
     for caller, call in own.calls_of_function():
         number = None if call is None else caller.given_for(call, code, name)
-        if number is not None and caller.all_of(number, _is_weight) and _is_of_layer(caller, number):
+        if number is not None and (
+            (may_be and caller.all_of(number, _is_weight) and _is_of_layer(caller, number))
+            or _is_given_by_keras(caller, number)
+        ):
             return True
     return False
 
 
+def _is_call_method(codes: Codes, facts: ProgramFacts, place: CallerFact) -> bool:
+    return codes.program.function(facts.function_of(place.context)).name == _CALL
+
+
+def _is_given_by_keras(view: ContextView, number: OpId) -> bool:
+    """Whether a result is the argument of a regularizer, constraint or schedule, which Keras calls with a variable."""
+    function = view.function
+    if function.name != _CALL or function.parent is None or not function.takes_self:
+        return False
+    read = view.origin(number)
+    return (
+        isinstance(read, NameRead)
+        and view.code.has_parameter(read.name)
+        and not view.code.given_to(read)
+        and derives_from(view.codes, view.facts, function.parent, CALLED_WITH_VARIABLES)
+    )
+
+
 def _is_of_layer(view: ContextView, number: OpId) -> bool:
-    """Whether a result is an attribute of a layer or model, or an element of one, or the step of a schedule."""
+    """Whether a result is an attribute of a layer or model, or an element of one."""
     made = view.origin(number)
     if isinstance(made, ItemRead):
         made = view.origin(made.owner)
-    if isinstance(made, NameRead):
-        parent = view.function.parent
-        return parent is not None and derives_from(view.codes, view.facts, parent, CALLED_WITH_VARIABLES)
     if not isinstance(made, AttributeRead):
         return False
     return any(
