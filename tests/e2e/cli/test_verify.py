@@ -63,10 +63,11 @@ import tensorflow as tf
 
 from lib import Model, smooth
 
+model = Model(4)
+
 
 def use():
     smooth(tf.ones([2, 3]))
-    model = Model(4)
     return model.step(tf.ones([3, 4]))
 """
 
