@@ -63,12 +63,12 @@ import tensorflow as tf
 
 from lib import Model, smooth
 
-model = Model(4)
-
 
 def use():
     smooth(tf.ones([2, 3]))
-    return model.step(tf.ones([3, 4]))
+    model = Model(4)
+    for _ in range(3):
+        model.step(tf.ones([3, 4]))
 """
 
 
