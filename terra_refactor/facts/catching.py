@@ -99,7 +99,7 @@ def caught_by_name(view: ContextView) -> Iterator[Catch]:
     names = dict.fromkeys(
         view.facts.contexts[each].function for each in sorted(with_all_callers(view.facts, (view.context.id,)))
     )
-    for name in dict.fromkeys(view.program.function(each).name for each in names):
+    for name in dict.fromkeys(view.program.attribute_name(view.program.function(each)) for each in names):
         for reader in view.codes.readers_of(name):
             for context in view.facts.contexts_of(reader):
                 outer = view.of(context.id)

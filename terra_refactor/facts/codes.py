@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TypeVar, cast
 
 from terra_refactor.analysis.facts import BranchFact, CallFact, ContextFacts, ContextId
@@ -18,11 +19,14 @@ from terra_refactor.facts.records import (
     AttributeRead,
     AttributeWrite,
     Call,
+    Choice,
     ClassMade,
     ItemDeletion,
+    ItemRead,
     ItemWrite,
     Literal,
     NameRead,
+    Operation,
 )
 from terra_refactor.ir.control import Flow, flow_of
 from terra_refactor.ir.dataflow import NameSet, live_names
@@ -106,12 +110,19 @@ def _reads(nested: Iterable[Function]) -> tuple[tuple[FunctionKind, str, tuple[s
 _ANY_ATTRIBUTE = "*"
 ITEM = "[]"
 """Suffix of the name of a variable or attribute in `Codes.writers_of`: an item of its content."""
+TEMPORARY = "()"
+"""Suffix of the name of an attribute in `Codes.naming`: read of an object that perhaps nothing else holds (`Scaler().step`), or a
+method that is kept (`f = scaler.step`).
+"""
+_GET_ITEM = "__getitem__"
 _BY_NAME = ("getattr", "hasattr", "vars")
 
 
-def _attributes_read(code: CodeFacts) -> Iterator[str]:
+def _attributes_read(code: CodeFacts, made_on_read: frozenset[str]) -> Iterator[str]:
     for read in code.of_kind(AttributeRead):
         yield _ANY_ATTRIBUTE if read.name == "__dict__" else read.name
+        if _may_be_of_temporary(code, read, made_on_read):
+            yield f"{read.name}{TEMPORARY}"
     for call in code.of_kind(Call):
         if call.called_name in _BY_NAME and call.first is not None:
             asked = code.facts[call.arguments[1].value] if len(call.arguments) > 1 else None
@@ -120,6 +131,31 @@ def _attributes_read(code: CodeFacts) -> Iterator[str]:
                 yield asked.value
             elif isinstance(owner, NameRead) and owner.name == "self":
                 yield _ANY_ATTRIBUTE
+
+
+def _may_be_of_temporary(code: CodeFacts, read: AttributeRead, made_on_read: frozenset[str]) -> bool:
+    """Whether the object may be made in the expression, as far as its form tells."""
+    owner = code.facts[read.owner]
+    if isinstance(owner, NameRead):
+        users = (code.facts[each] for each in code.readers(read.op))
+        return owner.name in code.writes and any(
+            not isinstance(user, Call) or user.function != read.op for user in users
+        )
+    while isinstance(owner, AttributeRead) and owner.name not in made_on_read:
+        owner = code.facts[owner.owner]
+    return isinstance(owner, AttributeRead | Call | Choice | Operation) or (
+        isinstance(owner, ItemRead) and _GET_ITEM in made_on_read
+    )
+
+
+def _made_on_read(program: Program) -> frozenset[str]:
+    """The names of properties of the program, whose reads may make an object, and `__getitem__` if it defines one."""
+    return frozenset(
+        function.name
+        for module in program.modules.values()
+        for function in module.functions
+        if function.name == _GET_ITEM or any(decorator.text == "property" for decorator in function.decorators)
+    )
 
 
 def _attributes_written(code: CodeFacts) -> Iterator[str]:
@@ -138,6 +174,7 @@ class _Before:
 
     changed: tuple[CodeFacts, ...]
     """The earlier facts of the functions whose body changed."""
+    made_on_read: frozenset[str]
     readers: dict[str, tuple[FunctionId, ...]] | None
     writers: dict[str, tuple[FunctionId, ...]] | None
 
@@ -158,7 +195,7 @@ class _Before:
                     return None
                 if known.body is not function.body:
                     changed.append(earlier.of(known.id))
-        return _Before(tuple(changed), earlier._readers, earlier._writers)
+        return _Before(tuple(changed), earlier._made_on_read, earlier._readers, earlier._writers)
 
 
 class Codes:
@@ -181,6 +218,7 @@ class Codes:
         self._writers: dict[str, tuple[FunctionId, ...]] | None = None
         self._readers_of: dict[tuple[str, bool], tuple[FunctionId, ...]] = {}
         self._named: dict[str, tuple[FunctionId, ...]] | None = None
+        self._made_on_read = frozenset[str]()
         self._before = None if earlier is None else _Before.of(earlier, program)
         self._families = ClassFamilies(program, self.of)
 
@@ -199,6 +237,10 @@ class Codes:
             )
         return found
 
+    def naming(self, attribute: str) -> tuple[FunctionId, ...]:
+        """The functions whose code names an attribute where it reads one; for `name()`, of an object that may be temporary."""
+        return self._all_readers().get(attribute, ())
+
     def is_read(self, attribute: str) -> bool:
         """Whether the attribute has any `readers_of`. This differs from an earlier state only if there were none."""
         return bool(self.readers_of(attribute))
@@ -215,7 +257,12 @@ class Codes:
 
     def _all_readers(self) -> dict[str, tuple[FunctionId, ...]]:
         if self._readers is None:
-            self._readers = self._by_name(_attributes_read, None if self._before is None else self._before.readers)
+            before, self._made_on_read = self._before, _made_on_read(self.program)
+            is_same = before is not None and before.made_on_read == self._made_on_read
+            self._readers = self._by_name(
+                partial(_attributes_read, made_on_read=self._made_on_read),
+                before.readers if before is not None and is_same else None,
+            )
         return self._readers
 
     def _by_name(

@@ -143,8 +143,9 @@ def _is_handed_out(view: ContextView, number: OpId, owner: OpId | None, depth: i
 
 
 def _keeps_results(view: ContextView) -> bool:
-    """Whether a decorator such as `functools.lru_cache` holds what the function returns."""
-    return any(decoration(name)[0] is Decoration.CACHED for name in view.function_facts.wrappers)
+    """Whether a decorator such as `functools.lru_cache` or `cached_property` holds what the function returns."""
+    keeping = (Decoration.CACHED, Decoration.CACHED_PROPERTY)
+    return any(decoration(name)[0] in keeping for name in view.function_facts.wrappers)
 
 
 def _is_released(view: ContextView, read: NameRead, depth: int) -> bool:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from terra_refactor.facts.records import AttributeRead, AttributeWrite, NameWrite, Region
 from terra_refactor.facts.view import ContextView
-from terra_refactor.ir.function import FunctionKind
 
 
 def unconverted_construct(view: ContextView) -> str | None:
@@ -19,7 +18,7 @@ def unconverted_construct(view: ContextView) -> str | None:
         *((region.op, "`else` of a loop") for region in code.of_kind(Region) if region.is_loop and region.has_else),
         *((write.op, "`:=`") for write in code.of_kind(NameWrite) if write.is_expression),
     ]
-    if (prefix := _prefix_of_private_names(view)) is not None:
+    if (prefix := view.program.private_prefix(view.function)) is not None:
         attributes: list[AttributeRead | AttributeWrite] = [*code.of_kind(AttributeRead), *code.of_kind(AttributeWrite)]
         found += [
             (each.op, f"the private name `{each.name.removeprefix(prefix)}`")
@@ -27,14 +26,3 @@ def unconverted_construct(view: ContextView) -> str | None:
             if each.name.startswith(f"{prefix}__") and not each.name.endswith("__")
         ]
     return min(found)[1] if found else None  # the first
-
-
-def _prefix_of_private_names(view: ContextView) -> str | None:
-    """Python's mangling prefix for names like `__bound` in the class around a function: `_Policy`; None outside of classes."""
-    around = view.function.parent
-    while around is not None:
-        outer = view.program.function(around)
-        if outer.kind is FunctionKind.CLASS_BODY:
-            return f"_{outer.name.lstrip('_')}"
-        around = outer.parent
-    return None

@@ -277,6 +277,10 @@ class _Codes(Codes):
         self._notes.add(("readers", attribute))
         return self._inner.readers_of(attribute, by_name=by_name)
 
+    def naming(self, attribute: str) -> tuple[FunctionId, ...]:
+        self._notes.add(("readers", attribute))  # they include these functions
+        return self._inner.naming(attribute)
+
     def is_read(self, attribute: str) -> bool:
         self._notes.add(("read", attribute))
         return self._inner.is_read(attribute)

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from terra_refactor.ir.function import Function
+from terra_refactor.ir.function import Function, FunctionKind
 from terra_refactor.ir.ids import FunctionId
 from terra_refactor.record.record_file import FunctionSeen
 
@@ -68,6 +68,22 @@ class Program:
     def function(self, identity: FunctionId) -> Function:
         """The function with that identity; KeyError if there is none."""
         return self.modules[identity.module].by_index[identity.index]
+
+    def private_prefix(self, function: Function) -> str | None:
+        """What Python puts before private names in the class around a function: `_Policy` for `__bound`; None outside of classes."""
+        around = function.parent
+        while around is not None:
+            outer = self.function(around)
+            if outer.kind is FunctionKind.CLASS_BODY:
+                return f"_{outer.name.lstrip('_')}"
+            around = outer.parent
+        return None
+
+    def attribute_name(self, function: Function) -> str:
+        """The attribute under which its class holds a method: `_Policy__bound` for `__bound`."""
+        is_private = function.name.startswith("__") and not function.name.endswith("__")
+        prefix = self.private_prefix(function) if is_private else None
+        return function.name if prefix is None else prefix + function.name
 
     def path_of(self, module: str) -> str:
         """The path of a module's file, as in reports; KeyError if there is none."""

@@ -56,8 +56,8 @@ def _examined(view: ContextView) -> dict[FunctionId, str]:
 
 
 def _find(view: ContextView) -> Iterator[tuple[FunctionId, str]]:
-    """Looks only at functions that read an attribute of a telling name (`inspect.isfunction`), so that other edits cause no new checks."""
-    for reader in dict.fromkeys(each for name in _NAMES for each in view.codes.readers_of(name)):
+    """Looks only at functions that name an attribute such as `inspect.isfunction`, so that other edits cause no new checks."""
+    for reader in dict.fromkeys(each for name in _NAMES for each in view.codes.naming(name)):
         for context in view.facts.contexts_of(reader):
             inner = view.of(context.id)
             for read in inner.reached(AttributeRead):
@@ -101,10 +101,9 @@ def _given_to_constructor(view: ContextView, made: ObjectFacts) -> Iterator[Func
 def _functions_in(value: Value, depth: int) -> Iterator[FunctionId]:
     """The functions of the program that a value is or holds."""
     for member in members(value):
+        parts: tuple[Value, ...] = ()
         match member:
-            case FunctionValue(function=function):
-                yield FunctionId(*function)
-            case BoundMethod(function=FunctionValue(function=function)):
+            case FunctionValue(function=function) | BoundMethod(function=FunctionValue(function=function)):
                 yield FunctionId(*function)
             case TupleValue(elements):
                 parts = elements
@@ -114,11 +113,8 @@ def _functions_in(value: Value, depth: int) -> Iterator[FunctionId]:
                 parts = (*(item for _, item in items), *(() if rest is None else (rest,)))
             case PartialValue(function=inner):
                 parts = (inner,)
-            case _:
-                continue
-        if isinstance(member, TupleValue | FrozenList | FrozenDict | PartialValue) and depth < _MAX_DEPTH:
-            for part in parts:
-                yield from _functions_in(part, depth + 1)
+        for part in parts if depth < _MAX_DEPTH else ():
+            yield from _functions_in(part, depth + 1)
 
 
 def _names_function_class(view: ContextView, number: OpId) -> bool:

@@ -7,6 +7,7 @@ from typing import Final
 
 from terra_refactor.analysis.facts import ObjectKind
 from terra_refactor.domain.value import Reference, UnknownValue, members
+from terra_refactor.facts.codes import TEMPORARY
 from terra_refactor.facts.records import AttributeRead
 from terra_refactor.facts.temporaries import is_temporary, outlives_object
 from terra_refactor.facts.view import ContextView
@@ -15,7 +16,8 @@ from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Seve
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
     function, place = view.function, view.code.first()
-    is_implicit = function.name.startswith("__")  # looked up in the class by a caller that holds the object
+    # Python looks these up in the class, by a caller that holds the object.
+    is_implicit = function.name.startswith("__") and function.name.endswith("__")
     if (
         place is None
         or is_implicit
@@ -30,7 +32,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
         for member in members(value)
         if isinstance(member, Reference)
     }
-    for written, names in _reads_from_temporaries(view, function.name):
+    for written, names in _reads_from_temporaries(view, view.program.attribute_name(function)):
         if names is None or not classes.isdisjoint(names):
             yield LocalHazard(
                 place,
@@ -52,7 +54,7 @@ def _reads_from_temporaries(view: ContextView, name: str) -> tuple[tuple[str, fr
 
 
 def _find(view: ContextView, name: str) -> Iterator[tuple[str, frozenset[str] | None]]:
-    for reader in view.codes.readers_of(name):
+    for reader in view.codes.naming(f"{name}{TEMPORARY}"):
         for context in view.facts.contexts_of(reader):
             caller = view.of(context.id)
             for read in caller.reached(AttributeRead):

@@ -300,11 +300,12 @@ def _is_changed_by_method(view: ContextView, holder: str | None, attribute: str)
         owners = (code.facts[write.owner] for write in code.of_kind(AttributeWrite) if write.name == attribute)
         if code.function.name in _MAKERS or not any(isinstance(o, NameRead) and o.name == own for o in owners):
             continue
-        for caller in view.codes.readers_of(code.function.name):
+        name = view.program.attribute_name(code.function)
+        for caller in view.codes.readers_of(name):
             calling = view.codes.of(caller)
             for read in calling.of_kind(AttributeRead) if caller != view.function.id else ():
                 held = calling.facts[read.owner]
-                if read.name == code.function.name and (
+                if read.name == name and (
                     holder is None or (isinstance(held, AttributeRead | NameRead) and held.name == holder)
                 ):
                     return True
