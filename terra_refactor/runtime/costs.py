@@ -25,6 +25,7 @@ SETTLED: Final = 4
 """Number of successive calls on known paths after which the warm-up ends."""
 TURNS: Final = 2
 MOST_TURNS: Final = 4
+MOST_TURNS_OF_VARIED: Final = 8
 CLOSE: Final = 1.25
 """Ratio of the two times below which more turns are measured: times depend on the inputs."""
 LEAST_IN_A_TURN: Final = 3
@@ -44,6 +45,14 @@ FIRST_REST: Final = 64
 LONGEST_REST: Final = 100_000
 TRYING_AGAIN: Final = 0.02
 """Budget for further measurements, as a share of the time of the calls between them."""
+VARIED: Final = 1.5
+"""Ratio of the slower eager calls to the faster ones above which calls count as different from each other."""
+WATCHED: Final = 32
+"""Calls after a measurement that the shim won, whose mean time is compared with it."""
+ALARM: Final = 1.25
+"""Ratio of that mean to the time of eager execution above which the function is measured again. If the shim wins again,
+and the mean of the next calls is above it, too, the function rests: rare slow calls have no part in a measurement.
+"""
 SLOW_TRIES: Final = 4
 """Number of calls that take twice the eager time, after which a new attempt ends: two record and compile."""
 PASSED_OVER: Final = 6
@@ -58,6 +67,8 @@ FORGETS: Final = 0.9
 """Decay, per call, of the shares of new paths and of failures among recent calls."""
 UNSETTLED: Final = 12
 """Number of recent calls on unknown paths after which the function is measured again."""
+LEARNING: Final = 0.3
+"""Minimum share of calls that compile a known path, among recent ones, for which the measurement waits."""
 
 
 class Way(enum.Enum):
@@ -69,10 +80,22 @@ class Way(enum.Enum):
     RESTS = "eagerly"
 
 
-def _typical(times: list[float]) -> float:
-    """Typical time of a call: the mean of the faster half, which excludes outliers."""
-    lower = sorted(times)[: (len(times) + 1) // 2]
+def _typical(times: list[float], varied: bool = False) -> float:
+    """Typical time of a call: the mean of the faster half, which excludes outliers.
+
+    Calls that differ from each other (`varied`) all count, except for the slowest eighth: the faster half of a few
+    would be other calls in each mode.
+    """
+    lower = sorted(times)[: len(times) - len(times) // 8 if varied else (len(times) + 1) // 2]
     return sum(lower) / len(lower)
+
+
+def _are_varied(times: list[float]) -> bool:
+    """Whether the slower half of the calls, without outliers, takes much longer than the faster half."""
+    ordered = sorted(times)
+    half = len(ordered) // 2
+    upper = ordered[half : len(ordered) - len(ordered) // 8]
+    return half > 1 and sum(upper) * half > VARIED * sum(ordered[:half]) * len(upper)
 
 
 class Costs:
@@ -97,8 +120,15 @@ class Costs:
         self.turn_seconds = 0.0
         self.timed: list[float] = []
         self.eager: list[float] = []
+        self.deferred: list[float] = []  # operations of the timed calls
+        self.varied = False  # the calls of this measurement differ from each other
+        self.unsettled = False  # it began although calls still leave the known paths: what that costs counts
         self.passed_over = 0
+        self.watched = 0  # calls since the shim won
+        self.watched_seconds = 0.0
+        self.alarms = 0  # in a row
         self.new_share = 0.0  # share of recent calls on new paths
+        self.learning_share = 0.0  # share of recent calls that compiled something on a known path
         self.counted = 0
         self.failing = 0.0  # share of recent calls that raised
         self.invested = 0.0  # seconds
@@ -150,9 +180,10 @@ class Costs:
                 self._in_turn(self.eager, seconds)
             return
         self.new_share = FORGETS * self.new_share + (1.0 - FORGETS) * new
+        self.learning_share = FORGETS * self.learning_share + (1.0 - FORGETS) * (missed and not new)
         if missed:
             self.invested += seconds
-        learns = missed and not new and self._learns()
+        learns = missed and not new and self._may_learn()
         slow = self.slow_tries is not None and self.eager_seconds is not None and seconds > 2 * self.eager_seconds
         if slow and not learns:
             assert self.slow_tries is not None
@@ -163,24 +194,46 @@ class Costs:
         self.in_a_row = 0 if missed else self.in_a_row + 1
         if way is Way.TIMED:
             self.operations = max(self.operations, operations)
-            if learns or (missed and self.passed_over < PASSED_OVER):
+            if learns or (missed and not self.unsettled and self.passed_over < PASSED_OVER):
                 self.passed_over += not learns
             elif self.turn is way and usual:
+                self.deferred.append(operations)
                 self._in_turn(self.timed, seconds)
         elif self.until_measured:
             self._warm_up(missed)
+            self._watch(seconds)
 
     def _warm_up(self, missed: bool) -> None:
         self.warmed_up += 1
         self.until_measured -= 1
-        if not self.until_measured and self.in_a_row < SETTLED and (self.warmed_up < LONGEST_WARM_UP or self._learns()):
-            self.until_measured = 1
+        if not self.until_measured and self.in_a_row < SETTLED:
+            waits = self.warmed_up < LONGEST_WARM_UP or (self.learning_share > LEARNING and self._may_learn())
+            self.until_measured, self.unsettled = int(waits), not waits
         self.missed = self.missed + 1 if missed else max(0, self.missed - 1)
         if self.missed >= UNSETTLED and self.shim_seconds is not None and self.slow_tries is None:
             self.until_measured = self.missed = 0
 
-    def _learns(self) -> bool:
-        """Whether most recent calls that compiled something took known paths, on which they will be fast."""
+    def _watch(self, seconds: float) -> None:
+        """Compares calls after the shim has won with the measurement."""
+        if self.eager_seconds is None or self.slow_tries is not None or not self.until_measured:
+            return
+        self.watched += 1
+        self.watched_seconds += seconds
+        if self.watched < WATCHED:
+            return
+        mean = self.watched_seconds / self.watched
+        self.watched, self.watched_seconds = 0, 0.0
+        if mean <= ALARM * self.eager_seconds:
+            self.alarms = 0
+        elif self.alarms:
+            self.shim_seconds = mean
+            self._lost()
+        else:
+            self.alarms = 1
+            self.until_measured, self.unsettled = 0, True
+
+    def _may_learn(self) -> bool:
+        """Whether a call that compiles something on a known path is an investment: the path will be fast."""
         return self.new_share < 0.5 and self.warmed_up < LONGEST_LEARNING and self.invested < INVESTMENT
 
     def _in_turn(self, times: list[float], seconds: float) -> None:
@@ -192,7 +245,7 @@ class Costs:
         if (
             self.turn is Way.EAGER
             and len(self.eager) > 1
-            and min(self.eager) > max(LONG_CALL, CLEARLY * _typical(self.timed))
+            and min(self.eager) > max(LONG_CALL, CLEARLY * _typical(self.timed, varied=True))
         ):
             self._decide()
         elif self.turn_calls > MOST_IN_A_TURN or (self.turn_calls > LEAST_IN_A_TURN and self.turn_seconds > TURN):
@@ -201,27 +254,37 @@ class Costs:
     def _end_turn(self) -> None:
         self.turn_calls, self.turn_seconds = 0, 0.0
         if self.turn is Way.TIMED:
-            if not self.eager and _typical(self.timed) < self.operations * EAGER_OPERATION:
+            few = _typical(self.deferred)
+            if not self.eager and _typical(self.timed, varied=True) < few * EAGER_OPERATION:
                 self._won()
             else:
                 self.turn = Way.EAGER
             return
         self.turn = Way.TIMED
         self.turns += 1
-        shim, eager = _typical(self.timed), _typical(self.eager)
+        self.varied = self.varied or _are_varied(self.eager)
+        shim, eager = self._typical_times()
         apart = not eager / CLOSE < shim < eager * CLOSE
-        if self.turns == MOST_TURNS or (self.turns >= TURNS and apart) or min(self.timed) > CLEARLY * eager:
+        most, least = (MOST_TURNS_OF_VARIED, MOST_TURNS) if self.varied else (MOST_TURNS, TURNS)
+        clear = min(self.timed) > CLEARLY * _typical(self.eager, varied=True)
+        if self.turns == most or (self.turns >= least and apart) or clear:
             self._decide()
 
+    def _typical_times(self) -> tuple[float, float]:
+        all_count = self.varied or self.unsettled
+        return _typical(self.timed, all_count), _typical(self.eager, all_count)
+
     def _decide(self) -> None:
-        self.shim_seconds, self.eager_seconds = _typical(self.timed), _typical(self.eager)
+        self.shim_seconds, self.eager_seconds = self._typical_times()
         if self.shim_seconds > LOSES * self.eager_seconds:
             self._lost()
         else:
             self._won()
 
     def _start_over(self) -> None:
-        self.timed, self.eager = [], []
+        self.timed, self.eager, self.deferred = [], [], []
+        self.varied = self.unsettled = False
+        self.watched, self.watched_seconds = 0, 0.0
         self.turn, self.turns, self.turn_calls, self.turn_seconds = Way.TIMED, 0, 0, 0.0
         self.missed = self.warmed_up = self.passed_over = 0
         self.slow_tries = None
@@ -230,7 +293,8 @@ class Costs:
         if self.eager_seconds is None:
             self.shim_seconds = _typical(self.timed)
         self._start_over()
-        self.rest = FIRST_REST
+        if not self.alarms:
+            self.rest = FIRST_REST
         self.until_measured = self.settled_for
         close = self.eager_seconds is not None and self.eager_seconds < CLEARLY * (self.shim_seconds or 0.0)
         self.settled_for = min((4 if close else 8) * self.settled_for, 1_000_000)

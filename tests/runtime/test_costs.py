@@ -195,6 +195,67 @@ def test_shapes_that_never_come_again_are_given_up_as_soon_as_before() -> None:
     assert ways.count(Way.RESTS) > 0.95 * len(ways)
 
 
+@pytest.mark.parametrize("settled", [True, False])
+def test_calls_that_differ_are_compared_as_a_whole(settled: bool) -> None:
+    """Twenty kinds of calls in turn: the many cheap ones gain, the expensive ones lose more than that."""
+    costs = Costs("kinds")
+    ways = []
+    for number in range(400):
+        way = costs.way()
+        ways.append(way)
+        dear = number % 20 in (3, 4, 9, 13, 18)
+        if way is not Way.RESTS:
+            eager, shim = (6e-3, 12e-3) if dear else (1e-3, 0.8e-3)
+            costs.ran(way, eager if way is Way.EAGER else shim, 0, not settled and number % 20 == 3)
+    assert ways.index(Way.RESTS) < 180
+    assert costs.shim_seconds is not None
+    assert costs.eager_seconds is not None
+    assert costs.shim_seconds > 1.2 * costs.eager_seconds
+
+
+@pytest.mark.parametrize("shim", [1.3, 0.97])
+def test_a_new_path_now_and_then_does_not_postpone_the_decision(shim: float) -> None:
+    """Every fourth call makes a variable, which is a new path: never four calls on known ones in a row."""
+    costs = Costs("variables")
+    ways = []
+    for number in range(200):
+        way = costs.way()
+        ways.append(way)
+        if way is not Way.RESTS:
+            new = number % 4 == 0
+            costs.ran(way, 1e-3 if way is Way.EAGER else 2e-3 if new else 1e-3 * shim, 0, new)
+    assert ways.index(Way.RESTS) < 80
+
+
+def test_rare_slow_calls_after_the_measurement_are_noticed() -> None:
+    """Three times as fast, but later each sixteenth call compiles something that is used once."""
+    costs = Costs("rare")
+    spent = [0.0, 0.0]
+    ways = []
+    for number in range(5000):
+        way = costs.way()
+        ways.append(way)
+        rare = number > 60 and number % 16 == 0
+        shim = 0.2 if rare else 3e-3
+        spent[way in (Way.RESTS, Way.EAGER)] += 1e-2 if way in (Way.RESTS, Way.EAGER) else shim
+        if way is not Way.RESTS:
+            costs.ran(way, 1e-2 if way is Way.EAGER else shim, 0, rare)
+    assert ways.index(Way.RESTS) < 400
+    assert sum(spent) < 5000 * 1e-2 / 0.95
+
+
+def test_a_disturbed_machine_does_not_end_a_clear_win() -> None:
+    costs = Costs("disturbed")
+    ways = []
+    for number in range(5000):
+        way = costs.way()
+        ways.append(way)
+        disturbed = 8 if number % 13 == 0 else 1
+        costs.ran(way, (1e-2 if way is Way.EAGER else 3e-3) * disturbed, 0, False)
+    assert Way.RESTS not in ways
+    assert ways.count(Way.EAGER) < 100
+
+
 def test_what_goes_into_compiling_is_bounded() -> None:
     costs = Costs("large")
     spent = 0.0
