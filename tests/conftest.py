@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -45,9 +46,11 @@ def pytest_collection_finish() -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Reduces the frequency of garbage collections, since analyses create few cycles; records the time of each test on
-    request.
+    request. SIGINT raises KeyboardInterrupt, also where a shell started the tests in the background and has it ignored.
     """
     gc.set_threshold(200_000, 10, 20)
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     if file := os.environ.get(TIMES):
         config.pluginmanager.register(ProcessorTime(Path(file)))
 
