@@ -9,9 +9,10 @@ TensorFlow, which is passed as it is.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
 
-from terra_refactor.analysis.facts import CallerFact, FunctionFacts, ParameterFacts, ProgramFacts
+from terra_refactor.analysis.facts import FunctionFacts, ParameterFacts, ProgramFacts
 from terra_refactor.classify.candidates import derives_from, is_keras_class, made_by
 from terra_refactor.domain.value import FrozenList, Reference, TensorKind, TensorValue, Value, members
 from terra_refactor.facts.code import CodeFacts
@@ -19,7 +20,7 @@ from terra_refactor.facts.codes import Codes
 from terra_refactor.facts.records import AttributeRead, Call, ItemRead, NameRead
 from terra_refactor.facts.view import ContextView
 from terra_refactor.ir.function import Function
-from terra_refactor.ir.ids import OpId
+from terra_refactor.ir.ids import FunctionId, OpId
 from terra_refactor.tf_model import registry
 from terra_refactor.tf_model.graph_traits import CALLED_WITH_VARIABLES, KERAS_VARIABLE, LAYER
 
@@ -31,6 +32,14 @@ def weight_problem(
     codes: Codes, facts: ProgramFacts, code: Function, found: FunctionFacts, parameter: ParameterFacts
 ) -> str | None:
     """The reason why the function is no graph, if the parameter receives Keras variables."""
+    if (
+        code.takes_self
+        and code.parent is not None
+        and code.name == _CALL
+        and parameter.name != code.parameters[0].name
+        and derives_from(codes, facts, code.parent, CALLED_WITH_VARIABLES)
+    ):
+        return f"Keras passes one of its variables as `{parameter.name}` in the graph of `fit`, where a traced function refuses it"
     given = [member for value in parameter.values for member in members(value)]
     if (
         any(KERAS_VARIABLE in made_by(facts, member) for member in given)
@@ -41,14 +50,6 @@ def weight_problem(
             f"`{parameter.name}` receives the variables of a model: Keras 3 variables become tensors when they are arguments of a graph, "
             "which no tape watches and no optimizer can update; a call from another graph fails"
         )
-    if (
-        code.takes_self
-        and code.parent is not None
-        and code.name == _CALL
-        and parameter.name != code.parameters[0].name
-        and derives_from(codes, facts, code.parent, CALLED_WITH_VARIABLES)
-    ):
-        return f"Keras passes one of its variables as `{parameter.name}` in the graph of `fit`, where a traced function refuses it"
     return None
 
 
@@ -66,38 +67,53 @@ def _receives_weight(
     codes: Codes, facts: ProgramFacts, code: Function, found: FunctionFacts, name: str, may_be: bool
 ) -> bool:
     """Whether the function changes a weight that it receives, or a call passes an attribute of a layer, or what Keras passed."""
-    if may_be and _changes(codes.of(code.id), name):
+    if (may_be and _changes(codes.of(code.id), name)) or (code.id, name) in _given_by_keras(codes, facts):
         return True
-    # the views of all callers are made only where one may matter
-    if not found.contexts or not (may_be or any(_is_call_method(codes, facts, each) for each in found.callers)):
+    if not found.contexts or not may_be:
         return False
     own = ContextView(codes, facts, facts.contexts[found.contexts[0]])
     for caller, call in own.calls_of_function():
         number = None if call is None else caller.given_for(call, code, name)
-        if number is not None and (
-            (may_be and caller.all_of(number, _is_weight) and _is_of_layer(caller, number))
-            or _is_given_by_keras(caller, number)
-        ):
+        if number is not None and caller.all_of(number, _is_weight) and _is_of_layer(caller, number):
             return True
     return False
 
 
-def _is_call_method(codes: Codes, facts: ProgramFacts, place: CallerFact) -> bool:
-    return codes.program.function(facts.function_of(place.context)).name == _CALL
+def _given_by_keras(codes: Codes, facts: ProgramFacts) -> frozenset[tuple[FunctionId, str]]:
+    """The parameters that receive what Keras passes to a regularizer, constraint or schedule, handed on by any number of functions."""
+    return codes.once_with_looks((_given_by_keras,), lambda: _handed_on(codes, facts))
 
 
-def _is_given_by_keras(view: ContextView, number: OpId) -> bool:
-    """Whether a result is the argument of a regularizer, constraint or schedule, which Keras calls with a variable."""
-    function = view.function
-    if function.name != _CALL or function.parent is None or not function.takes_self:
-        return False
-    read = view.origin(number)
-    return (
-        isinstance(read, NameRead)
-        and view.code.has_parameter(read.name)
-        and not view.code.given_to(read)
-        and derives_from(view.codes, view.facts, function.parent, CALLED_WITH_VARIABLES)
-    )
+def _handed_on(codes: Codes, facts: ProgramFacts) -> frozenset[tuple[FunctionId, str]]:
+    pending = [
+        (function.id, parameter.name)
+        for function in map(codes.program.function, codes.functions_named(_CALL))
+        if function.takes_self and function.parent is not None
+        if derives_from(codes, facts, function.parent, CALLED_WITH_VARIABLES)
+        for parameter in function.parameters[1:]
+    ]
+    found = dict.fromkeys(pending)
+    while pending:
+        function, name = pending.pop()
+        for context in facts.contexts_of(function):
+            view = ContextView(codes, facts, context)
+            for given in _given_on(view, name):
+                if given not in found:
+                    found[given] = None
+                    pending.append(given)
+    return frozenset(found)
+
+
+def _given_on(view: ContextView, name: str) -> Iterator[tuple[FunctionId, str]]:
+    """The parameters of other functions that receive a parameter unchanged."""
+    for call in view.reached(Call):
+        fact = view.calls.get(call.op)
+        for callee in () if fact is None else map(view.of, fact.callees):
+            for parameter in callee.function.parameters:
+                number = view.given_for(call, callee.function, parameter.name)
+                read = None if number is None else view.origin(number)
+                if isinstance(read, NameRead) and read.name == name and not view.code.given_to(read):
+                    yield callee.function.id, parameter.name
 
 
 def _is_of_layer(view: ContextView, number: OpId) -> bool:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TypeVar, cast
 
 from terra_refactor.analysis.facts import BranchFact, CallFact, ContextFacts, ContextId
@@ -21,11 +20,13 @@ from terra_refactor.facts.records import (
     Call,
     Choice,
     ClassMade,
+    Imported,
     ItemDeletion,
     ItemRead,
     ItemWrite,
     Literal,
     NameRead,
+    NameWrite,
     Operation,
 )
 from terra_refactor.ir.control import Flow, flow_of
@@ -114,16 +115,26 @@ TEMPORARY = "()"
 """Suffix of the name of an attribute in `Codes.naming`: read of an object that perhaps nothing else holds (`Scaler().step`), or a
 method that is kept (`f = scaler.step`).
 """
+IMPORTED = "from "
+"""Prefix of a name in `Codes.naming`: read of a variable that holds that name of another module (`from copy import deepcopy`)."""
+KEYWORD = "="
+"""Suffix of a name in `Codes.naming`: a call that passes an argument by that keyword."""
 _GET_ITEM = "__getitem__"
 _BY_NAME = ("getattr", "hasattr", "vars")
 
 
-def _attributes_read(code: CodeFacts, made_on_read: frozenset[str]) -> Iterator[str]:
+def _attributes_read(code: CodeFacts, made_on_read: frozenset[str], imported: Mapping[str, str]) -> Iterator[str]:
+    """`imported` has the names that the module imports from others, by the variables that hold them."""
+    yield from (
+        f"{IMPORTED}{imported[name]}" for name in {read.name for read in code.of_kind(NameRead)} if name in imported
+    )
+    yield from (f"{IMPORTED}{name} as {variable}" for variable, name in _imports(code))
     for read in code.of_kind(AttributeRead):
         yield _ANY_ATTRIBUTE if read.name == "__dict__" else read.name
         if _may_be_of_temporary(code, read, made_on_read):
             yield f"{read.name}{TEMPORARY}"
     for call in code.of_kind(Call):
+        yield from (f"{each.keyword}{KEYWORD}" for each in call.arguments if each.keyword is not None)
         if call.called_name in _BY_NAME and call.first is not None:
             asked = code.facts[call.arguments[1].value] if len(call.arguments) > 1 else None
             owner = code.facts[call.first]
@@ -131,6 +142,14 @@ def _attributes_read(code: CodeFacts, made_on_read: frozenset[str]) -> Iterator[
                 yield asked.value
             elif isinstance(owner, NameRead) and owner.name == "self":
                 yield _ANY_ATTRIBUTE
+
+
+def _imports(code: CodeFacts) -> Iterator[tuple[str, str]]:
+    """The variables that `from module import name` binds, with the name."""
+    for write in code.of_kind(NameWrite) if code.of_kind(Imported) else ():
+        made = code.facts[write.value]
+        if isinstance(made, Imported) and made.name is not None:
+            yield write.name, made.name
 
 
 def _may_be_of_temporary(code: CodeFacts, read: AttributeRead, made_on_read: frozenset[str]) -> bool:
@@ -219,6 +238,7 @@ class Codes:
         self._readers_of: dict[tuple[str, bool], tuple[FunctionId, ...]] = {}
         self._named: dict[str, tuple[FunctionId, ...]] | None = None
         self._made_on_read = frozenset[str]()
+        self._names_imported: dict[str, dict[str, str]] = {}
         self._before = None if earlier is None else _Before.of(earlier, program)
         self._families = ClassFamilies(program, self.of)
 
@@ -238,7 +258,9 @@ class Codes:
         return found
 
     def naming(self, attribute: str) -> tuple[FunctionId, ...]:
-        """The functions whose code names an attribute where it reads one; for `name()`, of an object that may be temporary."""
+        """The functions whose code names an attribute where it reads one; with `TEMPORARY`, of an object that may be temporary;
+        with `IMPORTED`, a variable that holds an imported name; with `KEYWORD`, an argument of a call.
+        """
         return self._all_readers().get(attribute, ())
 
     def is_read(self, attribute: str) -> bool:
@@ -260,7 +282,7 @@ class Codes:
             before, self._made_on_read = self._before, _made_on_read(self.program)
             is_same = before is not None and before.made_on_read == self._made_on_read
             self._readers = self._by_name(
-                partial(_attributes_read, made_on_read=self._made_on_read),
+                lambda code: _attributes_read(code, self._made_on_read, self._imported(code.function.id.module)),
                 before.readers if before is not None and is_same else None,
             )
         return self._readers
@@ -278,6 +300,14 @@ class Codes:
                 for name in names(self.of(function.id)):
                     found.setdefault(name, {})[function.id] = None
         return {name: tuple(functions) for name, functions in found.items()}
+
+    def _imported(self, module: str) -> Mapping[str, str]:
+        """The names that a module imports from others, by the variables that hold them, in whichever function."""
+        found = self._names_imported.get(module)
+        if found is None:
+            codes = (self.of(function.id) for function in self.program.modules[module].functions)
+            found = self._names_imported[module] = {name: made for code in codes for name, made in _imports(code)}
+        return found
 
     def functions_named(self, name: str) -> tuple[FunctionId, ...]:
         """The functions and methods of the program that have that name."""

@@ -26,6 +26,10 @@ EXAMINES_FUNCTION: Final = " ".join(
         "typing.get_type_hints",
     )
 )
+SAVES_MODEL: Final = (
+    "keras.Model.save keras.Model.to_json keras.Model.from_config keras.saving.save_model keras.saving.load_model "
+    "keras.models.clone_model keras.models.model_from_json keras.callbacks.ModelCheckpoint"
+)
 COPIES_DEEPLY: Final = "copy.deepcopy pickle.dump pickle.dumps dataclasses.asdict dataclasses.astuple"
 CONTAINERS_WITHOUT_HASH: Final = frozenset(
     " ".join(
@@ -255,6 +259,8 @@ GRAPH_TRAITS: Final[Mapping[Trait, str]] = {
     "tensorflow.compat.v1.train.Optimizer.minimize",
     Trait.EXAMINES_FUNCTION: EXAMINES_FUNCTION,
     Trait.COPIES_DEEPLY: COPIES_DEEPLY,
+    Trait.SAVES_MODEL: SAVES_MODEL,
+    Trait.IN_CONFIGURATION: "keras.layers.* keras.losses.* keras.metrics.* keras.Model.compile",
     Trait.HANDS_BACK: "tensorflow.nest.* tensorflow.identity_n",
     Trait.CALLS_UNCONVERTED: "tensorflow.nest.* tensorflow.custom_gradient tensorflow.recompute_grad "
     "tensorflow.compat.v1.train.Optimizer.*",

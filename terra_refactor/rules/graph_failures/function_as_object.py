@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from terra_refactor.analysis.facts import ObjectFacts, ObjectKind
@@ -19,7 +19,8 @@ from terra_refactor.domain.value import (
     Value,
     members,
 )
-from terra_refactor.facts.records import AttributeRead, AttributeWrite, Call
+from terra_refactor.facts.codes import IMPORTED, KEYWORD
+from terra_refactor.facts.records import AttributeRead, AttributeWrite, Call, Display, Fact, Literal
 from terra_refactor.facts.view import ContextView
 from terra_refactor.ir.ids import FunctionId, OpId
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
@@ -29,54 +30,92 @@ from terra_refactor.tf_model.graph_traits import (
     FUNCTION_CLASSES,
     ISINSTANCE,
     ONLY_OF_FUNCTIONS,
+    SAVES_MODEL,
 )
 from terra_refactor.tf_model.registry import has_trait
 from terra_refactor.tf_model.spec import Trait
 
 _MAX_DEPTH: Final = 4
+_ONLY_WEIGHTS: Final = "save_weights_only"
 _LIBRARY: Final = frozenset(f"{EXAMINES_FUNCTION} {COPIES_DEEPLY}".split())
-_NAMES: Final = tuple(sorted({name.rpartition(".")[2] for name in _LIBRARY | FUNCTION_CLASSES} | ONLY_OF_FUNCTIONS))
+_OF_LIBRARY: Final = {name.rpartition(".")[2] for name in _LIBRARY | FUNCTION_CLASSES}
+_NAMES: Final = tuple(sorted({*_OF_LIBRARY, *(f"{IMPORTED}{name}" for name in _OF_LIBRARY), *ONLY_OF_FUNCTIONS}))
+_SAVING: Final = tuple(
+    sorted(f"{by}{name.rpartition('.')[2]}" for name in SAVES_MODEL.split() for by in ("", IMPORTED))
+)
+_CONFIGURED: Final = (
+    *(f"{by}{name}" for name in ("Activation", "Lambda", "compile") for by in ("", IMPORTED)),
+    *(
+        f"{name}{KEYWORD}"
+        for name in ["activation", "function", "loss", "metrics", "recurrent_activation", "weighted_metrics"]
+    ),
+    *(f"{of}_{name}{KEYWORD}" for of in ("bias", "kernel") for name in ("constraint", "initializer", "regularizer")),
+)
 
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
     place = view.code.first()
-    written = _examined(view).get(view.function.id)
-    if place is not None and written is not None:
-        yield LocalHazard(
-            place,
-            f"`{written}` needs a plain Python function, and a traced one is an object of another class",
-            boundary=True,
-            in_use="that code expects a plain function",
-        )
+    text = _examined(view).get(view.function.id)
+    if place is not None and text is not None:
+        yield LocalHazard(place, text, boundary=True, in_use="that code expects a plain function")
 
 
 def _examined(view: ContextView) -> dict[FunctionId, str]:
-    """The functions that the program examines as Python objects, with a place that does."""
+    """What happens to the functions that the program examines, copies or saves as Python objects."""
     return view.codes.once_with_looks((_examined,), lambda: dict(_find(view)))
 
 
 def _find(view: ContextView) -> Iterator[tuple[FunctionId, str]]:
     """Looks only at functions that name an attribute such as `inspect.isfunction`, so that other edits cause no new checks."""
-    for reader in dict.fromkeys(each for name in _NAMES for each in view.codes.naming(name)):
+    for found, written in _found(view):
+        yield found, f"`{written}` needs a plain Python function, and a traced one is an object of another class"
+    saving = next(_saving(view), None)
+    for inner in _contexts(view, _CONFIGURED) if saving is not None else ():
+        for call, _ in inner.calls_with(Trait.IN_CONFIGURATION):
+            values = (inner.value(given.value) for given in call.arguments)
+            for found in (each for value in values for each in _functions_in(inner, value, in_containers=True)):
+                yield (
+                    found,
+                    f"`{inner.written(call.op)}` makes this function part of a model, and `{saving}` needs the model's configuration: "
+                    "Keras cannot read that of a traced function",
+                )
+
+
+def _contexts(view: ContextView, names: Iterable[str]) -> Iterator[ContextView]:
+    """The contexts of the functions that name an attribute, keyword or import."""
+    for reader in dict.fromkeys(each for name in names for each in view.codes.naming(name)):
         for context in view.facts.contexts_of(reader):
-            inner = view.of(context.id)
-            for read in inner.reached(AttributeRead):
-                if read.name in ONLY_OF_FUNCTIONS:
-                    yield from ((found, inner.written(read.op)) for found in _functions_in(inner.value(read.owner), 0))
-            for call, called in inner.library_calls():
-                if call.first is not None:
-                    yield from ((found, inner.written(call.op)) for found in _examined_by(inner, call, called))
+            yield view.of(context.id)
+
+
+def _saving(view: ContextView) -> Iterator[str]:
+    """The calls that write or read the configuration of a model."""
+    for inner in _contexts(view, _SAVING):
+        for call, _ in inner.calls_with(Trait.SAVES_MODEL):
+            weights = next((each.value for each in call.arguments if each.keyword == _ONLY_WEIGHTS), None)
+            if weights is None or not (isinstance(given := inner.made(weights), Literal) and given.value is True):
+                yield inner.written(call.op)
+
+
+def _found(view: ContextView) -> Iterator[tuple[FunctionId, str]]:
+    for inner in _contexts(view, _NAMES):
+        for read in inner.reached(AttributeRead):
+            if read.name in ONLY_OF_FUNCTIONS:
+                yield from ((found, inner.written(read.op)) for found in _functions_in(inner, inner.value(read.owner)))
+        for call, called in inner.library_calls():
+            if call.first is not None:
+                yield from ((found, inner.written(call.op)) for found in _examined_by(inner, call, called))
 
 
 def _examined_by(view: ContextView, call: Call, called: str) -> Iterator[FunctionId]:
     given = BOTTOM if call.first is None else view.value(call.first)
     if called == ISINSTANCE:
         if len(call.positional) == 2 and _names_function_class(view, call.positional[1]):
-            yield from _functions_in(given, 0)
+            yield from _functions_in(view, given)
     elif has_trait(called, Trait.EXAMINES_FUNCTION):
-        yield from _functions_in(given, 0)
+        yield from _functions_in(view, given)
     elif has_trait(called, Trait.COPIES_DEEPLY):
-        yield from _functions_in(given, 0)
+        yield from _functions_in(view, given, in_containers=True)
         for member in members(given):
             if isinstance(member, Reference):
                 yield from _given_to_constructor(view, view.facts.objects[member.object])
@@ -84,22 +123,30 @@ def _examined_by(view: ContextView, call: Call, called: str) -> Iterator[Functio
 
 def _given_to_constructor(view: ContextView, made: ObjectFacts) -> Iterator[FunctionId]:
     """The functions that the constructor of an object received or stored: the object may hold them."""
-    if made.kind is not ObjectKind.INSTANCE or made.function is None or made.op is None:
+    if made.kind is not ObjectKind.INSTANCE:
         return
-    for context in view.facts.contexts_of(made.function):
-        maker = view.of(context.id)
-        call = maker.made(made.op)
+    for maker, call in _makers(view, made):
         if isinstance(call, Call):
             for argument in call.arguments:
-                yield from _functions_in(maker.value(argument.value), 0)
-            found = maker.calls.get(made.op)
+                yield from _functions_in(maker, maker.value(argument.value))
+            found = maker.calls.get(call.op)
             for constructor in () if found is None else map(view.of, found.callees):
                 for write in constructor.reached(AttributeWrite):
-                    yield from _functions_in(constructor.value(write.value), 0)
+                    yield from _functions_in(constructor, constructor.value(write.value))
 
 
-def _functions_in(value: Value, depth: int) -> Iterator[FunctionId]:
-    """The functions of the program that a value is or holds."""
+def _makers(view: ContextView, made: ObjectFacts) -> Iterator[tuple[ContextView, Fact | None]]:
+    """The operation that made an object, in each context."""
+    if made.function is not None and made.op is not None:
+        for context in view.facts.contexts_of(made.function):
+            maker = view.of(context.id)
+            yield maker, maker.made(made.op)
+
+
+def _functions_in(
+    view: ContextView, value: Value, depth: int = 0, *, in_containers: bool = False
+) -> Iterator[FunctionId]:
+    """The functions of the program that a value is or holds; with `in_containers` also in the displays of lists, dicts and sets."""
     for member in members(value):
         parts: tuple[Value, ...] = ()
         match member:
@@ -113,8 +160,16 @@ def _functions_in(value: Value, depth: int) -> Iterator[FunctionId]:
                 parts = (*(item for _, item in items), *(() if rest is None else (rest,)))
             case PartialValue(function=inner):
                 parts = (inner,)
+            case Reference(made) if in_containers:
+                makers = _makers(view, view.facts.objects[made])
+                parts = tuple(
+                    maker.value(item.value)
+                    for maker, display in makers
+                    if isinstance(display, Display)
+                    for item in display.items
+                )
         for part in parts if depth < _MAX_DEPTH else ():
-            yield from _functions_in(part, depth + 1)
+            yield from _functions_in(view, part, depth + 1, in_containers=in_containers)
 
 
 def _names_function_class(view: ContextView, number: OpId) -> bool:
@@ -130,12 +185,13 @@ RULE: Final = Rule(
     name="function-as-object",
     kind=RuleKind.HAZARD,
     severity=Severity.ERROR,
-    summary="A traced function is no plain Python function: code that examines, copies or pickles it fails or differs.",
+    summary="A traced function is no plain Python function: code that examines, copies, pickles or saves it fails or differs.",
     explanation=(
         "`@tf.function` replaces the function by an object of TensorFlow. It can be called and has a `__name__`, but it has no "
         "`__code__`, `__defaults__` or `__annotations__` (and no `__self__` or `__func__`, as a method): AttributeError. "
         "`inspect.isfunction` and `isinstance(f, types.FunctionType)` are False. Once it has a graph, `pickle` and `copy.deepcopy` raise "
-        "for it, and for an object that holds it."
+        "for it, and for an object that holds it. A Keras model with such an activation, initializer, loss or metric can be saved, but not "
+        "loaded or cloned: Keras cannot read its configuration."
     ),
     samples=Samples(
         bad="""\
