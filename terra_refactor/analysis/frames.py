@@ -47,6 +47,8 @@ class CallArguments:
     open_keywords: Value | None = None
     open_mapping: Value | None = None
     """The loaded file from which all items of `open_keywords` come, if there is one."""
+    open_count: Dim = None
+    """The number of values that `open_positional` stands for, if known."""
 
     def with_first(self, *values: Value) -> CallArguments:
         """The arguments, preceded by `values`."""

@@ -7,7 +7,7 @@ Ignores: unions and references to lists, which never reach a rule (see `spec`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from terra_refactor.domain.dim import Dim, Why, eager, opened
@@ -286,8 +286,19 @@ def converted_type(value: Value | None, *, numpy: bool = False) -> TensorType:
             return TensorType(INT64 if numpy else INT32, (None if known is None else len(known),))
         case ShapeValue(shape) if not numpy and shape is not None:
             return TensorType(INT32, (len(shape),))
+        case UnionValue(alternatives):
+            return either_type([converted_type(each, numpy=numpy) for each in alternatives])
         case _:
             return UNKNOWN_TENSOR_TYPE
+
+
+def either_type(types: Sequence[TensorType]) -> TensorType:
+    """The type of a value that has one of these types: what they have in common."""
+    first, *others = types
+    shape = first.shape
+    for other in others:
+        shape = join_shapes(shape, other.shape)
+    return TensorType(first.dtype if all(other.dtype == first.dtype for other in others) else None, shape)
 
 
 def _stacked_type(types: list[TensorType], *, numpy: bool) -> TensorType:

@@ -154,6 +154,7 @@ class Interpreted(Enum):
     ARRAY_SCATTER = "tensorflow.TensorArray.scatter"
     ARRAY_SPLIT = "tensorflow.TensorArray.split"
     SET_WEIGHTS = "keras.layers.Layer.set_weights"
+    GET_WEIGHTS = "keras.layers.Layer.get_weights"
     ALL_REDUCE = "tensorflow.distribute.ReplicaContext.all_reduce"
     # tests
     PARAMETRIZE = "pytest.mark.parametrize"

@@ -361,6 +361,82 @@ PROGRAMS = {
         kernel = dense.kernel
         tf.keras.backend.set_floatx("float32")
     """,
+    "either of two numbers in an array": """
+        import random
+
+        import numpy as np
+        import tensorflow as tf
+
+        reward = 1.0 if random.random() < 2 else -0.01
+        mixed = 1.0 if random.random() < 2 else 2
+        rewards = np.array([reward] * 3)
+        steps_open = []
+        for step in range(100):
+            steps_open.append((np.zeros(4, np.float32), 1.0 if step % 2 else -0.01, step))
+        states_open, gains_open, numbers_open = zip(*random.sample(steps_open, 8))
+        states, gains, numbers = np.array(states_open), np.array(gains_open), np.array(numbers_open)
+        narrow = np.array(gains, np.float32)
+        tensor = tf.constant([reward, 0.5])
+        single = tf.convert_to_tensor(reward)
+        of_tensors = tf.stack([tf.zeros([2]) if random.random() < 2 else tf.ones([2]), tf.ones([2])])
+        dtype_open = np.array([mixed] * 3)
+        tensor_open = tf.constant([mixed, mixed])
+        rows_open = np.array([[1.0, 2.0] if random.random() < 2 else [1.0, 2.0, 3.0]] * 2)
+    """,
+    "moving windows in short loops": """
+        import numpy as np
+
+        series = np.zeros((50, 3), np.float32)
+        for i in range(0, len(series) - 24 + 1, 2):
+            part = series[i : i + 24]
+            column = series[i : i + 24, 0]
+        for j in range(40, 50):
+            short_open = series[j : j + 24]
+    """,
+    "weights of layers as arrays": """
+        import keras
+        import numpy as np
+        import tensorflow as tf
+
+        embedding = keras.layers.Embedding(50, 16)
+        embedding(tf.constant([[1, 2]]))
+        table = embedding.get_weights()[0]
+        norms = np.linalg.norm(table, axis=1)
+        nearest = np.argsort(-norms)[:3]
+        dense = keras.layers.Dense(5)
+        dense(tf.zeros([2, 7]))
+        kernel, bias = dense.get_weights()
+        plain = keras.layers.Dense(5, use_bias=False)
+        plain(tf.zeros([2, 7]))
+        (only,) = plain.get_weights()
+        norm = keras.layers.BatchNormalization()
+        norm(tf.zeros([2, 7]))
+        gamma, beta, mean, variance = norm.get_weights()
+        lstm = keras.layers.LSTM(3)
+        lstm(tf.zeros([2, 4, 7]))
+        of_lstm_open = lstm.get_weights()
+    """,
+    "texts as sequences of numbers": """
+        import random
+
+        import tensorflow as tf
+        from tensorflow.keras.preprocessing.sequence import pad_sequences
+        from tensorflow.keras.preprocessing.text import Tokenizer
+
+        texts = ["a b", "c", "a d e"]
+        tokenizer = Tokenizer(num_words=10)
+        tokenizer.fit_on_texts(texts)
+        sequences_open = tokenizer.texts_to_sequences(texts)
+        longest_open = pad_sequences(sequences_open)
+        padded = pad_sequences(sequences_open, maxlen=6, padding="post")
+        counts = tokenizer.texts_to_matrix(texts, mode="count")
+        rows = tokenizer.sequences_to_matrix(sequences_open)
+        unlimited = Tokenizer()
+        unlimited.fit_on_texts(texts)
+        counts_open = unlimited.texts_to_matrix(texts)
+        dataset = tf.data.Dataset.from_tensor_slices(padded).batch(2)
+        batch = next(iter(dataset))
+    """,
 }
 
 

@@ -364,7 +364,7 @@ def _transposed(arguments: CallArguments) -> Value | None:
     row = arguments.open_positional
     if arguments.positional or not isinstance(row, TupleValue):
         return None
-    return TupleValue(tuple(SequenceValue(element) for element in row.elements))
+    return TupleValue(tuple(SequenceValue(element, length=arguments.open_count) for element in row.elements))
 
 
 def enumerate_(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:

@@ -26,6 +26,7 @@ from terra_refactor.analysis.transfer.kept_iterators import advance, as_object, 
 from terra_refactor.analysis.transfer.library import call_library
 from terra_refactor.analysis.transfer.loaded_numbers import is_loaded, method_of_loaded
 from terra_refactor.analysis.transfer.mappings import dict_content, dict_element
+from terra_refactor.domain.dim import Dim
 from terra_refactor.domain.effect import Effect, EffectKind, RootKind
 from terra_refactor.domain.lattice import join, join_all
 from terra_refactor.domain.state import State
@@ -133,6 +134,7 @@ def evaluate_arguments(site: Site, op: ops.Call) -> CallArguments:
     positional: list[Value] = []
     keywords: dict[str, Value] = {}
     open_positional: Value | None = None
+    open_count: Dim = None
     open_keywords: Value | None = None
     mapping: Value | None = None
     for argument in op.arguments:
@@ -145,6 +147,7 @@ def evaluate_arguments(site: Site, op: ops.Call) -> CallArguments:
                 positional.extend([found.element] * found.length)
             else:
                 element = found.element if found.element != BOTTOM else UNKNOWN
+                open_count = found.length if open_positional is None else None
                 open_positional = element if open_positional is None else join(open_positional, element)
         elif argument.spread is Spread.DOUBLE_STAR:
             note_contents(site, value)
@@ -161,10 +164,12 @@ def evaluate_arguments(site: Site, op: ops.Call) -> CallArguments:
         elif argument.keyword is not None:
             keywords[argument.keyword] = value
         elif open_positional is not None:
-            open_positional = join(open_positional, value)
+            open_positional, open_count = join(open_positional, value), None
         else:
             positional.append(value)
-    return CallArguments(tuple(positional), tuple(keywords.items()), open_positional, open_keywords, mapping)
+    return CallArguments(
+        tuple(positional), tuple(keywords.items()), open_positional, open_keywords, mapping, open_count
+    )
 
 
 def call_value(site: Site, callee: Value, arguments: CallArguments, graph: bool) -> Value:

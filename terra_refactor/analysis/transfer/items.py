@@ -30,7 +30,7 @@ from terra_refactor.analysis.transfer.loaded_numbers import (
     section_of_ini,
 )
 from terra_refactor.analysis.transfer.special_methods import as_index, run_hash
-from terra_refactor.analysis.transfer.windows import inside, moving_window, with_window
+from terra_refactor.analysis.transfer.windows import moving_window, of_window, without_first
 from terra_refactor.domain.effect import Effect, EffectKind
 from terra_refactor.domain.lattice import (
     join,
@@ -91,9 +91,9 @@ def load_item(site: Site, op: Op) -> Value:
         index = as_index(site, index)
     if container == MODULES and (module := _imported(site, op.index)) is not None:
         return module
-    window = moving_window(site, op.index)
-    if window is not None and isinstance(container, TensorValue) and window.fits(container):
-        container, index = inside(container), with_window(index, window)
+    window = moving_window(site, op.object, op.index)
+    if window is not None and isinstance(container, TensorValue):
+        container, index = of_window(container, window), without_first(index)
     combinations = [(member, part) for member in members(container) for part in members(index)]
     return over_combinations(site, "[]", combinations, lambda pair: item_of(site, pair[0], pair[1]))
 

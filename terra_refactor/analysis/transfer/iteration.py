@@ -164,7 +164,7 @@ def _iterate_range(value: RangeValue) -> Iteration:
         if len(numbers) <= MAX_ELEMENTS:
             return Iteration(
                 tuple(Constant(number) for number in numbers),
-                UNKNOWN_INT if len(numbers) != 1 else Constant(numbers[0]),
+                element if len(numbers) != 1 else Constant(numbers[0]),
             )
         return Iteration(None, element, count=len(numbers))
     count = subtract(number_of(value.stop), number_of(value.start)) if dim_of(value.step) == 1 else None

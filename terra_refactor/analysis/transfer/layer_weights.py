@@ -8,6 +8,7 @@ Ignores: the shapes of weights of models, and of layers of program classes deriv
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 from terra_refactor.analysis.configuration import CONFIGURATION, configuration_of, with_floats
@@ -95,6 +96,14 @@ def _set_weights(site: Site, arguments: CallArguments, receiver: Value | None) -
     return None
 
 
+def _get_weights(site: Site, arguments: CallArguments, receiver: Value | None) -> Value | None:
+    """`layer.get_weights()` of a Keras layer: its weights as arrays."""
+    types = _weights(site, receiver) if isinstance(receiver, Reference) else None
+    if types is None:
+        return None
+    return new_list(site, FrozenList(tuple(TensorValue(each, TensorKind.NDARRAY) for each in types.values())))
+
+
 def _checked_weights(site: Site, layer: Reference, given: Value) -> Value:
     frame = site.frame
     cls, seen = frame.state.get((layer.object, CLASS)), frame.state.get((layer.object, _INPUT))
@@ -116,13 +125,28 @@ def _checked_weights(site: Site, layer: Reference, given: Value) -> Value:
 
 WEIGHT_SETTERS: Final = {
     **{f"{name}.build": _build for name in WEIGHTS},
-    **by_name({Interpreted.SET_WEIGHTS: _set_weights}),
+    **by_name({Interpreted.SET_WEIGHTS: _set_weights, Interpreted.GET_WEIGHTS: _get_weights}),
 }
 """Handlers of methods of layers, by canonical name."""
 
 
 def weight_attribute(site: Site, layer: Reference, name: str) -> Value | None:
     """A weight, or the list of all weights; None for other attributes."""
+    types = _weights(site, layer)
+    if types is None:
+        return None
+    if name in types:
+        return TensorValue(types[name], TensorKind.VARIABLE)
+    if name == _BIAS and Settings(configuration_of(site.frame, layer)).truth("use_bias") is False:
+        return NONE
+    if name in _LISTS:
+        elements = tuple(TensorValue(type_, TensorKind.VARIABLE) for type_ in types.values())
+        return new_list(site, FrozenList(elements))
+    return None
+
+
+def _weights(site: Site, layer: Reference) -> Mapping[str, TensorType] | None:
+    """The weights of a layer by name, in the order of `layer.weights`; None for other objects."""
     frame = site.frame
     cls = frame.state.get((layer.object, CLASS))
     rule = WEIGHTS.get(cls.name) if isinstance(cls, LibraryValue) else None
@@ -130,15 +154,7 @@ def weight_attribute(site: Site, layer: Reference, name: str) -> Value | None:
         return None
     settings = Settings(with_floats(configuration_of(frame, layer), site.engine.floats))
     given = frame.state.get((layer.object, _INPUT))
-    types = rule(settings, given.type if isinstance(given, TensorValue) else TensorType())
-    if name in types:
-        return TensorValue(types[name], TensorKind.VARIABLE)
-    if name == _BIAS and settings.truth("use_bias") is False:
-        return NONE
-    if name in _LISTS:
-        elements = tuple(TensorValue(type_, TensorKind.VARIABLE) for type_ in types.values())
-        return new_list(site, FrozenList(elements))
-    return None
+    return rule(settings, given.type if isinstance(given, TensorValue) else TensorType())
 
 
 def trainable_weights(engine: ProgramSettings, attribute: str) -> FrozenList | None:

@@ -1,70 +1,199 @@
 """Moving windows over an array: `xs[i : i + 24]` in a loop over a range, or with `i = (step * 24) % 240`.
 
 Computes: the size of a slice whose bounds are unknown but differ by a known number, and which ends within the array
-in every iteration. Needs: the IR of the slice; the largest value of the loop's variable, or of a remainder. Gives:
-`moving_window`, `largest_remainder`, and the replacement for the rule for indices.
+in every iteration: because its length and the largest value of the variable are known, or because the range ends
+before `len(xs) - 24`, whatever the length is. Needs: the IR of the slice and of the range; the largest value of the
+loop's variable, or of a remainder. Gives: `moving_window`, `largest_remainder`, `of_window` and `without_first`,
+which replace array and index for the rule for indices.
 
-Ignores: bounds that are not `name + constant`; axes except the first.
+Ignores: bounds that are not sums with one variable; axes except the first.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from terra_refactor.analysis.engine import Site
+from terra_refactor.domain.dim import Dim, SymbolicDim, add, eager, negate, subtract
+from terra_refactor.domain.lattice import dim_of
 from terra_refactor.domain.tensor import TensorType
-from terra_refactor.domain.value import NONE, Constant, Scalar, SliceValue, TensorValue, TupleValue, Value
+from terra_refactor.domain.value import (
+    NONE,
+    Constant,
+    LibraryValue,
+    PythonType,
+    RangeValue,
+    Scalar,
+    SliceValue,
+    TensorValue,
+    TupleValue,
+    Value,
+)
 from terra_refactor.ir import ops
 from terra_refactor.ir.ids import OpId
+from terra_refactor.tf_model.graph_traits import LEN
+
+_DEEPEST: Final = 6
+_ALL: Final = SliceValue(NONE, NONE, NONE)
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
-    """A slice of `size` elements whose exclusive end is at most `end`."""
+class _Sum:
+    """A number as the source writes it: a variable (or the length of an array), plus a number; one part may be absent."""
 
-    size: int
-    end: int
-
-    def fits(self, array: TensorValue) -> bool:
-        """Whether no iteration reaches the end of the first axis."""
-        shape = array.type.shape
-        return bool(shape) and shape is not None and isinstance(shape[0], int) and shape[0] >= self.end
+    variable: str | None
+    number: Dim
 
 
-def moving_window(site: Site, index: OpId) -> Window | None:
-    """The window of an index (or of the first element of a tuple); None if it is not such a slice."""
+def moving_window(site: Site, array: OpId, index: OpId) -> Dim:
+    """The size of the window that an index (or the first element of a tuple) cuts out of an array; None if it is unknown, or if it may
+    be cut off at the end.
+    """
     op = site.operation(index)
     if isinstance(op, ops.BuildContainer) and op.kind is ops.ContainerKind.TUPLE and op.elements:
         op = site.operation(op.elements[0].value)
     if not isinstance(op, ops.BuildSlice) or op.lower is None or op.upper is None or op.step is not None:
         return None
-    lower, upper = _offset(site, op.lower), _offset(site, op.upper)
-    if lower is None or upper is None or lower[0] != upper[0] or not 0 <= lower[1] < upper[1]:
+    lower, upper = _sum(site, op.lower), _sum(site, op.upper)
+    if lower is None or upper is None or lower.variable is None or lower.variable != upper.variable:
         return None
-    _, first, limit = lower
-    _, last, _ = upper
-    return Window(last - first, limit + last)
+    size = subtract(upper.number, lower.number)
+    value = site.frame.value(array)
+    if not _is_positive(size) or not isinstance(value, TensorValue):
+        return None
+    fits = _below_limit(site, op, lower, upper, value) or _below_length(site, array, lower, upper)
+    return size if fits else None
 
 
-def _offset(site: Site, number: OpId, depth: int = 0) -> tuple[str, int, int] | None:
-    """`name + constant`: the name, the constant, and the largest value of the variable."""
-    frame = site.frame
+def _below_limit(site: Site, op: ops.BuildSlice, lower: _Sum, upper: _Sum, array: TensorValue) -> bool:
+    """Whether the largest value of the variable leaves the window inside of an array of known length."""
+    assert op.lower is not None
+    limit = _limit(site, op.lower, lower.variable)
+    length = array.type.shape[0] if array.type.shape else None
+    first, last = lower.number, upper.number
+    if limit is None or not isinstance(first, int) or not isinstance(last, int) or not isinstance(length, int):
+        return False
+    return first >= 0 and limit + last <= length
+
+
+def _limit(site: Site, number: OpId, variable: str | None) -> int | None:
+    """The largest value of the variable in a sum."""
     op = site.operation(number)
     match op:
-        case ops.LoadName(name=name):
-            value = frame.value(number)
-            if isinstance(value, Scalar) and value.limit is not None and not value.symbolic:
-                return name, 0, value.limit
-            return None
-        case ops.Binary(operator="+", left=left, right=right) if depth < 4:
-            for variable, constant in ((left, right), (right, left)):
-                known = frame.value(constant)
-                if isinstance(known, Constant) and type(known.value) is int:
-                    found = _offset(site, variable, depth + 1)
-                    return None if found is None else (found[0], found[1] + known.value, found[2])
-            return None
+        case ops.LoadName(name=name) if name == variable:
+            value = site.frame.value(number)
+            return value.limit if isinstance(value, Scalar) and not value.symbolic else None
+        case ops.Binary(left=left, right=right):
+            found = _limit(site, left, variable)
+            return _limit(site, right, variable) if found is None else found
         case _:
             return None
+
+
+def _below_length(site: Site, array: OpId, lower: _Sum, upper: _Sum) -> bool:
+    """Whether the variable is that of a loop over `range(start, len(xs) - number)` and never leaves the array `xs`."""
+    counted = None if lower.variable is None else _range_of(site, lower.variable)
+    end = None if counted is None else _sum(site, counted[1])
+    if counted is None or end is None:
+        return False
+    held, value = site.operation(array), site.frame.value(array)
+    if end.variable is None:
+        length = value.type.shape[0] if isinstance(value, TensorValue) and value.type.shape else None
+    elif isinstance(held, ops.LoadName) and _is_set_once(site, held) and end.variable == _length_of(held.name):
+        length = 0
+    else:
+        return False
+    # the last value of the variable is at most `end - 1`
+    rest = subtract(add(subtract(length, end.number), 1), upper.number)
+    first = add(dim_of(counted[0].start), lower.number)
+    return _is_positive(dim_of(counted[0].step)) and _is_natural(first) and _is_natural(rest)
+
+
+def _range_of(site: Site, variable: str) -> tuple[RangeValue, OpId] | None:
+    """The range that a loop's variable counts through, and the operation that gives its end."""
+    function = site.frame.function
+    stored = site.engine.code.stored_in(function, variable)
+    if len(stored) != 1 or not isinstance(site.operation(stored[0]), ops.NextItem):
+        return None
+    index = site.engine.code.index(function)
+    for loop in (*index.of_kind(ops.For), *index.of_kind(ops.Comprehension)):
+        if isinstance(loop, ops.For | ops.Comprehension) and loop.body and loop.body[0].id == stored[0]:
+            made = site.operation(loop.iterable)
+            numbers = site.frame.values[loop.iterable]
+            if not isinstance(made, ops.Call) or not isinstance(numbers, RangeValue):
+                return None
+            given = [argument.value for argument in made.arguments if argument.spread is ops.Spread.PLAIN]
+            if len(given) != len(made.arguments) or not given:
+                return None
+            return numbers, given[0 if len(given) == 1 else 1]
+    return None
+
+
+def _sum(site: Site, number: OpId, depth: int = 0) -> _Sum | None:
+    """A number as a sum; None for other expressions."""
+    if depth > _DEEPEST:
+        return None
+    value = site.frame.values[number]
+    known = None if value is None else dim_of(value)
+    if isinstance(value, Scalar) and value.symbolic:
+        return None
+    if eager(known) is not None:
+        return _Sum(None, known)
+    op = site.operation(number)
+    match op:
+        case ops.Binary(operator="+" | "-" as operator, left=left, right=right):
+            one, other = _sum(site, left, depth + 1), _sum(site, right, depth + 1)
+            if one is None or other is None or (other.variable is not None and (operator == "-" or one.variable)):
+                return None
+            total = add(one.number, other.number if operator == "+" else negate(other.number))
+            return None if eager(total) is None else _Sum(one.variable or other.variable, total)
+        case ops.LoadName(name=name):
+            stored = site.engine.code.stored_in(site.frame.function, name)
+            made = site.operation(stored[0]) if len(stored) == 1 and _is_set_once(site, op) else None
+            if made is not None and not isinstance(made, ops.NextItem) and (kept := _sum(site, stored[0], depth + 1)):
+                return kept
+            return _Sum(name, 0) if isinstance(value, Scalar) and value.type is PythonType.INT else None
+        case _:
+            return None if op is None else _length(site, number, op)
+
+
+def _length(site: Site, number: OpId, op: ops.Op) -> _Sum | None:
+    """`len(xs)` or `xs.shape[0]` of an array in a variable."""
+    array: OpId | None = None
+    if isinstance(op, ops.Call) and len(op.arguments) == 1 and site.frame.values[op.function] == LibraryValue(LEN):
+        array = op.arguments[0].value
+    elif isinstance(op, ops.LoadItem) and site.frame.values[op.index] == Constant(0):
+        shape = site.operation(op.object)
+        array = shape.object if isinstance(shape, ops.LoadAttribute) and shape.name == "shape" else None
+    held = None if array is None else site.operation(array)
+    if not isinstance(held, ops.LoadName) or not _is_set_once(site, held):
+        return None
+    return _Sum(_length_of(held.name), 0) if isinstance(site.frame.values[held.id], TensorValue) else None
+
+
+def _length_of(name: str) -> str:
+    """The variable of a sum that stands for a length; no identifier contains the parentheses."""
+    return f"len({name})"
+
+
+def _is_set_once(site: Site, read: ops.LoadName) -> bool:
+    """Whether a variable has one value in this function."""
+    function = site.frame.function
+    bound = len(site.engine.code.stored_in(function, read.name))
+    return bound + any(parameter.name == read.name for parameter in function.parameters) <= 1
+
+
+def _is_natural(dim: Dim) -> bool:
+    """Whether a number is certainly not negative: sizes are not."""
+    dim = eager(dim)
+    if isinstance(dim, int):
+        return dim >= 0
+    return isinstance(dim, SymbolicDim) and all(factor > 0 for _, factor in dim.terms)
+
+
+def _is_positive(dim: Dim) -> bool:
+    return eager(dim) != 0 and _is_natural(dim)
 
 
 def largest_remainder(site: Site, op: ops.Binary) -> int | None:
@@ -87,14 +216,13 @@ def largest_remainder(site: Site, op: ops.Binary) -> int | None:
     return divisor.value - 1
 
 
-def inside(array: TensorValue) -> TensorValue:
-    """The array without its content, because the position of the window is unknown."""
-    return TensorValue(TensorType(array.type.dtype, array.type.shape), array.kind)
+def of_window(array: TensorValue, size: Dim) -> TensorValue:
+    """The window as an array, without its content, because its position is unknown."""
+    shape = array.type.shape
+    cut = None if shape is None else (size, *shape[1:])
+    return TensorValue(TensorType(array.type.dtype, cut), array.kind)
 
 
-def with_window(index: Value, window: Window) -> Value:
-    """The index with a window of the same size at the end of the range that the loop covers."""
-    shown = SliceValue(Constant(window.end - window.size), Constant(window.end), NONE)
-    if isinstance(index, TupleValue):
-        return TupleValue((shown, *index.elements[1:]))
-    return shown
+def without_first(index: Value) -> Value:
+    """The index into the window: all of its first axis."""
+    return TupleValue((_ALL, *index.elements[1:])) if isinstance(index, TupleValue) else _ALL

@@ -9,7 +9,17 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from terra_refactor.domain.value import Value
-from terra_refactor.tf_model.keras import convolution, core, functions, merging, models, operations, recurrent, training
+from terra_refactor.tf_model.keras import (
+    convolution,
+    core,
+    functions,
+    merging,
+    models,
+    operations,
+    recurrent,
+    texts,
+    training,
+)
 from terra_refactor.tf_model.keras.weights import WeightsRule
 from terra_refactor.tf_model.spec import OperationRule
 
@@ -21,6 +31,7 @@ RULES: Final[Mapping[str, OperationRule]] = {
     **models.RULES,
     **operations.RULES,
     **recurrent.RULES,
+    **texts.RULES,
     **training.RULES,
 }
 

@@ -296,27 +296,6 @@ def _string_lookup(call: BoundCall) -> Value:
     return read.tensor(None, None if base is None else (*base, depth), output_kind(value))
 
 
-def _text_vectorization(call: BoundCall) -> Value:
-    settings = Settings(call.configuration)
-    value = layer_inputs(call)
-    if not is_dense_input(value) or settings.truth("ragged", False):
-        return read.tensor(None, None)
-    shape = read.converted_type(value).shape
-    mode = settings.text("output_mode", "int")
-    batch = shape[0] if shape else None
-    if mode == "int" and read.is_none(settings.get("dtype")):
-        split = settings.get("split")
-        if shape is not None and (len(shape) > 2 or read.is_none(split)):
-            return read.tensor(INT64, None, output_kind(value))
-        if shape == ():
-            return read.tensor(INT64, (settings.integer("output_sequence_length"),), output_kind(value))
-        if shape is None:
-            return read.tensor(INT64, None, output_kind(value))
-        return read.tensor(INT64, (batch, settings.integer("output_sequence_length")), output_kind(value))
-    # counts are int64 or float32, depending on the mode and the version
-    return read.tensor(None, None, output_kind(value))
-
-
 def _einsum_dense(settings: Settings, shape: Shape) -> Shape:
     equation = read.text(settings.get("equation"))
     given = settings.get("output_shape")
@@ -481,7 +460,6 @@ def _rules() -> dict[str, OperationRule]:
     declare("Hashing", _hashing)
     declare("StringLookup", _string_lookup)
     declare("IntegerLookup", _string_lookup)
-    declare("TextVectorization", _text_vectorization)
     declare("Lambda", _lambda)
     declare("Identity", _identity)
     declare("InputLayer", _identity)

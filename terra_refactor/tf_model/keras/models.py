@@ -268,7 +268,6 @@ _NOTHING: Final = (
     "keras.layers.RNN.reset_states",
     "keras.layers.RNN.reset_state",
     "keras.layers.Normalization.adapt",
-    "keras.layers.TextVectorization.adapt",
     "keras.layers.StringLookup.adapt",
     "keras.layers.IntegerLookup.adapt",
     "keras.layers.Discretization.adapt",

@@ -40,9 +40,10 @@ from terra_refactor.domain.value import (
     TensorKind,
     TensorValue,
     TupleValue,
+    UnionValue,
     Value,
 )
-from terra_refactor.tf_model.arguments import integers
+from terra_refactor.tf_model.arguments import either_type, integers
 from terra_refactor.tf_model.dtype_rules import python_value_fits
 from terra_refactor.tf_model.spec import ErrorKind, OperationError
 
@@ -198,8 +199,26 @@ def _converted(value: Value) -> _Converted | None:
             return _Converted(TensorType(INT32, (len(shape),)), size_content(shape))
         case FrozenDict():
             raise OperationError(ErrorKind.DTYPE, "a dict cannot be converted to a tensor", ("value",))
+        case UnionValue(alternatives):
+            return _either(alternatives)
         case _:
             return None
+
+
+def _either(alternatives: Sequence[Value]) -> _Converted | None:
+    """One of several values: what their conversions have in common; None if one is unknown or fails."""
+    parts: list[_Converted] = []
+    for each in alternatives:
+        try:
+            part = _converted(each)
+        except OperationError:
+            return None
+        if part is None:
+            return None
+        parts.append(part)
+    dtypes = {_in_list(part) for part in parts}
+    common = TensorType(dtypes.pop() if len(dtypes) == 1 else None, either_type([part.type for part in parts]).shape)
+    return _Converted(common, packed=any(part.packed for part in parts))
 
 
 def _repeated(element: Value | None, length: Dim) -> _Converted:

@@ -44,3 +44,31 @@ def returned(text: str) -> Shape:
 @pytest.mark.parametrize(("text", "shape"), KNOWN.values(), ids=KNOWN)
 def test_sources(text: str, shape: Shape) -> None:
     assert returned(text) == shape
+
+
+SAMPLE = """\
+import argparse, random
+import numpy as np
+parser = argparse.ArgumentParser()
+parser.add_argument("--batch", type=int, default=16)
+size = parser.parse_args().batch
+rows = []
+while len(rows) < 500:
+    rows.append((np.zeros(8, np.float32), 1.0 if len(rows) % 2 else -0.5))
+def f(a):
+    return a
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "shape"),
+    {
+        "states, gains = zip(*random.sample(rows, size))\nf(np.array(states))": ("batch", "8"),
+        "states, gains = zip(*random.sample(rows, 2 * size))\nf(np.array(gains))": ("2*batch",),
+        "states, gains = zip(*random.sample(rows, size), rows[0])\nf(np.array(gains))": ("None",),
+    }.items(),
+)
+def test_columns_of_rows_that_are_drawn(text: str, shape: tuple[str, ...]) -> None:
+    (context,) = analyze_text(f"{SAMPLE}{text}\n").contexts("f")
+    assert isinstance(context.returns, TensorValue)
+    assert tuple(map(str, context.returns.type.shape or ())) == shape
