@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from terra_refactor.domain.value import TensorKind, TensorValue
+from terra_refactor.domain.value import TensorKind, TensorValue, members
 from terra_refactor.tf_model.keras.models import BATCH
 from tests.analysis_support import analyze_text
 
@@ -48,6 +48,11 @@ ENDS = {
     "a model on a model": "above.output",
     "a ready model": "base.output",
     "an input of a ready model": "base.input",
+    "a layer of a ready model": "base.get_layer('conv_pw_3_relu').output",
+    "a layer by keyword": "base.get_layer(name='conv_dw_6_bn').output",
+    "layers of a ready model": "[base.get_layer(n).output for n in ('conv_pw_1', 'conv_pw_6', 'conv1')][1]",
+    "a layer that is not trained": "[base.get_layer('conv1'), setattr(base, 'trainable', False)][0].output",
+    "a model on a layer of a ready model": "Model(base.inputs, base.get_layer('conv_pw_3').output).output",
     "a model on a ready model": "Model(base.input, Dense(2)(Flatten()(base.output))).output",
     "a model of the program": "Small().output",
     "after a call": "(one(tf.zeros([2, 4])), one.output)[1]",
@@ -55,6 +60,8 @@ ENDS = {
 UNKNOWN_ENDS = {
     "an output in a list, which is a tensor in Keras 2": "Model([i], [Dense(3)(i)]).output",
     "layers in a row": "Sequential([Dense(3)]).output",
+    "a layer of a model of the program": "one.get_layer(index=1).output",
+    "a layer by its number": "base.get_layer(index=3).output",
 }
 
 
@@ -82,9 +89,24 @@ def test_a_property_of_the_program() -> None:
     assert isinstance(found, TensorValue) and found.kind is TensorKind.TENSOR and found.type.shape == (2, 2)
 
 
+def test_a_model_on_layers_of_a_ready_model() -> None:
+    text = "Model(base.input, [base.get_layer('conv_pw_3_relu').output, base.output])(tf.zeros([5, 64, 32, 3]))[0]"
+    found, names = returned(text), dict[str, Any]()
+    exec(f"{HEAD}made = f({text})\n", names)
+    assert isinstance(found, TensorValue) and found.type.shape == tuple(names["made"].shape)
+
+
+@pytest.mark.parametrize("test", ["isinstance(layer, Dense)", "hasattr(layer, 'kernel')", "layer.trainable"])
+def test_nothing_else_is_told_about_a_layer(test: str) -> None:
+    branch = f"def g(layer):\n    if {test}:\n        return 1\n    return tf.zeros([2])\n"
+    (context,) = analyze_text(f"{HEAD}{branch}g(base.get_layer('conv_pw_3'))\n").contexts("g")
+    assert len(members(context.returns)) == 2
+
+
 READS = {
     "the shape of an output": "tf.reduce_sum(one(x)) * one.output.shape[-1]",
     "the shape of an output that was kept": "tf.reduce_sum(one(x)) * kept.shape[-1]",
+    "the shape of a layer's output": "tf.reduce_sum(x) * base.get_layer('conv1').output.shape[-1]",
     "an input of a ready model": "tf.reduce_sum(base(tf.zeros([1, 64, 32, 3]))) + len(base.inputs)",
 }
 

@@ -8,7 +8,7 @@ Source: `keras.layers.Layer.__call__`, `keras.losses.Loss.__call__`, `keras.metr
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Final, TypeAlias
@@ -17,6 +17,7 @@ from terra_refactor.analysis.binding import bind_library_arguments, may_be_given
 from terra_refactor.analysis.classes import find_method
 from terra_refactor.analysis.configuration import CONFIGURATION, CONFIGURED, configuration_of, with_floats
 from terra_refactor.analysis.engine import Code, Site
+from terra_refactor.analysis.facts import ObjectKind
 from terra_refactor.analysis.frames import CallArguments, Frame
 from terra_refactor.analysis.freezing import freeze
 from terra_refactor.analysis.transfer.allocation import thaw
@@ -28,6 +29,7 @@ from terra_refactor.analysis.transfer.keras_shapes import (
 )
 from terra_refactor.domain.dtype import FLOATING, DType
 from terra_refactor.domain.lattice import join_all
+from terra_refactor.domain.state import CLASS
 from terra_refactor.domain.tensor import TensorType
 from terra_refactor.domain.value import (
     NONE,
@@ -53,6 +55,7 @@ from terra_refactor.tf_model import arguments as read
 from terra_refactor.tf_model import registry
 from terra_refactor.tf_model.graph_traits import LAYER, LOSS, METRIC, MODEL, SEQUENTIAL
 from terra_refactor.tf_model.keras.layer_call import Settings
+from terra_refactor.tf_model.keras.ready_models import output_of_layer
 from terra_refactor.tf_model.library_objects import CONSTRUCTED_FROM
 
 Protocol: TypeAlias = Callable[[Site, str, CallArguments, Value], "Value | None"]
@@ -265,12 +268,17 @@ def take_layer(site: Site, name: str, arguments: CallArguments, receiver: Value)
 
 
 def layer_of(site: Site, name: str, arguments: CallArguments, receiver: Value) -> Value | None:
-    """`model.get_layer("hidden")` or `get_layer(index=0)` of a `keras.Sequential` whose layers are known."""
+    """`model.get_layer("hidden")` or `get_layer(index=0)` of a `keras.Sequential` whose layers are known, and
+    `get_layer("block1_pool")` of a model of `keras.applications`.
+    """
     frame = site.frame
     if not registry.is_library_subclass(name.rpartition(".")[0], MODEL) or not isinstance(receiver, Reference):
         return None
-    layers = read.elements(configuration_of(frame, receiver).get("layers"))
+    configuration = configuration_of(frame, receiver)
+    layers = read.elements(configuration.get("layers"))
     given = dict(zip(("name", "index"), arguments.positional, strict=False)) | dict(arguments.keywords)
+    if layers is None and len(given) == 1 and receiver.object in frame.allocated:
+        return _layer_of_ready_model(site, configuration, read.text(given.get("name")))
     if layers is None or len(given) != 1:
         return None
     # an input is no layer of the model
@@ -282,6 +290,17 @@ def layer_of(site: Site, name: str, arguments: CallArguments, receiver: Value) -
         if isinstance(layer, Reference) and configuration_of(frame, layer).get("name") == Constant(wanted):
             return layer
     return None
+
+
+def _layer_of_ready_model(site: Site, configuration: Mapping[str, Value], name: str | None) -> Value | None:
+    """A layer with its output. Only where the model is built, like `model.output`; its class is unknown."""
+    output = None if name is None else output_of_layer(configuration, name)
+    if output is None:
+        return None
+    number = site.allocate(ObjectKind.INSTANCE, "Layer", name)
+    site.frame.state.set((number, CLASS), UNKNOWN)
+    site.frame.state.set((number, "output"), output)
+    return Reference(number)
 
 
 def initialize_layer(site: Site, name: str, arguments: CallArguments, receiver: Value) -> Value | None:

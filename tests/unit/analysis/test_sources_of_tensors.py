@@ -14,7 +14,7 @@ ROW = "np.random.randint(0, 3, size=np.random.randint(0, 5)).tolist()"
 KNOWN = {
     "features": ("apps.MobileNetV2(include_top=False, weights=None, alpha=0.5, pooling='avg')(x)", (4, 1280)),
     "a map of features": ("apps.ResNet50(include_top=False, input_shape=(64, 32, 3))(x)", (4, 2, 1, 2048)),
-    "classes": ("apps.VGG16(classes=7)(x)", (4, 7)),
+    "classes": ("apps.VGG16(classes=7)(tf.zeros([4, 224, 224, 3]))", (4, 7)),
     "an input of the program": (
         "apps.Xception(include_top=False, input_tensor=tf.keras.Input((64, 32, 3)), pooling='max')(x)",
         (4, 2048),
