@@ -37,6 +37,7 @@ class CodeTable:
         self._of_parameters: dict[tuple[FunctionId, OpId], bool] = {}
         self._discriminated: dict[FunctionId, frozenset[str]] = {}
         self._readers: dict[FunctionId, dict[OpId, tuple[Op, ...]]] = {}
+        self._called: dict[FunctionId, frozenset[str]] = {}
 
     def take_over(self, earlier: CodeTable, functions: Iterable[FunctionId]) -> None:
         """Reuses the facts of an earlier analysis about functions with unchanged operations."""
@@ -46,6 +47,7 @@ class CodeTable:
         self._loops = _of(same, earlier._loops)
         self._discriminated = _of(same, earlier._discriminated)
         self._readers = _of(same, earlier._readers)
+        self._called = _of(same, earlier._called)
 
     def index(self, function: Function) -> CodeIndex:
         """The index of a function's operations."""
@@ -82,6 +84,15 @@ class CodeTable:
             loops = sorted((op for kind in _LOOPS for op in index.of_kind(kind)), key=lambda op: op.id)
             spans = self._loops[function.id] = tuple((op.id, max(inner.id for inner in walk((op,)))) for op in loops)
         return spans
+
+    def names_called(self, function: Function) -> frozenset[str]:
+        """The last parts of the names of all functions and classes that the function calls, as written."""
+        found = self._called.get(function.id)
+        if found is None:
+            callees = (self.op(function, op.function) for op in self.index(function).of_kind(ops.Call))
+            named = (op.name for op in callees if isinstance(op, ops.LoadName | ops.LoadAttribute))
+            found = self._called[function.id] = frozenset(named)
+        return found
 
     def definition_of(self, inner: FunctionId, function: Function) -> OpId | None:
         """The operation of a function that creates a function defined in it."""

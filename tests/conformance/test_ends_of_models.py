@@ -96,6 +96,33 @@ def test_a_model_on_layers_of_a_ready_model() -> None:
     assert isinstance(found, TensorValue) and found.type.shape == tuple(names["made"].shape)
 
 
+PARTS = {
+    "an output": "Model(m.input, m.output)(x)",
+    "inputs": "Model(m.inputs, m.get_layer('conv_pw_3_relu').output)(x)",
+    "a layer and outputs": "Model(m.inputs, [m.get_layer('conv_pw_3_relu').output, m.outputs[0]])(x)[0]",
+    "a layer above": "Model(m.input, Dense(7)(Flatten()(m.output)))(x)",
+    "layers by name": "Model(m.input, [m.get_layer(n).output for n in ('conv1', 'conv_pw_2')])(x)[1]",
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "graph"),
+    # a graph may build a model on layers, but creates no layers
+    [(text, graph) for text in PARTS.values() for graph in (False, True) if not graph or "Dense" not in text],
+)
+def test_a_model_on_parts_of_an_argument(text: str, graph: bool) -> None:
+    made = f"def g(m, x):\n    return f({text})\n"
+    call = "g(base, tf.zeros([5, 64, 32, 3]))"
+    if graph:
+        call = f"tf.function(lambda: {call})()"
+    program, names = f"{HEAD}{made}made = {call}\n", dict[str, Any]()
+    exec(program, names)
+    result = analyze_text(program)
+    assert result.lines("TR311") == ()
+    (found,) = {context.returns for context in result.contexts("f")}
+    assert isinstance(found, TensorValue) and found.type.shape == tuple(names["made"].shape)
+
+
 @pytest.mark.parametrize("test", ["isinstance(layer, Dense)", "hasattr(layer, 'kernel')", "layer.trainable"])
 def test_nothing_else_is_told_about_a_layer(test: str) -> None:
     branch = f"def g(layer):\n    if {test}:\n        return 1\n    return tf.zeros([2])\n"

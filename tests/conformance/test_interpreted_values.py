@@ -437,6 +437,19 @@ PROGRAMS = {
         dataset = tf.data.Dataset.from_tensor_slices(padded).batch(2)
         batch = next(iter(dataset))
     """,
+    "masks of layers": """
+        import keras
+        import numpy as np
+        import tensorflow as tf
+
+        masking = keras.layers.Embedding(10, 4, mask_zero=True)
+        tokens = tf.constant([[1, 2, 0], [3, 0, 0]])
+        mask = masking.compute_mask(tokens)
+        of_array = masking.compute_mask(np.ones([5, 2], np.int64))
+        nothing_open = keras.layers.Embedding(10, 4).compute_mask(tokens)
+        steps = keras.layers.Masking(mask_value=-1.0).compute_mask(tf.zeros([2, 7, 3]))
+        lengths = tf.reduce_sum(tf.cast(steps, tf.int32), axis=1)
+    """,
 }
 
 

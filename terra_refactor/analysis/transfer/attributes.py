@@ -333,7 +333,7 @@ def _object_attribute(site: Site, value: Reference, name: str) -> Value:
     rule = registry.attribute_rule(cls.name, name) if isinstance(cls, LibraryValue) else None
     if rule is not None:
         return thaw(site, rule(value), "attribute")
-    end = end_of_model(frame, value, name)
+    end = end_of_model(site, value, name)
     if end is not None:
         return thaw(site, end, "attribute")
     if name == "__setattr__":
@@ -409,7 +409,7 @@ def _bound_attribute(site: Site, value: Reference, cls: Value, attribute: Value)
         if weights is None:
             owner, _, name = attribute.name.rpartition(".")
             rule = registry.attribute_rule(owner, name)
-            end = end_of_model(site.frame, value, name) if rule is None else rule(value)
+            end = end_of_model(site, value, name) if rule is None else rule(value)
             found = UnknownValue() if end is None else end
         else:
             found = weights

@@ -277,8 +277,8 @@ def layer_of(site: Site, name: str, arguments: CallArguments, receiver: Value) -
     configuration = configuration_of(frame, receiver)
     layers = read.elements(configuration.get("layers"))
     given = dict(zip(("name", "index"), arguments.positional, strict=False)) | dict(arguments.keywords)
-    if layers is None and len(given) == 1 and receiver.object in frame.allocated:
-        return _layer_of_ready_model(site, configuration, read.text(given.get("name")))
+    if layers is None and len(given) == 1:
+        return _layer_of_ready_model(site, receiver, configuration, read.text(given.get("name")))
     if layers is None or len(given) != 1:
         return None
     # an input is no layer of the model
@@ -292,9 +292,25 @@ def layer_of(site: Site, name: str, arguments: CallArguments, receiver: Value) -
     return None
 
 
-def _layer_of_ready_model(site: Site, configuration: Mapping[str, Value], name: str | None) -> Value | None:
-    """A layer with its output. Only where the model is built, like `model.output`; its class is unknown."""
-    output = None if name is None else output_of_layer(configuration, name)
+def symbol_of_model(site: Site, model: Reference, symbol: TensorValue) -> TensorValue | None:
+    """A symbolic tensor of a model, where the function reads it: the symbol itself if it built the model, None if it
+    only looks at a model.
+
+    If it builds another model, on parts of this one, a tensor of that type: TR311 is about captured symbols that a
+    function computes with, and a graph may build a model on them.
+    """
+    if model.object in site.frame.allocated:
+        return symbol
+    builds = MODEL.rpartition(".")[2] in site.engine.code.names_called(site.frame.function)
+    return TensorValue(symbol.type) if builds else None
+
+
+def _layer_of_ready_model(
+    site: Site, model: Reference, configuration: Mapping[str, Value], name: str | None
+) -> Value | None:
+    """A layer with its output. Only where models are built, like `model.output`; its class is unknown."""
+    found = None if name is None else output_of_layer(configuration, name)
+    output = None if found is None else symbol_of_model(site, model, found)
     if output is None:
         return None
     number = site.allocate(ObjectKind.INSTANCE, "Layer", name)

@@ -22,7 +22,7 @@ from terra_refactor.analysis.facts import ObjectKind
 from terra_refactor.analysis.frames import CallArguments, Frame
 from terra_refactor.analysis.freezing import freeze
 from terra_refactor.analysis.transfer.allocation import thaw
-from terra_refactor.analysis.transfer.iteration import iterate
+from terra_refactor.analysis.transfer.iteration import iterate, length_of
 from terra_refactor.analysis.transfer.keras_callbacks import callbacks_of, run_hooks
 from terra_refactor.analysis.transfer.keras_protocol import (
     Protocol,
@@ -34,7 +34,7 @@ from terra_refactor.analysis.transfer.keras_protocol import (
 from terra_refactor.analysis.transfer.keras_shapes import check_labels, check_numbers
 from terra_refactor.domain.dim import Dim
 from terra_refactor.domain.dtype import FLOATING, DType
-from terra_refactor.domain.lattice import join_all
+from terra_refactor.domain.lattice import dim_of, join_all
 from terra_refactor.domain.tensor import TensorType
 from terra_refactor.domain.value import (
     FALSE,
@@ -50,7 +50,9 @@ from terra_refactor.domain.value import (
     FunctionValue,
     LibraryValue,
     PartialValue,
+    PythonType,
     Reference,
+    Scalar,
     TensorKind,
     TensorValue,
     TupleValue,
@@ -308,7 +310,9 @@ def _batch_of(site: Site, given: Sequence[Value], size_value: Value | None, *, w
     item = own_method(site, given[0], "__getitem__")
     if item is not None:
         # a `keras.utils.PyDataset`: each item is a batch
-        return _as_tensors(site, site.call(item, CallArguments((UNKNOWN_INT,))))
+        count = dim_of(length_of(site, given[0]))
+        index = Scalar(PythonType.INT, limit=count - 1) if isinstance(count, int) and count > 0 else UNKNOWN_INT
+        return _as_tensors(site, site.call(item, CallArguments((index,))))
     size = _DEFAULT_BATCH if size_value is None or size_value == NONE else read.known_integer(size_value)
     if not whole:
         check_numbers(site, given[:2])

@@ -17,6 +17,7 @@ from terra_refactor.analysis.frames import CallArguments, Frame
 from terra_refactor.analysis.freezing import freeze
 from terra_refactor.analysis.library_rules import checked_rule
 from terra_refactor.analysis.transfer.allocation import new_list
+from terra_refactor.analysis.transfer.keras_protocol import symbol_of_model
 from terra_refactor.analysis.transfer.weight_functions import ROLES, call_weight_functions
 from terra_refactor.domain.dim import Truth
 from terra_refactor.domain.shape import compatible, format_shape
@@ -184,24 +185,31 @@ def layer_setting(frame: Frame, instance: Reference, name: str) -> Value | None:
     return frame.state.get((instance.object, CONFIGURATION + name))
 
 
-def end_of_model(frame: Frame, instance: Reference, name: str) -> Value | None:
+def end_of_model(site: Site, instance: Reference, name: str) -> Value | None:
     """`model.input`, `model.outputs`: the symbolic tensors of a functional model; None for others.
 
-    Only where the model is built: a function that reads them from a captured model may only look at them, and TR311 is
-    about those that use them. Not for one tensor in a list: `model.input` is a list in Keras 3, and a tensor in Keras 2.
+    Only where models are built. Not for one tensor in a list: `model.input` is a list in Keras 3, and a tensor in Keras 2.
     """
-    if name not in _ENDS or instance.object not in frame.allocated:
+    if name not in _ENDS:
         return None
-    configuration = configuration_of(frame, instance)
+    configuration = configuration_of(site.frame, instance)
     if not {"inputs", "outputs"} <= configuration.keys():
         return None
     given = configuration[_ENDS[name]]
-    tensors = leaves(given)
-    if tensors is None or not all(isinstance(each, TensorValue) and each.kind is TensorKind.KERAS for each in tensors):
+    tensors: list[TensorValue] = []
+    for each in leaves(given) or ():
+        is_symbol = isinstance(each, TensorValue) and each.kind is TensorKind.KERAS
+        symbol = symbol_of_model(site, instance, each) if isinstance(each, TensorValue) and is_symbol else None
+        if symbol is None:
+            return None
+        tensors.append(symbol)
+    if not tensors:
         return None
     if name in ("inputs", "outputs"):
-        return FrozenList(tensors)
-    return given if isinstance(given, TensorValue) or len(tensors) > 1 else None
+        return FrozenList(tuple(tensors))
+    if isinstance(given, TensorValue):
+        return tensors[0]
+    return given if len(tensors) > 1 and tensors[0].kind is TensorKind.KERAS else None
 
 
 def setting_given_later(frame: Frame, instance: Reference, name: str) -> None:

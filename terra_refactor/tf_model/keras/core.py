@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from typing import Final
 
 from terra_refactor.domain.dim import Dim
-from terra_refactor.domain.dtype import FLOAT32, INT64, STRING
+from terra_refactor.domain.dtype import BOOL, FLOAT32, INT64, STRING
 from terra_refactor.domain.shape import Shape, element_count, format_shape, meet_shapes
 from terra_refactor.domain.tensor import TensorType
-from terra_refactor.domain.value import UNKNOWN, TensorKind, TensorValue, Value
+from terra_refactor.domain.value import NONE, UNKNOWN, TensorKind, TensorValue, Value
 from terra_refactor.tf_model import arguments as read
 from terra_refactor.tf_model.keras.layer_call import (
     ResultDType,
@@ -374,6 +374,26 @@ def _layer_normalization_weights(settings: Settings, shape: Shape) -> Mapping[st
     return weights
 
 
+def _embedding_mask(call: BoundCall) -> Value:
+    """`Embedding.compute_mask(inputs)`: where the numbers are not 0; None unless `mask_zero`."""
+    value = read.first_of(call, "inputs")
+    masks = Settings(call.configuration).truth("mask_zero", False)
+    if masks is False:
+        return NONE
+    return UNKNOWN if masks is None or not is_dense_input(value) else _mask(value, read.converted_type(value).shape)
+
+
+def _masking_mask(call: BoundCall) -> Value:
+    """`Masking.compute_mask(inputs)`: one bool for each step."""
+    value = read.first_of(call, "inputs")
+    shape = read.converted_type(value).shape
+    return UNKNOWN if not is_dense_input(value) else _mask(value, shape[:-1] if shape else None)
+
+
+def _mask(value: Value | None, shape: Shape) -> Value:
+    return read.tensor(BOOL, shape, output_kind(value))
+
+
 def _embedding_weights(settings: Settings, shape: Shape) -> Mapping[str, Shape]:
     return {"embeddings": (settings.integer("input_dim"), settings.integer("output_dim"))}
 
@@ -467,7 +487,11 @@ def _rules() -> dict[str, OperationRule]:
     return rules
 
 
-RULES: Final[Mapping[str, OperationRule]] = _rules()
+RULES: Final[Mapping[str, OperationRule]] = {
+    **_rules(),
+    "keras.layers.Embedding.compute_mask": _embedding_mask,
+    "keras.layers.Masking.compute_mask": _masking_mask,
+}
 
 WEIGHTS: Final[Mapping[str, WeightsRule]] = {
     "keras.layers.Dense": typed_weights(_dense_weights),

@@ -99,6 +99,9 @@ def _model_call(call: BoundCall) -> Value:
     actual = read.leaves(given)
     batch: Dim = None
     symbolic = False
+    if expected is None and actual is not None:
+        # the inputs are unknown, and all have one batch
+        expected = (UNKNOWN,) * len(actual)
     if expected is not None and actual is not None and len(expected) == len(actual):
         if isinstance(declared, TensorValue | TupleValue | FrozenList) and not isinstance(given, FrozenDict):
             for wanted, leaf in zip(expected, actual, strict=True):
