@@ -16,7 +16,7 @@ import pytest
 from hypothesis import strategies as st
 
 from terra_refactor.domain.dim import eager
-from terra_refactor.domain.dtype import FLOAT32
+from terra_refactor.domain.dtype import FLOAT32, INT64
 from terra_refactor.domain.tensor import TensorType
 from terra_refactor.domain.value import (
     UNKNOWN,
@@ -288,24 +288,46 @@ def test_pad_sequences_of_numbers_of_unknown_count() -> None:
     assert keras.utils.pad_sequences([[1, 2], np.zeros(3)], maxlen=4).shape == (2, 4)
 
 
-def test_timeseries_dataset() -> None:
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"sequence_stride": 3},
+        {"sampling_rate": 2, "batch_size": 3},
+        {"start_index": 3, "end_index": 17, "batch_size": 5},
+        {"targets": None},
+        {"targets": None, "batch_size": None},
+        {"sequence_length": 1, "sequence_stride": 2, "batch_size": 10},
+        {"targets": 9},
+        {"batch_size": 4, "sequence_length": 5},
+        {"sequence_length": 19, "targets": None},
+    ],
+)
+def test_timeseries_dataset(settings: Mapping[str, Any]) -> None:
+    given: dict[str, Any] = {"sequence_length": 5, "batch_size": 4, "targets": 20, **settings}
+    count = given.pop("targets")
     data = np.zeros((20, 2), "float32")
-    targets = np.zeros((20,), "int64")
-    real = keras.utils.timeseries_dataset_from_array(data, targets, sequence_length=5, batch_size=4)
-    given = {
-        "data": TensorValue(TensorType(None, (20, 2)), TensorKind.NDARRAY),
-        "targets": TensorValue(TensorType(None, (20,)), TensorKind.NDARRAY),
-        "sequence_length": value_of(5),
-        "batch_size": value_of(4),
-    }
+    targets = None if count is None else np.zeros((count,), "int64")
+    real = keras.utils.timeseries_dataset_from_array(data, targets, **given)
+    defaults = {"sequence_stride": 1, "sampling_rate": 1, "start_index": None, "end_index": None}
+    arguments = {name: value_of(value) for name, value in {**defaults, **given}.items()}
+    arguments["data"] = TensorValue(TensorType(FLOAT32, (20, 2)), TensorKind.NDARRAY)
+    own = Constant(None) if targets is None else TensorValue(TensorType(INT64, targets.shape), TensorKind.NDARRAY)
     ours = _rule("keras.utils.timeseries_dataset_from_array")(
-        BoundCall("", {k: v for k, v in given.items() if v is not None})
+        BoundCall("", {**{name: value for name, value in arguments.items() if value is not None}, "targets": own})
     )
-    assert isinstance(ours, DatasetValue) and isinstance(ours.element, TupleValue)
-    for batch in real:
-        for part, item in zip(batch, ours.element.elements, strict=True):
-            assert isinstance(item, TensorValue) and item.type.shape is not None
-            assert all(a is None or a == b for a, b in zip(map(eager, item.type.shape), part.shape, strict=True))
+    assert isinstance(ours, DatasetValue) and ours.cardinality == int(real.cardinality())
+    batches = [batch if isinstance(batch, tuple) else (batch,) for batch in real]
+    for position, batch in enumerate(batches):
+        told = ours.element
+        if ours.lead is not None and position < ours.lead[1]:
+            told = ours.lead[0]
+        elif ours.last is not None and position == len(batches) - 1:
+            told = ours.last
+        items = told.elements if isinstance(told, TupleValue) else (told,)
+        for part, item in zip(batch, items, strict=True):
+            assert isinstance(item, TensorValue) and item.type.dtype == part.dtype.name and item.type.shape is not None
+            assert tuple(map(eager, item.type.shape)) == tuple(part.shape)
 
 
 @pytest.mark.parametrize("rank", range(6))

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from terra_refactor.domain.dim import Dim, Why
+from terra_refactor.domain.dim import Dim, Why, eager
 from terra_refactor.domain.dtype import FLOAT32, FLOAT64, FLOATING, INT32, INT64, STRING, UINT8, DType
 from terra_refactor.domain.roots import EVERYWHERE
 from terra_refactor.domain.shape import Shape, format_shape
@@ -38,6 +38,7 @@ from terra_refactor.domain.value import (
     members,
 )
 from terra_refactor.tf_model import arguments as read
+from terra_refactor.tf_model.data.batching import METHODS as BATCHING
 from terra_refactor.tf_model.keras.layer_call import output_kind
 from terra_refactor.tf_model.spec import BoundCall, ErrorKind, OperationError, OperationRule
 
@@ -268,19 +269,42 @@ def _text_dataset(call: BoundCall) -> Value:
 def _timeseries(call: BoundCall) -> Value:
     """Batches of windows of an array, with targets if there are any."""
     data = read.converted_type(call.argument("data"), numpy=True)
-    batch_value = call.argument("batch_size")
-    if batch_value is not None and read.is_none(batch_value):
-        return UNKNOWN
-    length = read.integer(call.argument("sequence_length"))
     # `element_spec` does not know the window's axis, but it is fixed: no window is shorter
-    shape: Shape = None if data.shape is None else (None, length, *data.shape[1:])
-    windows = read.tensor(data.dtype, shape)
+    length = read.integer(call.argument("sequence_length"))
+    window = read.tensor(data.dtype, None if data.shape is None else (length, *data.shape[1:]))
+    rows = data.shape[0] if data.shape else None
     targets = call.argument("targets")
     if read.is_none(targets):
-        return DatasetValue(_batches(windows))
-    target = read.converted_type(targets, numpy=True)
-    expected = read.tensor(target.dtype, None if target.shape is None else (None, *target.shape[1:]))
-    return DatasetValue(_batches(TupleValue((windows, expected))))
+        windows = DatasetValue(window, _number_of_windows(call, rows, None))
+    else:
+        target = read.converted_type(targets, numpy=True)
+        expected = read.tensor(target.dtype, None if target.shape is None else target.shape[1:])
+        number = _number_of_windows(call, rows, target.shape[0] if target.shape else None)
+        windows = DatasetValue(TupleValue((window, expected)), number)
+    size = call.argument("batch_size")
+    if size is not None and read.is_none(size):
+        return windows
+    return BATCHING["batch"](BoundCall(call.name, {} if size is None else {"batch_size": size}), windows)
+
+
+def _number_of_windows(call: BoundCall, rows: Dim, targets: Dim) -> int | None:
+    """The number of windows that begin at least one window's length before the end, and for which there are targets."""
+    limits = [call.argument("start_index"), call.argument("end_index")]
+    first, end = (
+        default if read.is_none(limit) else read.known_integer(limit)
+        for limit, default in zip(limits, (0, eager(rows)), strict=True)
+    )
+    settings = ("sequence_length", "sampling_rate", "sequence_stride")
+    length, rate, stride = (read.known_integer(call.argument(name)) for name in settings)
+    if not isinstance(first, int) or not isinstance(end, int) or length is None or not rate or not stride:
+        return None
+    number = end - first - (length - 1) * rate
+    if not read.is_none(call.argument("targets")):
+        own = eager(targets)
+        if not isinstance(own, int):
+            return None
+        number = min(number, own)
+    return max(0, -(-number // stride))
 
 
 def _batches(element: Value) -> Value:
