@@ -173,7 +173,7 @@ def _check_op(op: Op, function: Function) -> Iterator[str]:
             if scope is Scope.CLASS:
                 if function.kind is not FunctionKind.CLASS_BODY:
                     yield "has Scope.CLASS outside of a class body"
-            elif scope is not Scope.GLOBAL and name not in groups[scope]:
+            elif scope not in (Scope.GLOBAL, Scope.BUILTIN) and name not in groups[scope]:
                 yield f"has Scope.{scope.name}, but the function does not list {name}"
         case Binary(operator=operator):
             if operator not in _ALL_BINARY:

@@ -39,6 +39,8 @@ class Scope(Enum):
     """A variable of the module, or a built-in where the module has none."""
     CLASS = "class"
     """A name that a class body binds: looked up there first, then as a global, never in an enclosing function."""
+    BUILTIN = "builtin"
+    """A built-in function that a statement calls without naming it: `isinstance` for the class pattern of a `case`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -405,7 +407,7 @@ class PatternKind(Enum):
     MAPPING = "mapping"
     """The subject is a mapping that has the keys in `operands`."""
     CLASS = "class"
-    """The subject is an instance of the class in `operands[0]`, which has `length` positional sub-patterns, and has all `attributes`."""
+    """The subject, an instance of the class in `operands[0]`, has all `attributes`; `length` is the number of positional sub-patterns."""
 
 
 @dataclass(frozen=True, slots=True)

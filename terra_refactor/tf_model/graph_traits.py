@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from terra_refactor.domain.dtype import FLOAT32, INT32, INT64, DType
-from terra_refactor.tf_model.name_table import within
+from terra_refactor.tf_model.name_table import within, words
 from terra_refactor.tf_model.spec import Trait
 
 CLASSES_WITHOUT_HASH: Final = frozenset({"Namespace", "SimpleNamespace"})
@@ -30,6 +30,7 @@ SAVES_MODEL: Final = (
     "keras.Model.save keras.Model.to_json keras.Model.from_config keras.saving.save_model keras.saving.load_model "
     "keras.models.clone_model keras.models.model_from_json keras.callbacks.ModelCheckpoint"
 )
+SETS_SEED: Final = "tensorflow.random.set_seed tensorflow.compat.v1.set_random_seed keras.utils.set_random_seed"
 COPIES_DEEPLY: Final = "copy.deepcopy pickle.dump pickle.dumps dataclasses.asdict dataclasses.astuple"
 CONTAINERS_WITHOUT_HASH: Final = frozenset(
     " ".join(
@@ -260,6 +261,7 @@ GRAPH_TRAITS: Final[Mapping[Trait, str]] = {
     Trait.EXAMINES_FUNCTION: EXAMINES_FUNCTION,
     Trait.COPIES_DEEPLY: COPIES_DEEPLY,
     Trait.SAVES_MODEL: SAVES_MODEL,
+    Trait.SETS_SEED: SETS_SEED,
     Trait.IN_CONFIGURATION: "keras.layers.* keras.losses.* keras.metrics.* keras.Model.compile",
     Trait.HANDS_BACK: "tensorflow.nest.* tensorflow.identity_n",
     Trait.CALLS_UNCONVERTED: "tensorflow.nest.* tensorflow.custom_gradient tensorflow.recompute_grad "
@@ -319,6 +321,11 @@ ONLY_OF_FUNCTIONS: Final = frozenset(
     ]
 )
 """Attributes of plain functions and methods that a traced function does not have."""
+PARAMETERS_WITH_FUNCTIONS: Final = words(
+    "body body_fun branch_fns branches cond default f false_fn fn fun func function loop_fn pred_fn_pairs pyfunc true_fn window_fn"
+)
+"""Names of parameters for functions that an operation calls (`tf.map_fn`, `tf.cond`), by the documentation of 2.21."""
+TO_INT: Final = "builtins.int"
 ISINSTANCE: Final = "builtins.isinstance"
 IS_TENSOR: Final = "tensorflow.is_tensor"
 LAYER: Final = "keras.layers.Layer"
@@ -372,7 +379,7 @@ _OF_PYTHON: Final = ("builtins.", "collections.")
 _MAKERS: Final = ("tensorflow.", "keras.", "numpy.", "tensorflow_probability.", "tensorflow_addons.")
 _LAYERS: Final = "keras.layers."
 _CALL: Final = ".__call__"
-_MADE_BY_AUTOGRAPH: Final = {"builtins.int": INT32, "builtins.float": FLOAT32, "builtins.len": INT64}
+_MADE_BY_AUTOGRAPH: Final = {TO_INT: INT32, "builtins.float": FLOAT32, "builtins.len": INT64}
 _CATCHES_ALL: Final = frozenset({"builtins.Exception", "builtins.BaseException"})
 
 

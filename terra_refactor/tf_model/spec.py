@@ -176,6 +176,8 @@ class Trait(Enum):
     """Writes, reads or copies the configuration of a Keras model, in which a traced function has a form that Keras does not read."""
     IN_CONFIGURATION = "in configuration"
     """A function that is passed to it becomes part of the configuration of a Keras model."""
+    SETS_SEED = "sets seed"
+    """Sets the global seed of TensorFlow's random operations."""
     HANDS_BACK = "hands back"
     """Returns its argument."""
     CALLS_AT_ONCE = "calls at once"

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import product
+from itertools import product, zip_longest
 from typing import Final
 
 from terra_refactor.analysis.annotations import annotated_value
@@ -87,7 +87,13 @@ from terra_refactor.ir.function import FunctionKind
 from terra_refactor.tf_model import registry
 from terra_refactor.tf_model.class_names import is_of_layers, name_as_written
 from terra_refactor.tf_model.factories import FACTORIES
-from terra_refactor.tf_model.graph_traits import FORMAT_METHOD, MODEL, SEQUENTIAL, is_of_keras
+from terra_refactor.tf_model.graph_traits import (
+    FORMAT_METHOD,
+    MODEL,
+    PARAMETERS_WITH_FUNCTIONS,
+    SEQUENTIAL,
+    is_of_keras,
+)
 from terra_refactor.tf_model.keras.ready_models import ready_model
 from terra_refactor.tf_model.library_objects import (
     CONSTRUCTED_FROM,
@@ -184,8 +190,10 @@ def call_library(
     if Trait.CONCRETE_ARRAYS in entity.traits:
         note_array_conversion(site, arguments)
     if Trait.TAKES_TENSORS in entity.traits or (entity.rule is not None and Trait.TENSOR_OPERATION in entity.traits):
-        for value in (*arguments.positional, *(value for _, value in arguments.keywords)):
-            engine.note_usage(value, frame)
+        names = (parameter.name for parameter in entity.parameters or ())
+        for parameter, value in (*zip_longest(names, arguments.positional), *arguments.keywords):
+            if value is not None and parameter not in PARAMETERS_WITH_FUNCTIONS:
+                engine.note_usage(value, frame)
     if entity.kind is EntityKind.CLASS and entity.rule is None:
         return _instance_of(site, entity, arguments)
     made = registry.lookup(FACTORIES[entity.name]) if entity.name in FACTORIES else None

@@ -65,6 +65,9 @@ def load_name(site: Site, op: Op) -> Value | None:
             return load_global(site, name)
         case ops.Scope.GLOBAL:
             return load_global(site, name)
+        case ops.Scope.BUILTIN:
+            builtin = builtin_named(name)
+            return UnknownValue() if builtin is None else LibraryValue(builtin)
         case _ as never:
             assert_never(never)
 
@@ -150,6 +153,8 @@ def bind_name(site: Site, name: str, scope: ops.Scope, value: Value) -> None:
             if frame.entry is not EntryKind.MODULE or known is None:
                 kept = holds_new_tensor(site, value)
                 write_effect(site, frame.module_object, f".{name}", f"global {name}", keeps_tensor=kept)
+        case ops.Scope.BUILTIN:
+            raise AssertionError(f"the built-in {name} is bound")
         case _ as never:
             assert_never(never)
 
@@ -170,6 +175,8 @@ def delete_name(site: Site, op: Op) -> None:
                 write_effect(site, frame.module_object, f".{op.name}", f"del {op.name}")
             elif frame.uncertainty == 0:
                 frame.state.set((frame.module_object, op.name), UNBOUND)
+        case ops.Scope.BUILTIN:
+            raise AssertionError(f"the built-in {op.name} is deleted")
         case _ as never:
             assert_never(never)
 

@@ -197,6 +197,12 @@ class FunctionBuilder:
         self.ops.append(Literal(op_id, value))
         return op_id
 
+    def builtin(self, node: cst.CSTNode, name: str) -> OpId:
+        """Reads a built-in function that the code at `node` calls without naming it."""
+        op_id = self.new_id(node)
+        self.ops.append(LoadName(op_id, name, Scope.BUILTIN))
+        return op_id
+
     def value(self, node: cst.BaseExpression) -> OpId:
         """Lowers an expression; the temporary of its value."""
         return self.expressions[type(node)](self, node)

@@ -19,8 +19,10 @@ from terra_refactor.ir.build.control import fold_if_chain
 from terra_refactor.ir.build.names import CONSTANTS
 from terra_refactor.ir.ids import OpId
 from terra_refactor.ir.ops import (
+    Argument,
     Block,
     BuildDict,
+    Call,
     Compare,
     DeleteItem,
     DictItem,
@@ -210,9 +212,19 @@ def _lower_key(b: FunctionBuilder, key: cst.CSTNode) -> OpId:
 
 def _lower_class(b: FunctionBuilder, pattern: cst.MatchClass, subject: OpId, captures: Captures, rest: Rest) -> OpId:
     cls = b.value(pattern.cls)
-    test = b.new_id(pattern)
+    function = b.builtin(pattern, "isinstance")
+    is_instance = b.new_id(pattern)
+    b.ops.append(Call(is_instance, function, (Argument(subject), Argument(cls))))
     attributes = tuple(element.key.value for element in pattern.kwds)
-    b.ops.append(PatternTest(test, PatternKind.CLASS, subject, (cls,), len(pattern.patterns), attributes=attributes))
+
+    def test_attributes() -> OpId | None:
+        if not (attributes or pattern.patterns):
+            return rest()
+        test = b.new_id(pattern)
+        b.ops.append(
+            PatternTest(test, PatternKind.CLASS, subject, (cls,), len(pattern.patterns), attributes=attributes)
+        )
+        return _and(b, pattern, test, read_attributes)
 
     def read_attributes() -> OpId | None:
         parts = []
@@ -228,7 +240,7 @@ def _lower_class(b: FunctionBuilder, pattern: cst.MatchClass, subject: OpId, cap
                 parts.append((keyword.pattern, op_id))
         return _lower_all(b, parts, captures, rest)
 
-    return _and(b, pattern, test, read_attributes)
+    return _and(b, pattern, is_instance, test_attributes)
 
 
 def _lower_or(b: FunctionBuilder, pattern: cst.MatchOr, subject: OpId, rest: Rest) -> OpId:

@@ -24,6 +24,7 @@ from terra_refactor.facts.records import AttributeRead, AttributeWrite, Call, Di
 from terra_refactor.facts.view import ContextView
 from terra_refactor.ir.ids import FunctionId, OpId
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
+from terra_refactor.tf_model.class_names import REGISTER
 from terra_refactor.tf_model.graph_traits import (
     COPIES_DEEPLY,
     EXAMINES_FUNCTION,
@@ -38,7 +39,7 @@ from terra_refactor.tf_model.spec import Trait
 _MAX_DEPTH: Final = 4
 _ONLY_WEIGHTS: Final = "save_weights_only"
 _LIBRARY: Final = frozenset(f"{EXAMINES_FUNCTION} {COPIES_DEEPLY}".split())
-_OF_LIBRARY: Final = {name.rpartition(".")[2] for name in _LIBRARY | FUNCTION_CLASSES}
+_OF_LIBRARY: Final = {name.rpartition(".")[2] for name in (*_LIBRARY, *FUNCTION_CLASSES, REGISTER)}
 _NAMES: Final = tuple(sorted({*_OF_LIBRARY, *(f"{IMPORTED}{name}" for name in _OF_LIBRARY), *ONLY_OF_FUNCTIONS}))
 _SAVING: Final = tuple(
     sorted(f"{by}{name.rpartition('.')[2]}" for name in SAVES_MODEL.split() for by in ("", IMPORTED))
@@ -112,7 +113,7 @@ def _examined_by(view: ContextView, call: Call, called: str) -> Iterator[Functio
     if called == ISINSTANCE:
         if len(call.positional) == 2 and _names_function_class(view, call.positional[1]):
             yield from _functions_in(view, given)
-    elif has_trait(called, Trait.EXAMINES_FUNCTION):
+    elif called == REGISTER or has_trait(called, Trait.EXAMINES_FUNCTION):
         yield from _functions_in(view, given)
     elif has_trait(called, Trait.COPIES_DEEPLY):
         yield from _functions_in(view, given, in_containers=True)

@@ -8,7 +8,21 @@ from string import Formatter
 from typing import Final
 
 from terra_refactor.analysis.facts import BranchKind, ContextId
-from terra_refactor.domain.dtype import FLOAT32, FLOAT64, FLOATING, INT32, INT64, INTEGER, DType
+from terra_refactor.domain.dtype import (
+    BOOL,
+    FLOAT16,
+    FLOAT32,
+    FLOAT64,
+    FLOATING,
+    INT8,
+    INT16,
+    INT32,
+    INT64,
+    INTEGER,
+    UINT8,
+    UINT16,
+    DType,
+)
 from terra_refactor.domain.lattice import python_type
 from terra_refactor.domain.value import (
     NONE,
@@ -50,7 +64,16 @@ from terra_refactor.facts.view import ContextView, is_tensorflow_tensor
 from terra_refactor.ir.ids import OpId
 from terra_refactor.rules.meetings import meetings
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
-from terra_refactor.tf_model.graph_traits import CONVERT, FORMAT, FORMAT_METHOD, LEN, RANGE, TYPE, made_by_autograph
+from terra_refactor.tf_model.graph_traits import (
+    CONVERT,
+    FORMAT,
+    FORMAT_METHOD,
+    LEN,
+    RANGE,
+    TO_INT,
+    TYPE,
+    made_by_autograph,
+)
 from terra_refactor.tf_model.registry import has_trait
 from terra_refactor.tf_model.spec import Trait
 from terra_refactor.tf_model.static_parameters import SCALARS, static_parameters
@@ -58,12 +81,14 @@ from terra_refactor.tf_model.static_parameters import SCALARS, static_parameters
 _FIELD: Final = re.compile(r"%(?P<key>\([^)]*\))?[-+ #0-9.]*(?P<kind>[diouxXeEfFgGcrsa%])")
 _NUMBERS: Final = frozenset("diouxXeEfFgGc")
 _USUAL: Final = 1000
+_WITHIN_INT32: Final = frozenset({BOOL, INT8, INT16, INT32, UINT8, UINT16, FLOAT16})
 _PRODUCTS: Final = frozenset({"*", "**", "<<"})
 
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
     for call, name in view.library_calls():
         yield from _check_call(view, call, name)
+        yield from _check_range(view, call, name)
         if name == LEN and call.first is not None and view.all_of(call.first, _is_text_in_graph):
             yield LocalHazard(
                 call.op,
@@ -92,6 +117,20 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
         yield from _check_size(view, operation)
     for text in view.reached(Text):
         yield from _formatted(view, text.op, (value for value, has_spec in text.fields if has_spec), every=True)
+
+
+def _check_range(view: ContextView, call: Call, name: str) -> Iterator[LocalHazard]:
+    """`int` of a tensor, which AutoGraph makes a cast to int32."""
+    if name == TO_INT and call.first is not None and view.is_symbolic(call.first) and not view.is_captured(call.first):
+        kinds = [member.type.dtype for member in members(view.value(call.first)) if isinstance(member, TensorValue)]
+        is_place = all(isinstance(view.made(reader), ItemRead | Slice) for reader in view.code.readers(call.op))
+        if any(dtype not in _WITHIN_INT32 for dtype in kinds) and not is_place:
+            written = view.written(call.op)
+            yield LocalHazard(
+                call.op,
+                f"`{written}` is a Python int eagerly, and a cast to int32 in a graph: numbers beyond 2**31 become others",
+                f"`{written}` stays below 2**31",
+            )
 
 
 def _formatted(view: ContextView, at: OpId, given: Iterable[OpId], *, every: bool = False) -> Iterator[LocalHazard]:

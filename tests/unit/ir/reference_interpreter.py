@@ -385,6 +385,8 @@ class Interpreter:
                 return act.variables
 
     def load(self, name: str, scope: ir.Scope, act: Activation) -> Any:
+        if scope is ir.Scope.BUILTIN:
+            return getattr(builtins, name)
         space = self.space(name, scope, act)
         if name in space:
             return space[name]
