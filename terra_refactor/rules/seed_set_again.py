@@ -12,13 +12,12 @@ from collections.abc import Iterator
 from typing import Final
 
 from terra_refactor.analysis.facts import ContextFacts, ContextId
-from terra_refactor.domain.effect import EffectKind
 from terra_refactor.facts.codes import IMPORTED
 from terra_refactor.facts.view import ContextView
 from terra_refactor.facts.whole_program import with_all_callers
 from terra_refactor.rules.rule import LocalHazard
 from terra_refactor.tf_model.graph_traits import SETS_SEED
-from terra_refactor.tf_model.registry import lookup
+from terra_refactor.tf_model.registry import draws_by_global_seed
 from terra_refactor.tf_model.spec import Trait
 
 _NAMES: Final = tuple(sorted({f"{by}{name.rpartition('.')[2]}" for name in SETS_SEED.split() for by in ("", IMPORTED)}))
@@ -26,7 +25,7 @@ _NAMES: Final = tuple(sorted({f"{by}{name.rpartition('.')[2]}" for name in SETS_
 
 def seed_set_again(view: ContextView) -> Iterator[LocalHazard]:
     """The first operation that draws by the global seed, if code between the calls sets the seed."""
-    drawn = next((call.op for call, name in view.library_calls() if _draws(name)), None)
+    drawn = next((call.op for call, name in view.library_calls() if draws_by_global_seed(name)), None)
     if drawn is None:
         return
     written = _set_between_calls(view)
@@ -36,12 +35,6 @@ def seed_set_again(view: ContextView) -> Iterator[LocalHazard]:
             f"`{written}` between the calls starts the random numbers again eagerly, and not those of a graph",
             f"no result depends on `{written}` after the first call",
         )
-
-
-def _draws(name: str) -> bool:
-    """Whether a function draws random numbers by the global seed of TensorFlow; those of Keras have variables."""
-    entity = lookup(name) if name.startswith("tensorflow.") else None
-    return entity is not None and EffectKind.TENSOR_RANDOM in entity.effects
 
 
 def _seeding(view: ContextView) -> tuple[ContextId, ...]:

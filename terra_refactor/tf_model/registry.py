@@ -16,6 +16,7 @@ from types import ModuleType
 from typing import Final, TypeAlias
 
 from terra_refactor.domain.dtype import dtype_named
+from terra_refactor.domain.effect import EffectKind
 from terra_refactor.domain.value import (
     OBJECT_DICT,
     BoundMethod,
@@ -378,6 +379,12 @@ def has_trait(name: str, trait: Trait) -> bool:
     """Whether the library entity of that canonical name has a trait."""
     entity = lookup(name)
     return entity is not None and trait in entity.traits
+
+
+def draws_by_global_seed(name: str) -> bool:
+    """Whether a function draws random numbers by the global seed of TensorFlow; those of Keras have variables."""
+    entity = lookup(name) if name.startswith("tensorflow.") else None
+    return entity is not None and EffectKind.TENSOR_RANDOM in entity.effects
 
 
 @cache
