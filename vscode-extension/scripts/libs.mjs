@@ -17,7 +17,7 @@ const PURE = [
     ...["tomli>=2", "exceptiongroup"],
 ];
 /** Nothing of these is ever imported by the server. */
-const SURPLUS = /^(tests|__pycache__)$/;
+const SURPLUS = /^(tests|__pycache__|codemod)$/; // LibCST imports `codemod` for its own command only
 const libs = "bundled/libs";
 
 const target = process.argv[2] ?? `${process.platform}-${process.arch}`;
