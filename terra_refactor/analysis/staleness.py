@@ -33,7 +33,7 @@ from terra_refactor.domain.value import (
 from terra_refactor.ir.function import Function, FunctionKind
 from terra_refactor.ir.ids import FunctionId, OpId
 from terra_refactor.ir.index import CodeIndex
-from terra_refactor.ir.ops import Call, Compare, If, Literal, LoadAttribute, LoadName, MakeClass, Unary
+from terra_refactor.ir.ops import Binary, Call, Compare, If, Literal, LoadAttribute, LoadName, MakeClass, Unary
 
 _Node = TypeVar("_Node")
 _Way: TypeAlias = tuple[EffectSite, tuple[FunctionId, ...]]
@@ -260,7 +260,6 @@ class StateChanges:
                     if engine.code_of(function).parent not in way[:position]
                 )
         self._rewritten(live)
-        self._hand_on(live)
         self._writers: dict[FieldKey, set[FunctionId]] = {}
         self._of_relatives: dict[FieldKey, frozenset[FunctionId]] = {}
         before = _constructing(engine, live, real)
@@ -280,6 +279,25 @@ class StateChanges:
                     continue
                 for key in self._keys(summary, (effect.target.object, name)):
                     self._writers.setdefault(key, set()).add(writer)
+        self._counted(live)
+        self._hand_on(live)
+
+    def _counted(self, live: Sequence[Summary]) -> None:
+        """Reads in methods that another method of the class or of a related one calls, by name, and beside the call it
+        counts the attribute: `self._train(batch)` and `self.updates += 1`. The call may be resolved to the method of a
+        base class only.
+        """
+        for summary in live:
+            function = summary.function
+            for key, (site, via) in summary.state_reads.items() if function.takes_self else ():
+                for writer in self._writers_of(_field_key(self._engine, key)) - {function.id}:
+                    if _counts_beside_call(self._engine, self._engine.code_of(writer), key[1], function.name):
+                        way = [function.id, *(FunctionId(step.module, step.function) for step in (*via[1:], site))]
+                        self._certain.setdefault((site, key[1]), set()).update(
+                            each
+                            for position, each in enumerate(way)
+                            if self._engine.code_of(each).parent not in way[:position]
+                        )
 
     def _rewritten(self, live: Sequence[Summary]) -> None:
         """Reads of state that a function sets to a new value before, if some loop of the program repeats that function."""
@@ -475,6 +493,24 @@ def _constructing(engine: Engine, live: Sequence[Summary], real: Set[int]) -> fr
         found |= more
         grown = bool(more)
     return frozenset(found)
+
+
+def _counts_beside_call(engine: Code, function: Function, attribute: str, method: str) -> bool:
+    """Whether a method calls `self.method(...)` and changes `self.attribute` in place by a number."""
+    if not function.takes_self or function.name in _CONSTRUCTORS or function.name.startswith("test"):
+        return False
+    index = engine.code.index(function)
+
+    def is_own(number: OpId, name: str) -> bool:
+        read = index.ops[number]
+        held = index.ops[read.object] if isinstance(read, LoadAttribute) and read.name == name else None
+        return isinstance(held, LoadName) and held.name == function.parameters[0].name
+
+    counted = any(
+        each.in_place and is_own(each.left, attribute) and isinstance(index.ops[each.right], Literal)
+        for each in index.of_kind(Binary)
+    )
+    return counted and any(is_own(call.function, method) for call in index.of_kind(Call))
 
 
 def _calls_own_build(engine: Engine, summary: Summary, op: OpId) -> bool:

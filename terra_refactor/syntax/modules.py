@@ -22,7 +22,7 @@ started.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
@@ -145,7 +145,11 @@ class ModuleIndex:
             if namespace is None and place in self._folders and name:
                 namespace = (name, place)
         if namespace is None and top not in self._installed and top not in sys.stdlib_module_names:
-            for root in self._script_roots.get(module.folder, ()):
+            roots = self._script_roots.get(module.folder, ())
+            if top != name and module.folder != module.import_root:
+                # a name with dots that is a path of this repository: a folder inside of a package is on `PYTHONPATH`
+                roots = (*roots, *_folders_inside(module))
+            for root in roots:
                 place = _join(root, name)
                 if self._by_place.get(place, importer) != importer:
                     return name, place
@@ -246,6 +250,14 @@ def build_module_index(
         installed,
         _script_roots(tops, started_in) if started_in else {},
     )
+
+
+def _folders_inside(module: ModuleFile) -> Iterator[str]:
+    """The folders around a file that are inside of its topmost package, the innermost first."""
+    folder = module.folder
+    while folder not in (module.import_root, ".", "/"):
+        yield folder
+        folder = _parent(folder)
 
 
 def _script_roots(

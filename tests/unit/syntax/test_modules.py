@@ -134,6 +134,23 @@ def test_scripts_inside_of_a_package() -> None:
     assert build_module_index(files, bases=["r"]).resolve("r/lander/run.py", "trainer") is None
 
 
+def test_a_folder_of_a_package_on_the_path() -> None:
+    """`PYTHONPATH=src python src/training/run.py`, where `src` is a package too: names with dots tell the folder."""
+    folders = ("src", "src/agents", "src/agents/rl", "src/training", "src/wandb")
+    files = [f"r/{folder}/__init__.py" for folder in folders]
+    files += ["r/src/agents/rl/base.py", "r/src/agents/rl/dqn.py", "r/src/training/run.py", "r/src/xml/parsers.py"]
+    installed = {"tensorflow", "yaml"}.__contains__
+    files += ["r/src/tensorflow/keras.py"]
+    index = build_module_index(files, bases=["r"], is_installed=installed)
+    for importer in ("r/src/agents/rl/dqn.py", "r/src/training/run.py"):
+        assert index.resolve_path(importer, "agents.rl.base") == "r/src/agents/rl/base.py"
+        assert index.resolve(importer, "agents.rl.base") == "src.agents.rl.base"
+        for other in ("wandb", "base", "agents.rl.other", "tensorflow.keras", "xml.parsers"):
+            assert index.resolve(importer, other) is None
+    assert index.resolve_path("r/src/agents/rl/dqn.py", "rl.base") == "r/src/agents/rl/base.py"
+    assert index.resolve("r/src/training/run.py", "rl.base") is None
+
+
 def test_a_notebook_that_is_named_as_the_package_it_shows() -> None:
     index = build_module_index(["src/kit/__init__.py", "src/kit/core.py", "examples/kit.ipynb"])
     assert index.resolve_path("examples/kit.ipynb", "kit") == "src/kit/__init__.py"
