@@ -142,7 +142,7 @@ def _with_methods(view: ContextView, owner: OpId, names: tuple[str, ...]) -> Ite
         if body is None or body.kind is not FunctionKind.CLASS_BODY:
             continue
         outline = next((each for each in view.codes.classes_named(body.name) if each.body == body.id), None)
-        if outline is not None and (called <= outline.methods or _has_bases(view, outline)):
+        if outline is not None and (all(map(outline.defines, sorted(called))) or _has_bases(view, outline)):
             yield body.name, function.id
 
 

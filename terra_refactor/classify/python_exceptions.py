@@ -173,9 +173,9 @@ class PythonExceptions:
             if len(outlines) != 1:
                 return False
             outline = outlines[0]
-            if outline.decorators or name in outline.methods or name in outline.fields:
+            if outline.decorators or outline.defines(name) or outline.binds(name):
                 return False
-            if not _HOOKS.isdisjoint(outline.methods) or "__slots__" in outline.fields:
+            if outline.defines(*_HOOKS) or outline.binds("__slots__"):
                 return False
             body = self.hazards.index(outline.body).function
             made = None if body.parent is None else self.hazards.whole_codes.class_made_of(body.parent, outline.body)

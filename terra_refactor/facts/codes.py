@@ -90,14 +90,22 @@ class ClassOutline:
     decorators: tuple[str, ...]
     """As written in the source."""
     methods: frozenset[str]
-    """The functions defined in its body, including classes and lambdas."""
+    """The functions defined in its body, including classes and lambdas. `defines` asks for some of them."""
     fields: frozenset[str] = frozenset()
-    """The other names that its body binds."""
+    """The names that its body binds. `binds` asks for some of them."""
+
+    def defines(self, *names: str) -> bool:
+        """Whether its body defines a function of one of these names."""
+        return not self.methods.isdisjoint(names)
+
+    def binds(self, *names: str) -> bool:
+        """Whether its body binds one of these names."""
+        return not self.fields.isdisjoint(names)
 
     @property
     def compares_fields(self) -> bool:
         """Whether it is a dataclass whose objects are equal if their fields are."""
-        return "__eq__" not in self.methods and any(
+        return not self.defines("__eq__") and any(
             decorator.partition("(")[0].strip().rpartition(".")[2] == "dataclass"
             and "eq=False" not in decorator.replace(" ", "")
             for decorator in self.decorators
@@ -325,13 +333,35 @@ class Codes:
             self._outlines = _outlines(self.program)
         return self._outlines.get(name, ())
 
+    def outline_of(self, body: FunctionId) -> ClassOutline | None:
+        """The outline of the class with that body; None if there is none."""
+        if body.module not in self.program.modules or body.index not in self.program.modules[body.module].by_index:
+            return None
+        named = self.classes_named(self.program.function(body).name)
+        return next((outline for outline in named if outline.body == body), None)
+
+    def not_compared(self, body: FunctionId) -> frozenset[str]:
+        """The fields that the body of a dataclass or attrs class declares as not compared."""
+        code = self.of(body)
+        return frozenset(
+            write.name
+            for write in code.of_kind(NameWrite)
+            if isinstance(made := code.facts[write.value], Call)
+            and any(
+                argument.keyword in ("compare", "eq", "cmp")
+                and isinstance(literal := code.facts[argument.value], Literal)
+                and literal.value is False
+                for argument in made.arguments
+            )
+        )
+
     def classes_with(self, methods: frozenset[str]) -> tuple[str, ...]:
         """The names of the classes of the program that define one of these methods."""
         self.classes_named("")
         return tuple(
             name
             for name, outlines in (self._outlines or {}).items()
-            if any(not outline.methods.isdisjoint(methods) for outline in outlines)
+            if any(outline.defines(*methods) for outline in outlines)
         )
 
     def class_made_of(self, parent: FunctionId, body: FunctionId) -> ClassMade | None:

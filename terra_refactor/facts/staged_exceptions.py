@@ -106,7 +106,7 @@ def _described(view: ContextView, cls: Value) -> Raised | None:
         own.add(each.object)
         name = name or facts.name
         outline = next((one for one in view.codes.classes_named(facts.name) if one.body == definition.body), None)
-        sets_up |= outline is None or _SETS_UP in outline.methods or any(map(_writes_set_up, outline.decorators))
+        sets_up |= outline is None or outline.defines(_SETS_UP) or any(map(_writes_set_up, outline.decorators))
         for base in definition.bases:
             values = view.facts.values_of(facts.function, base)
             if not values:

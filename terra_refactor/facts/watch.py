@@ -24,16 +24,18 @@ from terra_refactor.tf_model.spec import Trait
 Look: TypeAlias = "tuple[str, object]"
 """Kind of dependency: `context` (without its effects), `effects` (of a context), `function` (one of its facts),
 `outline` (of a function: the part visible to its callers), `code`, `module`, `path` (of a module), `object`,
-`classes` and `functions` (of a name), `readers` and `writers` (of an attribute), `read` (whether an attribute has
-readers), `library` (the library functions called anywhere), `called` (whether any with a trait is called), `leads`
-(whether a context leads to a library function, or to one with a trait), `calling` (the functions that call a
-function), `place` (the function of a context) or `value` (of an operation). The second element says which; None for
-all.
+`classes` (of a name, without what their bodies define), `class` (whether it defines or binds one of some names, and
+its fields that are not compared), `functions` (of a name), `readers` and `writers` (of an attribute), `read` (whether
+an attribute has readers), `library` (the library functions called anywhere), `called` (whether any with a trait is
+called), `leads` (whether a context leads to a library function, or to one with a trait), `calling` (the functions
+that call a function), `place` (the function of a context) or `value` (of an operation). The second element says
+which; None for all.
 """
 
 SELECTIVE: Final = (
     "called",
     "calling",
+    "class",
     "classes",
     "functions",
     "leads",
@@ -256,6 +258,7 @@ class _Codes(Codes):
         super().__init__(program)
         self._inner = inner
         self._notes = notes
+        self._watched: dict[str, tuple[ClassOutline, ...]] = {}
 
     def once_with_looks(self, key: Hashable, make: Callable[[], _Value]) -> _Value:
         def noted() -> tuple[_Value, dict[Look, object]]:
@@ -295,7 +298,34 @@ class _Codes(Codes):
 
     def classes_named(self, name: str) -> tuple[ClassOutline, ...]:
         self._notes.add(("classes", name))
-        return self._inner.classes_named(name)
+        watched = self._watched.get(name)
+        if watched is None:
+            watched = self._watched[name] = tuple(
+                _Outline(each.body, each.decorators, each.methods, each.fields, notes=self._notes)
+                for each in self._inner.classes_named(name)
+            )
+        return watched
+
+    def not_compared(self, body: FunctionId) -> frozenset[str]:
+        self._notes.add(("class", (body, "not compared", ())))
+        return self._inner.not_compared(body)
+
+
+@dataclass(frozen=True, slots=True)
+class _Outline(ClassOutline):
+    """An outline that records which names it is asked for: an extracted step is one more method of its class, of which
+    hardly any question depends.
+    """
+
+    notes: Looks = field(kw_only=True, compare=False, repr=False)
+
+    def defines(self, *names: str) -> bool:
+        self.notes.add(("class", (self.body, "defines", tuple(sorted(names)))))
+        return not self.methods.isdisjoint(names)
+
+    def binds(self, *names: str) -> bool:
+        self.notes.add(("class", (self.body, "binds", tuple(sorted(names)))))
+        return not self.fields.isdisjoint(names)
 
 
 def changed_looks(
@@ -349,7 +379,11 @@ def changed_looks(
                     changed.add(("outline", FunctionId(name, index)))
     for look in looks:
         match look:
-            case "classes", str(name) if before.classes_named(name) != now.classes_named(name):
+            case "classes", str(name) if _classes(before, name) != _classes(now, name):
+                changed.add(look)
+            case "class", (FunctionId() as body, str(asked), tuple(names)) if _answer(
+                before, body, asked, names
+            ) != _answer(now, body, asked, names):
                 changed.add(look)
             case "readers", str(name) if any(
                 before.readers_of(name, by_name=by_name) != now.readers_of(name, by_name=by_name)
@@ -391,6 +425,23 @@ def changed_looks(
                 if not same or facts_before.value_in(number, op) != facts_now.value_in(number, op):
                     changed.add(look)
     return frozenset(changed)
+
+
+def _classes(codes: Codes, name: str) -> list[tuple[FunctionId, tuple[str, ...]]]:
+    """The classes of a name, without what their bodies define."""
+    return [(outline.body, outline.decorators) for outline in codes.classes_named(name)]
+
+
+def _answer(codes: Codes, body: FunctionId, asked: str, names: tuple[str, ...]) -> object:
+    """Whether a class defines or binds one of some names, or its fields that are not compared; None if there is no such
+    class.
+    """
+    outline = codes.outline_of(body)
+    if outline is None:
+        return None
+    if asked == "not compared":
+        return codes.not_compared(body)
+    return outline.defines(*names) if asked == "defines" else outline.binds(*names)
 
 
 def _calling(facts: ProgramFacts, function: FunctionId) -> tuple[FunctionId, ...] | None:

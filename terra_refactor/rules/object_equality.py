@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from terra_refactor.facts.codes import ClassOutline
-from terra_refactor.facts.records import AttributeRead, AttributeWrite, Call, Literal, NameWrite
+from terra_refactor.facts.records import AttributeRead, AttributeWrite, Call
 from terra_refactor.facts.view import ContextView
 from terra_refactor.ir.ids import FunctionId
 
@@ -40,16 +40,16 @@ def ignored_attributes(view: ContextView, name: str) -> frozenset[str]:
 
 def _ignored(view: ContextView, outline: ClassOutline) -> frozenset[str]:
     family = family_of(view, outline)
-    comparing = next((each for each in family if "__eq__" in each.methods), None)
+    comparing = next((each for each in family if each.defines("__eq__")), None)
     if comparing is not None:
-        if not any("__hash__" in each.methods for each in family[: family.index(comparing) + 1]):
+        if not any(each.defines("__hash__") for each in family[: family.index(comparing) + 1]):
             return frozenset()  # a traced function rejects it: TR324
         methods = tuple(method for each in family for method in _methods(view, each))
         compared = _read_by(view, methods, "__eq__")
         return frozenset() if compared & _EVERYTHING else _written(view, methods) - compared
     if _bases(view, outline) & _VALUES:
         return _written(view, tuple(_methods(view, outline)))
-    return frozenset(_not_compared(view, outline))
+    return view.codes.not_compared(outline.body)
 
 
 def family_of(view: ContextView, outline: ClassOutline) -> tuple[ClassOutline, ...]:
@@ -94,17 +94,3 @@ def _read_by(view: ContextView, methods: tuple[FunctionId, ...], name: str) -> f
             pending += sorted(names - seen)
             seen |= names
     return frozenset(seen)
-
-
-def _not_compared(view: ContextView, outline: ClassOutline) -> Iterator[str]:
-    """The fields of a dataclass or attrs class that are declared as not compared."""
-    code = view.codes.of(outline.body)
-    for write in code.of_kind(NameWrite):
-        made = code.facts[write.value]
-        if isinstance(made, Call) and any(
-            argument.keyword in ("compare", "eq", "cmp")
-            and isinstance(literal := code.facts[argument.value], Literal)
-            and literal.value is False
-            for argument in made.arguments
-        ):
-            yield write.name

@@ -76,7 +76,7 @@ def is_opaque(view: ContextView, name: str) -> bool:
     if not outlines:
         return is_keras_object(name) or name in CLASSES_WITHOUT_HASH
     for outline in outlines:
-        if any(text.startswith(ATTRS) for text in outline.decorators) or _TAKEN_APART & outline.methods:
+        if any(text.startswith(ATTRS) for text in outline.decorators) or outline.defines(*_TAKEN_APART):
             return False
         parent = view.program.function(outline.body).parent
         made = None if parent is None else view.codes.class_made_of(parent, outline.body)

@@ -53,9 +53,9 @@ def _obstacle(view: ContextView, parameter: ParameterFacts) -> tuple[str, str | 
             options = _options(view, outline) if is_attrs_class(view, outline) else frozenset()
             if options & _NOT_BY_POSITION:
                 return f"{message} by position, which its constructor does not accept", None
-            looks = bool(options & _LOOKS_AT_FIELDS) or "__attrs_post_init__" in outline.methods
+            looks = bool(options & _LOOKS_AT_FIELDS) or outline.defines("__attrs_post_init__")
             looks = looks and is_attrs_class(view, outline)
-            if looks or (isinstance(value, TupleValue) and "__new__" in outline.methods):
+            if looks or (isinstance(value, TupleValue) and outline.defines("__new__")):
                 assumed = message, f"`{name}` can be constructed from symbolic tensors, with the same result"
     return assumed
 
@@ -79,7 +79,7 @@ def _taken_for_array(view: ContextView, parameter: ParameterFacts, reads: list[O
     for value in (member for each in parameter.values for member in members(each)):
         name = view.class_of(value)
         classes = () if name is None else view.codes.classes_named(name)
-        if any("__array__" in each.methods for each in classes) or (not classes and name in _FRAMES):
+        if any(each.defines("__array__") for each in classes) or (not classes and name in _FRAMES):
             return (
                 f"`{view.written(used)}`: a traced function gets a tensor in place of the {name} `{parameter.name}`",
                 None,

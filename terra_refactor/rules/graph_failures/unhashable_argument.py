@@ -77,9 +77,9 @@ def _unhashable(view: ContextView, value: Value) -> str | None:
 def _has_no_hash(view: ContextView, outline: ClassOutline) -> bool:
     """Whether the first class of the family that says how objects compare, or what their hash is, gives them none."""
     for each in family_of(view, outline):
-        if not each.methods.isdisjoint(_OWN_TYPE) or not each.fields.isdisjoint(_OWN_TYPE):
+        if each.defines(*_OWN_TYPE) or each.binds(*_OWN_TYPE):
             return False
-        if "__eq__" in each.methods or any(map(_is_of_mutable_data, each.decorators)):
+        if each.defines("__eq__") or any(map(_is_of_mutable_data, each.decorators)):
             return True
     return False
 

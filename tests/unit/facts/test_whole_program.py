@@ -391,3 +391,49 @@ def test_what_is_computed_once_is_a_dependency_of_each_who_asks() -> None:
     watch.codes.forget_tables()
     watch.codes.once_with_looks("key", compute)
     assert made == [1, 1]
+
+
+BOXES = """
+class Box:
+    def __init__(self, width):
+        self.width = width
+{method}
+"""
+USES_BOXES = """
+import tensorflow as tf
+from boxes import Box
+
+@tf.function
+def scaled(box, x):
+    return tf.tanh(x) * box.width
+
+print(scaled(Box(2.0), tf.ones([3])), scaled(Box(3.0), tf.ones([3])))
+"""
+
+
+@pytest.mark.parametrize(
+    ("method", "is_asked_again"),
+    [
+        ("    def grown(self):\n        return 7\n", False),
+        ("    def __eq__(self, other):\n        return True\n", True),
+    ],
+)
+def test_rules_are_asked_again_about_a_class_only_where_it_defines_what_they_ask_for(
+    method: str, is_asked_again: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+
+    def noted(view: ContextView) -> Iterator[tuple[Rule, LocalHazard]]:
+        asked.append(view.function.name)
+        return local_hazards(view)
+
+    monkeypatch.setattr("terra_refactor.classify.hazards.local_hazards", noted)
+    uses, judge = module("uses", USES_BOXES), RepeatedJudge()
+    for text, expected in (("", True), (method, is_asked_again), ("", is_asked_again)):
+        asked.clear()
+        modules = {"uses": uses, "boxes": module("boxes", BOXES.format(method=text))}
+        state = Program(modules, FilesByName(frozenset(modules)))
+        _, decisions, findings = judge.judge(state, Config(), None)
+        assert ("scaled" in asked) is expected
+        assert (decisions, findings) == judge_facts(state, analyze_program(state, AnalysisOptions()), Config())
+        assert ("TR324" in repr(decisions)) is (text != "" and is_asked_again)
