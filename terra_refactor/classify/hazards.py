@@ -7,8 +7,9 @@ affect them. Code that a host callback (`tf.py_function`) runs is no hazard.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import replace
+from functools import partial
 from itertools import chain
 from typing import Any, Final, TypeVar
 
@@ -41,7 +42,7 @@ from terra_refactor.facts.records import AttributeRead, AttributeWrite, Call, Im
 from terra_refactor.facts.staged_exceptions import ends_all
 from terra_refactor.facts.unconverted import unconverted_construct
 from terra_refactor.facts.view import ContextView
-from terra_refactor.facts.watch import SELECTIVE, Look, Looks, Watch, changed_looks
+from terra_refactor.facts.watch import SELECTIVE, Look, Looks, Watch, WatchedCodes, changed_looks
 from terra_refactor.ir.function import Function, FunctionKind, ParameterKind
 from terra_refactor.ir.ids import FunctionId, OpId
 from terra_refactor.ir.program import Program
@@ -108,6 +109,8 @@ class HazardMap:
         self.changed = changed
         """The looks whose results changed since the earlier state; None if the states cannot be compared."""
         self._answers.begin(self, self._notes, changed)
+        if remembers:
+            watch.codes.ask = partial(self._answers.ask, _OF_PROGRAM)
         self.moved = None if changed is None or earlier is None else moved_functions(earlier.whole_program, program)
         """The functions that changed since the earlier state, including only in positions; None if the states cannot be compared."""
         self.decided: dict[FunctionId, DecidedBefore] = {} if self.moved is None or earlier is None else earlier.decided
@@ -444,10 +447,10 @@ class HazardMap:
 
     def _filled_before(self, context: ContextFacts, effect: Effect) -> str | None:
         """The assumption under which a write never occurs in this graph."""
+        if not (context.in_graph or self.is_hybrid(context.function)):
+            return None
         identity = FunctionId(effect.site.module, effect.site.function)
-        contexts = self.facts.contexts_of(identity)
-        is_graph = context.in_graph or self.is_hybrid(context.function)
-        if is_graph and may_be_filled_before(self.index(identity), contexts, effect):
+        if may_be_filled_before(self.index(identity), self.facts.contexts_of(identity), effect):
             return f"the key that is looked up in `{effect.target}` exists before the graph is traced"
         return None
 
@@ -644,6 +647,17 @@ def _runs_first_time(hazards: HazardMap, place: tuple[FunctionId, OpId]) -> bool
     return runs_first_time(hazards.index(identity), op, lambda: hazards.ask(_WRITTEN_THROUGH_CALLS, identity))
 
 
+def _about_program(hazards: HazardMap, asked: tuple[Callable[..., object], tuple[Hashable, ...]]) -> object:
+    question, about = asked
+    codes = hazards.codes
+    assert isinstance(codes, WatchedCodes)
+    return codes.answer_now(question, hazards.facts, about)
+
+
+_OF_PROGRAM: Final = Question[HazardMap, tuple[Callable[..., object], tuple[Hashable, ...]], object](
+    _about_program, None
+)
+"""The questions of rules about the whole program (`Codes.answered`)."""
 _FOUND: Final = Question[HazardMap, ContextId, tuple[tuple[Rule, LocalHazard], ...]](_check, ())
 _HOST_CALLBACKS: Final = Question[HazardMap, FunctionId, frozenset[OpId]](_called_back, frozenset())
 _REACHED: Final = Question[HazardMap, ContextId, tuple[ReachedHazard, ...]](

@@ -20,7 +20,7 @@ def is_scratch(facts: ProgramFacts, codes: Codes, asked: tuple[FunctionId, str])
     identity, attribute = asked
     # an attribute that is never read is written for code outside of the program
     return (
-        _overwrites(facts, identity, attribute)
+        _overwrites(facts, codes, identity, attribute)
         and bool(codes.readers_of(attribute))
         and not readers_outside(facts, codes, identity, attribute)
     )
@@ -42,30 +42,49 @@ def readers_outside(
     """
     around = _around(facts, identity)
     return any(
-        not _is_closed(facts, reader, identity, attribute, around)
+        not _is_closed(facts, codes, reader, identity, attribute, around)
         for reader in codes.readers_of(attribute, by_name=by_name)
         if reads(reader)
     )
 
 
-def _overwrites(facts: ProgramFacts, identity: FunctionId, attribute: str) -> bool:
+def _overwrites(facts: ProgramFacts, codes: Codes, identity: FunctionId, attribute: str) -> bool:
+    return attribute in codes.answered(_overwritten, facts, identity)
+
+
+def _overwritten(codes: Codes, facts: ProgramFacts, identity: FunctionId) -> frozenset[str]:
+    """The attributes that each call of a function writes before it reads them."""
     contexts = facts.contexts_of(identity)
-    return bool(contexts) and all(attribute in context.overwrites for context in contexts)
+    return frozenset.intersection(*(context.overwrites for context in contexts)) if contexts else frozenset()
+
+
+def _is_only_called(codes: Codes, facts: ProgramFacts, identity: FunctionId) -> bool:
+    """Whether nothing but calls in the program runs a function."""
+    found = facts.functions[identity]
+    return (
+        not found.open_callers
+        and bool(facts.calling(identity))
+        and all(context.entry is EntryKind.CALLED for context in facts.contexts_of(identity))
+    )
 
 
 def _around(facts: ProgramFacts, identity: FunctionId) -> frozenset[FunctionId]:
     """The functions of which a call of the function may be a part."""
     pending, seen = [identity], {identity}
     while pending:
-        callers = facts.functions[pending.pop()].callers
-        found = {facts.function_of(caller.context) for caller in callers} - seen
+        found = set(facts.calling(pending.pop())) - seen
         pending.extend(found)
         seen |= found
     return frozenset(seen)
 
 
 def _is_closed(
-    facts: ProgramFacts, reader: FunctionId, outer: FunctionId, attribute: str, around: frozenset[FunctionId]
+    facts: ProgramFacts,
+    codes: Codes,
+    reader: FunctionId,
+    outer: FunctionId,
+    attribute: str,
+    around: frozenset[FunctionId],
 ) -> bool:
     """Whether every call of the reader is made, directly or indirectly, by the outer function, or by one that writes
     the attribute first.
@@ -76,12 +95,9 @@ def _is_closed(
         if identity in seen:
             continue
         seen.add(identity)
-        if identity not in around and _overwrites(facts, identity, attribute):
+        if identity not in around and _overwrites(facts, codes, identity, attribute):
             continue
-        found = facts.functions[identity]
-        if found.open_callers or not found.callers:
+        if not codes.answered(_is_only_called, facts, identity):
             return False
-        if any(context.entry is not EntryKind.CALLED for context in facts.contexts_of(identity)):
-            return False
-        pending.extend(facts.function_of(caller.context) for caller in found.callers)
+        pending.extend(facts.calling(identity))
     return True

@@ -10,7 +10,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeVar, cast
 
-from terra_refactor.analysis.facts import BranchFact, CallFact, ContextFacts, ContextId
+from terra_refactor.analysis.facts import BranchFact, CallFact, ContextFacts, ContextId, ProgramFacts
 from terra_refactor.facts.budget import LookBudget
 from terra_refactor.facts.class_families import ClassFamilies
 from terra_refactor.facts.code import CodeFacts, code_facts
@@ -419,8 +419,27 @@ class Codes:
         return cast(_T, self._once[key])
 
     def once_with_looks(self, key: Hashable, make: Callable[[], _T]) -> _T:
-        """A value computed from facts: once in this state of the program, with its looks recorded for each user."""
+        """A value computed from facts: once in this state of the program, with its looks recorded for each user.
+
+        If many contexts use it, or if it looks at many, it belongs into `answered`.
+        """
         return self.once(key, make)
+
+    def answered(self, question: Callable[..., _T], facts: ProgramFacts, *about: Hashable) -> _T:
+        """The answer to a question about the whole program, `question(codes, facts, *about)`: found once in this state
+        of the program, and one dependency of each user, who stays valid where the answer is the same.
+
+        The question is a function of a module, its answer immutable.
+        """
+        return self.once((question, about), lambda: self._within_budget(question, facts, about))
+
+    def _within_budget(self, question: Callable[..., _T], facts: ProgramFacts, about: tuple[Hashable, ...]) -> _T:
+        """An answer, with a budget of its own: it does not depend on which check asks first."""
+        outer = self.budget.begin()
+        try:
+            return question(self, facts, *about)
+        finally:
+            self.budget.left = outer
 
     def forget_tables(self) -> None:
         """Drops the indexes of contexts, and the values computed once."""

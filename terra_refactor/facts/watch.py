@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, fields
-from typing import Final, Generic, TypeAlias, TypeVar
+from typing import Final, Generic, TypeAlias, TypeVar, cast
 
 from terra_refactor.analysis.facts import ContextFacts, ContextId, Contexts, FunctionFacts, ProgramFacts
 from terra_refactor.domain.effect import Effect
@@ -84,7 +84,7 @@ class Watch:
         modules = _Mapping(inner.modules, "module", notes)
         given = (inner.imports, inner.stubs, inner.recorded, inner.data, inner.usual)
         program = _Program(modules, *given, inner=inner, notes=notes)
-        self.codes = _Codes(program, codes, notes)
+        self.codes = WatchedCodes(program, codes, notes)
 
 
 class _Mapping(Mapping[_Key, _Value], Generic[_Key, _Value]):
@@ -253,12 +253,23 @@ class _Facts(ProgramFacts):
         return self.inner.values_of(function, op)
 
 
-class _Codes(Codes):
+class WatchedCodes(Codes):
     def __init__(self, program: Program, inner: Codes, notes: Looks) -> None:
         super().__init__(program)
         self._inner = inner
         self._notes = notes
         self._watched: dict[str, tuple[ClassOutline, ...]] = {}
+        self.ask: Callable[[tuple[Callable[..., object], tuple[Hashable, ...]]], object] | None = None
+        """Keeps each `answer_now` with its dependencies; without it, they are those of each user."""
+
+    def answered(self, question: Callable[..., _Value], facts: ProgramFacts, *about: Hashable) -> _Value:
+        if self.ask is None:
+            return self.once_with_looks((question, about), lambda: self.answer_now(question, facts, about))
+        return cast(_Value, self.ask((question, about)))
+
+    def answer_now(self, question: Callable[..., _Value], facts: ProgramFacts, about: tuple[Hashable, ...]) -> _Value:
+        """The answer to a question about the whole program, with its looks."""
+        return self._within_budget(question, facts, about)
 
     def once_with_looks(self, key: Hashable, make: Callable[[], _Value]) -> _Value:
         def noted() -> tuple[_Value, dict[Look, object]]:

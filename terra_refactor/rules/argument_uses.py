@@ -24,7 +24,7 @@ from terra_refactor.facts.view import ContextView
 from terra_refactor.ir.ids import OpId
 
 Finder: TypeAlias = Callable[[ContextView, str], Iterator[OpId]]
-"""The operations of a function that use a parameter in some way."""
+"""The operations of a function that use a parameter in some way. Equal finders find the same."""
 Passing: TypeAlias = Callable[[ContextView, OpId, str], bool]
 """Whether a result contains a relevant part of a parameter."""
 _MAX_DEPTH: Final = 4
@@ -62,15 +62,24 @@ def _uses(view: ContextView, name: str, find: Finder, passes: Passing, depth: in
             for parameter in inner.function.parameters:
                 if view.given_for(call, inner.function, parameter.name) not in passed:
                     continue
-                if any(True for _ in _uses(inner, parameter.name, find, passes, depth + 1)):
+                if _has_uses(inner, parameter.name, find, passes, depth + 1):
                     yield number
                     break
 
 
+def _has_uses(view: ContextView, name: str, find: Finder, passes: Passing, depth: int) -> bool:
+    """Whether there are such operations; found once for all callers of a context, and all of theirs."""
+    key = _has_uses, view.context.id, name, find, passes, depth
+    return view.codes.once_with_looks(key, lambda: any(True for _ in _uses(view, name, find, passes, depth)))
+
+
 def _reads(view: ContextView, number: OpId, name: str, follow: Callable[[Fact], Iterable[OpId]]) -> bool:
-    return any(
-        isinstance(fact, NameRead) and fact.is_local and fact.name == name for fact in view.behind(number, follow)
-    )
+    def read() -> frozenset[str]:
+        facts = (fact for fact in view.behind(number, follow) if isinstance(fact, NameRead))
+        return frozenset(fact.name for fact in facts if fact.is_local)
+
+    # the code says it, not the values of a context
+    return name in view.codes.once((_reads, view.function.id, number, follow), read)
 
 
 def _operands(fact: Fact) -> Iterable[OpId]:

@@ -42,7 +42,7 @@ _ROOMS: Final = ("domain.", "ir.", "syntax.", "analysis.", "facts.", "rules.", "
 _OTHERS: Final = (Log, Suspect)
 """Classes that are not declared as data, but hold only data in their slots."""
 _PACKAGE: Final = "terra_refactor."
-_OF_FUNCTIONS: Final = ("terra_refactor.analysis.", "terra_refactor.classify.")
+_OF_FUNCTIONS: Final = tuple(f"terra_refactor.{room}." for room in ("analysis", "facts", "rules", "classify"))
 
 
 def _is_data(cls: type) -> bool:

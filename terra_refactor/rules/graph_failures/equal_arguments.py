@@ -99,7 +99,7 @@ def _numbers(view: ContextView, name: str, given: _Given) -> Iterator[LocalHazar
         elif kinds != {PythonType.INT}:
             return
     # among ints, members of enumerations may be equal: they are represented by their numbers here
-    asked = next(uses_of(view, name, lambda inner, parameter: _asks_for_type(inner, parameter, kinds), _is_part), None)
+    asked = next(uses_of(view, name, _AsksForType(kinds), _is_part), None)
     if pair is not None:
         place = asked if asked is not None else _differs(view, name, pair)
         if place is not None:
@@ -209,6 +209,16 @@ def _in_words(value: Value) -> str:
 
 
 # --- code that distinguishes types ----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _AsksForType:
+    """A finder of such code, for numbers of some types."""
+
+    kinds: frozenset[PythonType]
+
+    def __call__(self, view: ContextView, name: str) -> Iterator[OpId]:
+        return _asks_for_type(view, name, self.kinds)
 
 
 def _asks_for_type(view: ContextView, name: str, kinds: frozenset[PythonType]) -> Iterator[OpId]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from terra_refactor.analysis.facts import ObjectFacts, ObjectKind
+from terra_refactor.analysis.facts import ObjectFacts, ObjectKind, ProgramFacts
 from terra_refactor.domain.value import (
     BOTTOM,
     BoundMethod,
@@ -19,7 +19,7 @@ from terra_refactor.domain.value import (
     Value,
     members,
 )
-from terra_refactor.facts.codes import IMPORTED, KEYWORD
+from terra_refactor.facts.codes import IMPORTED, KEYWORD, Codes
 from terra_refactor.facts.records import AttributeRead, AttributeWrite, Call, Display, Fact, Literal
 from terra_refactor.facts.view import ContextView
 from terra_refactor.ir.ids import FunctionId, OpId
@@ -56,22 +56,26 @@ _CONFIGURED: Final = (
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
     place = view.code.first()
-    text = _examined(view).get(view.function.id)
+    text = view.codes.answered(_reason, view.facts, view.function.id)
     if place is not None and text is not None:
         yield LocalHazard(place, text, boundary=True, in_use="that code expects a plain function")
 
 
-def _examined(view: ContextView) -> dict[FunctionId, str]:
-    """What happens to the functions that the program examines, copies or saves as Python objects."""
-    return view.codes.once_with_looks((_examined,), lambda: dict(_find(view)))
+def _reason(codes: Codes, facts: ProgramFacts, function: FunctionId) -> str | None:
+    """What happens to a function, if the program examines, copies or saves it as a Python object."""
+    return dict(codes.answered(_examined, facts)).get(function)
 
 
-def _find(view: ContextView) -> Iterator[tuple[FunctionId, str]]:
+def _examined(codes: Codes, facts: ProgramFacts) -> tuple[tuple[FunctionId, str], ...]:
+    return tuple(dict(_find(codes, facts)).items())
+
+
+def _find(codes: Codes, facts: ProgramFacts) -> Iterator[tuple[FunctionId, str]]:
     """Looks only at functions that name an attribute such as `inspect.isfunction`, so that other edits cause no new checks."""
-    for found, written in _found(view):
+    for found, written in _found(codes, facts):
         yield found, f"`{written}` needs a plain Python function, and a traced one is an object of another class"
-    saving = next(_saving(view), None)
-    for inner in _contexts(view, _CONFIGURED) if saving is not None else ():
+    saving = next(_saving(codes, facts), None)
+    for inner in _contexts(codes, facts, _CONFIGURED) if saving is not None else ():
         for call, _ in inner.calls_with(Trait.IN_CONFIGURATION):
             values = (inner.value(given.value) for given in call.arguments)
             for found in (each for value in values for each in _functions_in(inner, value, in_containers=True)):
@@ -82,24 +86,24 @@ def _find(view: ContextView) -> Iterator[tuple[FunctionId, str]]:
                 )
 
 
-def _contexts(view: ContextView, names: Iterable[str]) -> Iterator[ContextView]:
+def _contexts(codes: Codes, facts: ProgramFacts, names: Iterable[str]) -> Iterator[ContextView]:
     """The contexts of the functions that name an attribute, keyword or import."""
-    for reader in dict.fromkeys(each for name in names for each in view.codes.naming(name)):
-        for context in view.facts.contexts_of(reader):
-            yield view.of(context.id)
+    for reader in dict.fromkeys(each for name in names for each in codes.naming(name)):
+        for context in facts.contexts_of(reader):
+            yield ContextView(codes, facts, context)
 
 
-def _saving(view: ContextView) -> Iterator[str]:
+def _saving(codes: Codes, facts: ProgramFacts) -> Iterator[str]:
     """The calls that write or read the configuration of a model."""
-    for inner in _contexts(view, _SAVING):
+    for inner in _contexts(codes, facts, _SAVING):
         for call, _ in inner.calls_with(Trait.SAVES_MODEL):
             weights = next((each.value for each in call.arguments if each.keyword == _ONLY_WEIGHTS), None)
             if weights is None or not (isinstance(given := inner.made(weights), Literal) and given.value is True):
                 yield inner.written(call.op)
 
 
-def _found(view: ContextView) -> Iterator[tuple[FunctionId, str]]:
-    for inner in _contexts(view, _NAMES):
+def _found(codes: Codes, facts: ProgramFacts) -> Iterator[tuple[FunctionId, str]]:
+    for inner in _contexts(codes, facts, _NAMES):
         for read in inner.reached(AttributeRead):
             if read.name in ONLY_OF_FUNCTIONS:
                 yield from ((found, inner.written(read.op)) for found in _functions_in(inner, inner.value(read.owner)))

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from terra_refactor.analysis.facts import ObjectKind
+from terra_refactor.analysis.facts import ObjectKind, ProgramFacts
 from terra_refactor.domain.value import Reference, UnknownValue, members
-from terra_refactor.facts.codes import TEMPORARY
+from terra_refactor.facts.codes import TEMPORARY, Codes
 from terra_refactor.facts.records import AttributeRead
 from terra_refactor.facts.temporaries import is_temporary, outlives_object
 from terra_refactor.facts.view import ContextView
@@ -32,7 +32,9 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
         for member in members(value)
         if isinstance(member, Reference)
     }
-    for written, names in _reads_from_temporaries(view, view.program.attribute_name(function)):
+    for written, names in view.codes.answered(
+        _reads_from_temporaries, view.facts, view.program.attribute_name(function)
+    ):
         if names is None or not classes.isdisjoint(names):
             yield LocalHazard(
                 place,
@@ -48,19 +50,21 @@ def _is_of_class(decorator: str) -> bool:
     return decorator.rpartition(".")[2] in ("classmethod", "property", "cached_property")
 
 
-def _reads_from_temporaries(view: ContextView, name: str) -> tuple[tuple[str, frozenset[str] | None], ...]:
+def _reads_from_temporaries(
+    codes: Codes, facts: ProgramFacts, name: str
+) -> tuple[tuple[str, frozenset[str] | None], ...]:
     """The reads of an attribute of an object that is released after it, and the names of its classes; None if they are unknown."""
-    return view.codes.once_with_looks((_reads_from_temporaries, name), lambda: tuple(_find(view, name)))
+    return tuple(_find(codes, facts, name))
 
 
-def _find(view: ContextView, name: str) -> Iterator[tuple[str, frozenset[str] | None]]:
-    for reader in view.codes.naming(f"{name}{TEMPORARY}"):
-        for context in view.facts.contexts_of(reader):
-            caller = view.of(context.id)
+def _find(codes: Codes, facts: ProgramFacts, name: str) -> Iterator[tuple[str, frozenset[str] | None]]:
+    for reader in codes.naming(f"{name}{TEMPORARY}"):
+        for context in facts.contexts_of(reader):
+            caller = ContextView(codes, facts, context)
             for read in caller.reached(AttributeRead):
                 if read.name == name and (is_temporary(caller, read.owner) or outlives_object(caller, read)):
                     held = members(caller.value(read.owner))
-                    instances = [view.facts.objects[each.object] for each in held if isinstance(each, Reference)]
+                    instances = [facts.objects[each.object] for each in held if isinstance(each, Reference)]
                     names = frozenset(found.name for found in instances if found.kind is ObjectKind.INSTANCE)
                     is_unknown = any(isinstance(each, UnknownValue) for each in held)
                     yield caller.written(read.op), None if is_unknown else names

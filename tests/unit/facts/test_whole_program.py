@@ -9,12 +9,15 @@ import pytest
 from analysis_support import FilesByName, analyze_text
 
 from terra_refactor.analysis.driver import AnalysisOptions, analyze_program
+from terra_refactor.analysis.facts import ProgramFacts
+from terra_refactor.classify.hazards import _OF_PROGRAM, HazardMap
 from terra_refactor.config import Config
 from terra_refactor.facts.codes import Codes
 from terra_refactor.facts.view import ContextView
 from terra_refactor.facts.watch import Watch
 from terra_refactor.facts.whole_program import with_all_callers
 from terra_refactor.ir.build.module import lower_module
+from terra_refactor.ir.ids import FunctionId
 from terra_refactor.ir.program import ModuleIR, Program
 from terra_refactor.rules.misuse.one_optimizer_many_models import RULE as MANY_MODELS
 from terra_refactor.rules.misuse.variable_created_in_graph import RULE as VARIABLE_CREATED
@@ -323,6 +326,7 @@ EDITED = (
     "def step(x):\n    x.trainable = False\n    return x.by, x.gradient, x.power",
     "class Other:\n    def step(self, x):\n        return next(x)",
     "def step(x):\n    tf.debugging.assert_positive(x)\n    return getattr(x, 'by')",
+    "import inspect\ndef step(x):\n    return inspect.isfunction(x)\nstep(there)",
 )
 
 
@@ -437,3 +441,28 @@ def test_rules_are_asked_again_about_a_class_only_where_it_defines_what_they_ask
         assert ("scaled" in asked) is expected
         assert (decisions, findings) == judge_facts(state, analyze_program(state, AnalysisOptions()), Config())
         assert ("TR324" in repr(decisions)) is (text != "" and is_asked_again)
+
+
+def is_many(codes: Codes, facts: ProgramFacts, function: FunctionId) -> bool:
+    return codes.answered(count_of_contexts, facts, function) > 1
+
+
+def count_of_contexts(codes: Codes, facts: ProgramFacts, function: FunctionId) -> int:
+    return len(facts.contexts_of(function))
+
+
+def test_an_answer_about_the_program_is_one_dependency_of_who_asks() -> None:
+    judge = RepeatedJudge()
+    for calls, count in (("f(1)", 1), ("f(1), f('a')", 2), ("f(1), f('a'), f(2.0)", 3)):
+        program = Program({"m": module("m", f"def f(x):\n    return x\n\n{calls}\n")}, FilesByName(frozenset({"m"})))
+        judge.judge(program, Config(), None)
+        hazards = judge._hazards
+        assert hazards is not None
+        function = next(each for each in hazards.whole_facts.functions if program.function(each).name == "f")
+        hazards = HazardMap(program, hazards.whole_facts, remembers=True, earlier=hazards)
+        assert hazards.codes.answered(is_many, hazards.facts, function) is (count > 1)
+        of_question = {key[1][0]: found for key, found in hazards._answers._found.items() if key[0] is _OF_PROGRAM}
+        (used,) = of_question[is_many].looks
+        assert used is of_question[count_of_contexts] and used.value == count
+        hazards.end()
+        judge._hazards = hazards
