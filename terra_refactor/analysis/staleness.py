@@ -216,9 +216,14 @@ def _reads_of_written(frame: Frame) -> Mapping[HeapKey, Mapping[_Way, tuple[OpId
             if actual is None or (actual, read[1]) not in frame.writes_at:
                 continue
             ways = found.setdefault((actual, read[1]), {})
-            way = (summary.function.id, *(FunctionId(step.module, step.function) for step in (*via[1:], site)))
+            way = _way(summary.function, site, via)
             ways[site, way] = (ways[site, way][0], op) if (site, way) in ways else (op, op)
     return found
+
+
+def _way(function: Function, site: EffectSite, via: Sequence[EffectSite]) -> tuple[FunctionId, ...]:
+    """The functions on the way from a function to a read of state: itself, those called, and the one that reads."""
+    return (function.id, *(FunctionId(step.module, step.function) for step in (*via[1:], site)))
 
 
 def _made_at(engine: Code, function: Function, way: Sequence[FunctionId]) -> OpId | None:
@@ -253,12 +258,7 @@ class StateChanges:
         for summary in live:
             for site, name, way in () if summary.function.name.startswith("test") else summary.stale_reads:
                 # a read by another function proves nothing: code that changes a setting also reads it
-                self._certain.setdefault((site, name), set()).update(
-                    # a function that another one creates and calls has no earlier trace
-                    function
-                    for position, function in enumerate(way)
-                    if engine.code_of(function).parent not in way[:position]
-                )
+                self._add_certain(site, name, way)
         self._rewritten(live)
         self._writers: dict[FieldKey, set[FunctionId]] = {}
         self._of_relatives: dict[FieldKey, frozenset[FunctionId]] = {}
@@ -282,22 +282,30 @@ class StateChanges:
         self._counted(live)
         self._hand_on(live)
 
+    def _add_certain(self, site: EffectSite, name: str, way: Sequence[FunctionId]) -> None:
+        """Marks a read as one of changed state for the functions on the way to it, except those that another one of them
+        creates and calls: they have no earlier trace.
+        """
+        self._certain.setdefault((site, name), set()).update(
+            function
+            for position, function in enumerate(way)
+            if self._engine.code_of(function).parent not in way[:position]
+        )
+
     def _counted(self, live: Sequence[Summary]) -> None:
         """Reads in methods that another method of the class or of a related one calls, by name, and beside the call it
         counts the attribute: `self._train(batch)` and `self.updates += 1`. The call may be resolved to the method of a
         base class only.
         """
+        engine = self._engine
+        own: dict[FunctionId, tuple[frozenset[str], frozenset[str]]] = {}
         for summary in live:
             function = summary.function
             for key, (site, via) in summary.state_reads.items() if function.takes_self else ():
                 for writer in self._writers_of(_field_key(self._engine, key)) - {function.id}:
-                    if _counts_beside_call(self._engine, self._engine.code_of(writer), key[1], function.name):
-                        way = [function.id, *(FunctionId(step.module, step.function) for step in (*via[1:], site))]
-                        self._certain.setdefault((site, key[1]), set()).update(
-                            each
-                            for position, each in enumerate(way)
-                            if self._engine.code_of(each).parent not in way[:position]
-                        )
+                    counted, called = own.get(writer) or own.setdefault(writer, _counted_and_called(engine, writer))
+                    if key[1] in counted and function.name in called:
+                        self._add_certain(site, key[1], _way(function, site, via))
 
     def _rewritten(self, live: Sequence[Summary]) -> None:
         """Reads of state that a function sets to a new value before, if some loop of the program repeats that function."""
@@ -495,22 +503,29 @@ def _constructing(engine: Engine, live: Sequence[Summary], real: Set[int]) -> fr
     return frozenset(found)
 
 
-def _counts_beside_call(engine: Code, function: Function, attribute: str, method: str) -> bool:
-    """Whether a method calls `self.method(...)` and changes `self.attribute` in place by a number."""
+def _counted_and_called(engine: Code, identity: FunctionId) -> tuple[frozenset[str], frozenset[str]]:
+    """The attributes of its object that a method changes in place by a number, and the methods of it that it calls.
+
+    Nothing for constructors and tests.
+    """
+    function = engine.code_of(identity)
     if not function.takes_self or function.name in _CONSTRUCTORS or function.name.startswith("test"):
-        return False
+        return frozenset(), frozenset()
     index = engine.code.index(function)
 
-    def is_own(number: OpId, name: str) -> bool:
+    def own(number: OpId) -> Iterator[str]:
         read = index.ops[number]
-        held = index.ops[read.object] if isinstance(read, LoadAttribute) and read.name == name else None
-        return isinstance(held, LoadName) and held.name == function.parameters[0].name
+        held = index.ops[read.object] if isinstance(read, LoadAttribute) else None
+        if isinstance(read, LoadAttribute) and isinstance(held, LoadName) and held.name == function.parameters[0].name:
+            yield read.name
 
-    counted = any(
-        each.in_place and is_own(each.left, attribute) and isinstance(index.ops[each.right], Literal)
-        for each in index.of_kind(Binary)
+    by_numbers = (
+        each for each in index.of_kind(Binary) if each.in_place and isinstance(index.ops[each.right], Literal)
     )
-    return counted and any(is_own(call.function, method) for call in index.of_kind(Call))
+    return (
+        frozenset(name for each in by_numbers for name in own(each.left)),
+        frozenset(name for call in index.of_kind(Call) for name in own(call.function)),
+    )
 
 
 def _calls_own_build(engine: Engine, summary: Summary, op: OpId) -> bool:

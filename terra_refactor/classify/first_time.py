@@ -9,7 +9,7 @@ Ignores: state that is removed again, or set after the branch.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from typing import Final
 
@@ -74,6 +74,21 @@ def _updates(contexts: Iterable[ContextFacts]) -> frozenset[OpId]:
     return frozenset((*each.via, each.site)[0].op for each in effects if each.kind is EffectKind.TENSOR_STATE)
 
 
+def _first_writes(view: ContextView) -> Mapping[str, OpId]:
+    """The first operation of a function that writes each state, also through calls, in any of its contexts."""
+
+    def found() -> dict[str, OpId]:
+        first: dict[str, OpId] = {}
+        for context in view.facts.contexts_of(view.function.id):
+            for effect in context.effects:
+                if effect.kind is EffectKind.STATE_WRITE:
+                    op, target = (*effect.via, effect.site)[0].op, str(effect.target)
+                    first[target] = min(op, first.get(target, op))
+        return first
+
+    return view.codes.once_with_looks((_first_writes, view.function.id), found)
+
+
 def is_set_first(view: ContextView, effect: Effect, is_guarded: Callable[[Function, OpId], bool]) -> bool:
     """Whether an effect reads an attribute, or items of a container in one, that the call sets before, the first time
     only, and nothing sets again.
@@ -83,13 +98,8 @@ def is_set_first(view: ContextView, effect: Effect, is_guarded: Callable[[Functi
     if effect.kind is not EffectKind.STATE_READ or not name.isidentifier():
         return False
     first_read = (*effect.via, effect.site)[0].op
-    writes = [
-        (*each.via, each.site)[0].op
-        for context in view.facts.contexts_of(view.function.id)
-        for each in context.effects
-        if each.kind is EffectKind.STATE_WRITE and str(each.target) == str(effect.target)
-    ]
-    if not any(op < first_read for op in writes):
+    first_write = _first_writes(view).get(str(effect.target))
+    if first_write is None or first_write >= first_read:
         # the callee that reads it may set it
         further = [
             (view.of(callee), each)

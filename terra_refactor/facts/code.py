@@ -7,7 +7,7 @@ only import a name.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar, cast
 
@@ -154,6 +154,12 @@ class CodeFacts:
     def loops_around(self, number: OpId) -> Iterator[Region]:
         """The loops that repeat an operation, innermost first."""
         return (region for region in self.around(number) if region.repeats(number))
+
+    def is_between(self, number: OpId, calls: Collection[OpId]) -> bool:
+        """Whether an operation may run between two of some calls: it lies between them, or a loop repeats it and one of them."""
+        return min(calls) < number < max(calls) or any(
+            loop.repeats(call) for loop in self.loops_around(number) for call in calls
+        )
 
     def set_in(self, region: Region, name: str) -> tuple[NameWrite, ...]:
         """The assignments to a name in a region."""

@@ -125,8 +125,6 @@ method that is kept (`f = scaler.step`).
 """
 IMPORTED = "from "
 """Prefix of a name in `Codes.naming`: read of a variable that holds that name of another module (`from copy import deepcopy`)."""
-KEYWORD = "="
-"""Suffix of a name in `Codes.naming`: a call that passes an argument by that keyword."""
 _GET_ITEM = "__getitem__"
 _BY_NAME = ("getattr", "hasattr", "vars")
 
@@ -142,7 +140,6 @@ def _attributes_read(code: CodeFacts, made_on_read: frozenset[str], imported: Ma
         if _may_be_of_temporary(code, read, made_on_read):
             yield f"{read.name}{TEMPORARY}"
     for call in code.of_kind(Call):
-        yield from (f"{each.keyword}{KEYWORD}" for each in call.arguments if each.keyword is not None)
         if call.called_name in _BY_NAME and call.first is not None:
             asked = code.facts[call.arguments[1].value] if len(call.arguments) > 1 else None
             owner = code.facts[call.first]
@@ -267,7 +264,7 @@ class Codes:
 
     def naming(self, attribute: str) -> tuple[FunctionId, ...]:
         """The functions whose code names an attribute where it reads one; with `TEMPORARY`, of an object that may be temporary;
-        with `IMPORTED`, a variable that holds an imported name; with `KEYWORD`, an argument of a call.
+        with `IMPORTED`, a variable that holds an imported name.
         """
         return self._all_readers().get(attribute, ())
 

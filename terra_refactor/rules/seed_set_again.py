@@ -69,9 +69,5 @@ def _sets_between(view: ContextView, around: ContextFacts, seeding: set[ContextI
     return (
         len(both) > 1
         or any(outer.innermost_loop(call) is not None for call in both)
-        or any(
-            min(calls) < number < max(calls)
-            or any(loop.repeats(call) for loop in outer.code.loops_around(number) for call in calls)
-            for number in (sets if calls else ())
-        )
+        or any(outer.code.is_between(number, calls) for number in (sets if calls else ()))
     )

@@ -381,6 +381,15 @@ def has_trait(name: str, trait: Trait) -> bool:
     return entity is not None and trait in entity.traits
 
 
+@cache
+def names_with(trait: Trait) -> tuple[str, ...]:
+    """The last parts, sorted, of the names that have a trait by themselves or as members of a module; no methods."""
+    within = [*TRAITS.below.items(), *TRAITS.directly_below.items()]
+    members = (leaf for owner, traits in within if trait in traits for leaf in catalogued_members(owner))
+    exact = (name.rpartition(".")[2] for name, traits in TRAITS.exact.items() if trait in traits)
+    return tuple(sorted({*members, *exact}))
+
+
 def draws_by_global_seed(name: str) -> bool:
     """Whether a function draws random numbers by the global seed of TensorFlow; those of Keras have variables."""
     entity = lookup(name) if name.startswith("tensorflow.") else None

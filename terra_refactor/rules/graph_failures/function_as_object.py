@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import cache
 from typing import Final
 
 from terra_refactor.analysis.facts import ObjectFacts, ObjectKind, ProgramFacts
@@ -19,7 +20,7 @@ from terra_refactor.domain.value import (
     Value,
     members,
 )
-from terra_refactor.facts.codes import IMPORTED, KEYWORD, Codes
+from terra_refactor.facts.codes import IMPORTED, Codes
 from terra_refactor.facts.records import AttributeRead, AttributeWrite, Call, Display, Fact, Literal
 from terra_refactor.facts.view import ContextView
 from terra_refactor.ir.ids import FunctionId, OpId
@@ -33,7 +34,7 @@ from terra_refactor.tf_model.graph_traits import (
     ONLY_OF_FUNCTIONS,
     SAVES_MODEL,
 )
-from terra_refactor.tf_model.registry import has_trait
+from terra_refactor.tf_model.registry import has_trait, names_with
 from terra_refactor.tf_model.spec import Trait
 
 _MAX_DEPTH: Final = 4
@@ -43,14 +44,6 @@ _OF_LIBRARY: Final = {name.rpartition(".")[2] for name in (*_LIBRARY, *FUNCTION_
 _NAMES: Final = tuple(sorted({*_OF_LIBRARY, *(f"{IMPORTED}{name}" for name in _OF_LIBRARY), *ONLY_OF_FUNCTIONS}))
 _SAVING: Final = tuple(
     sorted(f"{by}{name.rpartition('.')[2]}" for name in SAVES_MODEL.split() for by in ("", IMPORTED))
-)
-_CONFIGURED: Final = (
-    *(f"{by}{name}" for name in ("Activation", "Lambda", "compile") for by in ("", IMPORTED)),
-    *(
-        f"{name}{KEYWORD}"
-        for name in ["activation", "function", "loss", "metrics", "recurrent_activation", "weighted_metrics"]
-    ),
-    *(f"{of}_{name}{KEYWORD}" for of in ("bias", "kernel") for name in ("constraint", "initializer", "regularizer")),
 )
 
 
@@ -75,7 +68,7 @@ def _find(codes: Codes, facts: ProgramFacts) -> Iterator[tuple[FunctionId, str]]
     for found, written in _found(codes, facts):
         yield found, f"`{written}` needs a plain Python function, and a traced one is an object of another class"
     saving = next(_saving(codes, facts), None)
-    for inner in _contexts(codes, facts, _CONFIGURED) if saving is not None else ():
+    for inner in _contexts(codes, facts, _configured()) if saving is not None else ():
         for call, _ in inner.calls_with(Trait.IN_CONFIGURATION):
             values = (inner.value(given.value) for given in call.arguments)
             for found in (each for value in values for each in _functions_in(inner, value, in_containers=True)):
@@ -84,6 +77,12 @@ def _find(codes: Codes, facts: ProgramFacts) -> Iterator[tuple[FunctionId, str]]
                     f"`{inner.written(call.op)}` makes this function part of a model, and `{saving}` needs the model's configuration: "
                     "Keras cannot read that of a traced function",
                 )
+
+
+@cache
+def _configured() -> tuple[str, ...]:
+    """The names under which code calls what keeps its arguments in the configuration of a model."""
+    return tuple(f"{by}{name}" for name in names_with(Trait.IN_CONFIGURATION) for by in ("", IMPORTED))
 
 
 def _contexts(codes: Codes, facts: ProgramFacts, names: Iterable[str]) -> Iterator[ContextView]:

@@ -180,11 +180,7 @@ def _comes_between(code: CodeFacts, sets: Sequence[OpId], calls: set[OpId]) -> b
     """Whether something is set between two calls, unless it is set to the same value right before each of them."""
     if None not in (pinned := {_set_to(code, sets, call) for call in calls}) and len(pinned) == 1:
         return False
-    return any(
-        min(calls) < number < max(calls)
-        or any(loop.repeats(call) for loop in code.loops_around(number) for call in calls)
-        for number in sets
-    )
+    return any(code.is_between(number, calls) for number in sets)
 
 
 def _set_to(code: CodeFacts, sets: Sequence[OpId], call: OpId) -> str | None:
