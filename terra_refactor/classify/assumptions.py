@@ -19,7 +19,6 @@ from terra_refactor.analysis.facts import (
     ParameterFacts,
     ProgramFacts,
 )
-from terra_refactor.classify.candidates import derives_from
 from terra_refactor.classify.decision import ParameterDecision, ParameterValueKind
 from terra_refactor.classify.fresh_arguments import AskFresh, Freshness, freshness
 from terra_refactor.classify.reached_hazard import ReachedHazard
@@ -35,6 +34,7 @@ from terra_refactor.domain.value import (
     Scalar,
     members,
 )
+from terra_refactor.facts.class_bases import derives_from
 from terra_refactor.facts.codes import Codes
 from terra_refactor.facts.records import Call
 from terra_refactor.facts.view import TAPES, ContextView

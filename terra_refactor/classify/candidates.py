@@ -5,7 +5,6 @@ Computes: these reasons. Needs: the code and the facts about its class. Gives: `
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Final
 
@@ -31,8 +30,9 @@ from terra_refactor.domain.value import (
     Value,
     members,
 )
+from terra_refactor.facts.class_bases import base_values, derives_from
 from terra_refactor.facts.codes import Codes
-from terra_refactor.facts.records import ClassMade, Literal
+from terra_refactor.facts.records import Literal
 from terra_refactor.ir.function import Function, FunctionKind, ParameterKind
 from terra_refactor.ir.ids import FunctionId
 from terra_refactor.ir.program import Program
@@ -247,29 +247,6 @@ def is_keras_class(codes: Codes, facts: ProgramFacts, body: FunctionId) -> bool:
     return derives_from(codes, facts, body, KERAS_BASES)
 
 
-def derives_from(codes: Codes, facts: ProgramFacts, body: FunctionId, classes: Collection[str]) -> bool:
-    """Whether the class of that body derives from one of these library classes, directly or through classes of the program."""
-    return _derives_from(codes, facts, body, classes, set())
-
-
-def _derives_from(
-    codes: Codes, facts: ProgramFacts, body: FunctionId, classes: Collection[str], seen: set[FunctionId]
-) -> bool:
-    if body in seen:
-        return False
-    seen.add(body)
-    for base in base_values(codes, facts, body):
-        for member in members(base):
-            if isinstance(member, LibraryValue):
-                if any(registry.is_library_subclass(member.name, cls) for cls in classes):
-                    return True
-            else:
-                inner = class_body_of(codes, facts, member)
-                if inner is not None and _derives_from(codes, facts, inner, classes, seen):
-                    return True
-    return False
-
-
 def made_by(facts: ProgramFacts, value: Value) -> frozenset[str]:
     """The canonical names of the library functions whose call made an object."""
     made = facts.objects[value.object] if isinstance(value, Reference) else None
@@ -281,26 +258,6 @@ def made_by(facts: ProgramFacts, value: Value) -> frozenset[str]:
         if made is not None and call.op == made.op
         for name in call.library
     )
-
-
-def base_values(codes: Codes, facts: ProgramFacts, body: FunctionId) -> list[Value]:
-    """The values of the bases of the class with that body, over all contexts that define it."""
-    code = codes.program.function(body)
-    if code.parent is None:
-        return []
-    made = codes.class_made_of(code.parent, body)
-    return [value for base in (made.bases if made else ()) for value in facts.values_of(code.parent, base)]
-
-
-def class_body_of(codes: Codes, facts: ProgramFacts, value: Value) -> FunctionId | None:
-    """The class body from which a class object of the program was created."""
-    if not isinstance(value, Reference):
-        return None
-    made = facts.objects[value.object]
-    if made.function is None or made.op is None:
-        return None
-    fact = codes.of(made.function).facts[made.op]
-    return fact.body if isinstance(fact, ClassMade) else None
 
 
 def varying_python_value(

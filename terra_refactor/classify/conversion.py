@@ -18,8 +18,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from terra_refactor.analysis.facts import BranchKind, CallFact
-from terra_refactor.classify.candidates import base_values, has_own_gradient, is_keras_class
+from terra_refactor.classify.candidates import has_own_gradient, is_keras_class
 from terra_refactor.domain.value import FALSE, members
+from terra_refactor.facts.class_bases import base_values
 from terra_refactor.facts.records import DECISIONS, Call, RegionKind
 from terra_refactor.facts.view import ContextView
 from terra_refactor.ir.function import Function

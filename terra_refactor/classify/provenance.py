@@ -13,7 +13,6 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from terra_refactor.analysis.facts import CallFact, ContextFacts, ContextId, EntryKind, ObjectKind
-from terra_refactor.classify.candidates import derives_from
 from terra_refactor.classify.hazards import HazardMap
 from terra_refactor.domain.dim import is_chosen
 from terra_refactor.domain.value import (
@@ -34,6 +33,7 @@ from terra_refactor.domain.value import (
     is_symbolic_number,
     members,
 )
+from terra_refactor.facts.class_bases import derives_from
 from terra_refactor.facts.code import CodeFacts
 from terra_refactor.facts.records import (
     AttributeRead,

@@ -11,8 +11,9 @@ import re
 from typing import Final
 
 from terra_refactor.analysis.facts import ProgramFacts
-from terra_refactor.classify.candidates import base_values, class_body_of, made_by
+from terra_refactor.classify.candidates import made_by
 from terra_refactor.domain.value import LibraryValue, members
+from terra_refactor.facts.class_bases import base_values, class_body_of
 from terra_refactor.facts.codes import Codes
 from terra_refactor.facts.records import Display, Literal
 from terra_refactor.ir.function import Function, FunctionKind

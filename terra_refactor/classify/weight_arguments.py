@@ -13,8 +13,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from terra_refactor.analysis.facts import FunctionFacts, ParameterFacts, ProgramFacts
-from terra_refactor.classify.candidates import derives_from, is_keras_class, made_by
+from terra_refactor.classify.candidates import is_keras_class, made_by
 from terra_refactor.domain.value import FrozenList, Reference, TensorKind, TensorValue, Value, members
+from terra_refactor.facts.class_bases import derives_from
 from terra_refactor.facts.code import CodeFacts
 from terra_refactor.facts.codes import Codes
 from terra_refactor.facts.records import AttributeRead, Call, ItemRead, NameRead

@@ -349,6 +349,8 @@ RECORDED_AS_A_TENSOR = "a tensor in recorded runs"
 """As the reason of an unknown value: a parameter that was a tensor in recorded runs."""
 NO_ATTRIBUTE = "no attribute"
 """As the reason of an unknown value: an attribute that the object, or its class, does not have."""
+NOT_BOUND = "not bound here"
+"""As the reason of an unknown value: a read of a variable that no assignment reaches, which raises."""
 SUGGESTED = frozenset({NAMED_LIKE_A_TENSOR, RECORDED_AS_A_TENSOR})
 
 

@@ -17,6 +17,7 @@ from terra_refactor.domain.lattice import without_unbound
 from terra_refactor.domain.state import CELL
 from terra_refactor.domain.traced import without_marks
 from terra_refactor.domain.value import (
+    NOT_BOUND,
     UNBOUND,
     UNKNOWN_STR,
     Bottom,
@@ -75,7 +76,7 @@ def load_name(site: Site, op: Op) -> Value | None:
 def _bound(value: Value | None) -> Value:
     """The value that is assigned. A read of an unset variable raises, which is never assumed without proof."""
     if value is None or value is UNBOUND:
-        return UnknownValue(reason="not bound here")
+        return UnknownValue(reason=NOT_BOUND)
     return without_unbound(value)
 
 

@@ -7,6 +7,7 @@ from typing import Final
 
 from terra_refactor.analysis.facts import ObjectKind
 from terra_refactor.domain.value import (
+    NOT_BOUND,
     BoundMethod,
     Constant,
     DatasetValue,
@@ -66,7 +67,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
         return  # its callers receive the first element of its result
     yield from _marked(view)
     places = [(place.op, place.value) for place in view.code.of_kind(Return) if place.value is not None]
-    alternatives = _without_start_values(members(view.context.returns))
+    alternatives = _without_start_values(_possible_results(view, places))
     problems = [found for member in alternatives if (found := _problem(view, member, 0)) is not None]
     if not problems:
         # an unknown value at one `return` hides the values at others
@@ -121,6 +122,18 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
     else:
         message = f"it may return {text}: a traced function can only return tensors and None"
         yield LocalHazard(place, message, f"it never returns {text}")
+
+
+def _possible_results(view: ContextView, places: list[tuple[OpId, OpId]]) -> tuple[Value, ...]:
+    """The alternatives of the result; a `return` of a variable that is not assigned on that path raises and returns nothing."""
+    each = [view.value(number) for _, number in places]
+    if not any(map(_is_unbound, each)):
+        return members(view.context.returns)
+    return tuple(dict.fromkeys(member for value in each if not _is_unbound(value) for member in members(value)))
+
+
+def _is_unbound(value: Value) -> bool:
+    return isinstance(value, UnknownValue) and value.reason == NOT_BOUND
 
 
 def _same_object(view: ContextView, places: list[tuple[OpId, OpId]]) -> Iterator[LocalHazard]:

@@ -28,6 +28,7 @@ from terra_refactor.ir.function import FunctionKind
 from terra_refactor.ir.ids import FunctionId, OpId
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
 from terra_refactor.rules.seed_set_again import seed_set_again
+from terra_refactor.rules.unseen_state import unseen_state
 from terra_refactor.tf_model.graph_traits import TENSOR, called_layer
 from terra_refactor.tf_model.registry import attribute, has_trait
 from terra_refactor.tf_model.spec import Trait
@@ -55,6 +56,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
     yield from _of_unknown_objects(view)
     yield from _weak_references(view)
     yield from seed_set_again(view)
+    yield from unseen_state(view)
 
 
 def _captured_variables(view: ContextView) -> Iterator[LocalHazard]:
