@@ -177,9 +177,9 @@ def runs_first_time(code: CodeFacts, number: OpId, through_calls: Callable[[], A
     return _setting_up(code, number, through_calls) is not None
 
 
-def decides_more(code: CodeFacts, number: OpId, contexts: Iterable[ContextFacts]) -> bool:
-    """Whether the branch in which an operation runs the first time decides more than the state that it sets: a result,
-    a variable that is read later, an assignment to a `tf.Variable`.
+def decides_more(code: CodeFacts, number: OpId, contexts: Iterable[ContextFacts], *, is_result_used: bool) -> bool:
+    """Whether the branch in which an operation runs the first time decides more than the state that it sets: a result
+    that a caller uses, a variable that is read later, an assignment to a `tf.Variable`.
 
     A graph takes for each call the side that it took when it was traced. `contexts`: those of the function.
     """
@@ -204,8 +204,10 @@ def decides_more(code: CodeFacts, number: OpId, contexts: Iterable[ContextFacts]
 
     end = max(part.end for part in holder.parts)
     returns = code.of_kind(Return)
-    if any(holder.holds(each.op, Arm.FIRST, Arm.ELSE) for each in returns) and not all(
-        each.value is not None and is_kept(each.value) for each in returns
+    if (
+        any(holder.holds(each.op, Arm.FIRST, Arm.ELSE) for each in returns)
+        and not all(each.value is not None and is_kept(each.value) for each in returns)
+        and is_result_used
     ):
         return True
     return any(
@@ -222,7 +224,7 @@ def _setting_up(
     code: CodeFacts, number: OpId, through_calls: Callable[[], AbstractSet[tuple[OpId, str]]]
 ) -> Region | None:
     """The branch in which the operation runs only while some state is missing that is set there, too."""
-    for holder in code.around(number):
+    for holder in (*code.around(number), *code.behind_exits(number)):
         if holder.kind not in (RegionKind.IF, RegionKind.CHOICE, RegionKind.CONNECTIVE) or holder.subject is None:
             continue
         arm = next(part for part in holder.parts if part.start <= number < part.end)

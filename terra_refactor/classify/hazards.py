@@ -7,7 +7,7 @@ affect them. Code that a host callback (`tf.py_function`) runs is no hazard.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain
@@ -26,6 +26,7 @@ from terra_refactor.classify.first_time import (
     runs_first_time,
     written_through_calls,
 )
+from terra_refactor.classify.hidden_messages import hidden_message
 from terra_refactor.classify.keyed_creation import is_made_again, is_made_in_call, made_for_each
 from terra_refactor.classify.layer_losses import are_read_later
 from terra_refactor.classify.passed_arguments import ALWAYS, passed_on
@@ -418,7 +419,10 @@ class HazardMap:
                 effect.site,
                 effect.via,
                 rule.says_of(effect.kind, done, changed, str(effect.target)),
-                self._assumption(effect) or self._filled_before(context, effect) or self._same_key(effect),
+                self._assumption(effect)
+                or self._filled_before(context, effect)
+                or self._same_key(effect)
+                or self._hidden_message(context, effect),
                 cure,
                 is_effect=True,
                 subject=Subject(done, str(effect.target).removesuffix("[]")),
@@ -444,6 +448,15 @@ class HazardMap:
                 parameter = made_for_each(self.facts, self.index, self.view, chain[: position + 1])
                 return f"all calls pass the same key in `{parameter}`" if parameter else None
         return None
+
+    def _hidden_message(self, context: ContextFacts, effect: Effect) -> str | None:
+        """The assumption under which a message is not shown, or only once, outside of existing graphs."""
+        call = self.index(FunctionId(effect.site.module, effect.site.function)).facts[effect.site.op]
+        if effect.kind is not EffectKind.LOG or not isinstance(call, Call) or context.in_graph:
+            return None
+        if self.is_hybrid(context.function):
+            return None
+        return hidden_message(self.codes, call, self.library_at(effect.site), self.written(effect.site))
 
     def _filled_before(self, context: ContextFacts, effect: Effect) -> str | None:
         """The assumption under which a write never occurs in this graph."""
@@ -511,6 +524,7 @@ class HazardMap:
             return True
         chain = (*effect.via, effect.site)
         is_write = effect.kind in (EffectKind.VARIABLE_CREATION, EffectKind.STATE_WRITE)
+        is_once = is_write or effect.kind in (EffectKind.PRINT, EffectKind.LOG)
         if effect.kind is EffectKind.INPUT_OUTPUT and self._ends_program(chain):
             return True
         if any(site.op in self._host_callbacks(FunctionId(site.module, site.function)) for site in chain):
@@ -535,20 +549,29 @@ class HazardMap:
                     or (not is_write and self.is_guarded(around.function, caller.op))
                 ):
                     return True
+            if position > 0 and self._is_cached(code.id):
+                return True
             if (
-                is_write
+                is_once
                 and self.is_guarded(code, site.op)
                 and not (
                     is_made_again(self.facts, self.index, self.view, self.is_guarded, until)
                     if effect.kind is EffectKind.VARIABLE_CREATION
-                    else self.ask(_DECIDES_MORE, (code.id, site.op))
+                    else self.ask(_DECIDES_MORE, (code.id, site.op, self._is_result_used(chain, position)))
                 )
             ):
                 # an object created the first time is stored; a tensor of the trace has no value later
-                return effect.kind is EffectKind.VARIABLE_CREATION or not self._reports(
+                return effect.kind is not EffectKind.STATE_WRITE or not self._reports(
                     rule_about_kept_tensors(), effect.site
                 )
         return False
+
+    def _is_cached(self, identity: FunctionId) -> bool:
+        """Whether a decorator such as `functools.lru_cache` runs a function once for all calls with equal arguments (a tensor has no
+        hash), and no code clears the cache.
+        """
+        wrappers = self.facts.functions[identity].wrappers
+        return any(decoration(name)[0] is Decoration.CACHED for name in wrappers) and not self.codes.naming(_CLEARS)
 
     def _ends_program(self, chain: tuple[EffectSite, ...]) -> bool:
         """Whether a chain of calls leads to `sys.exit` or similar, which ends a trace like a call, independent of tensor conditions."""
@@ -566,6 +589,13 @@ class HazardMap:
     def is_guarded(self, code: Function, op: int) -> bool:
         """Whether the operation runs only once: under `if self.x is None`, `if not self.built`, `if not hasattr(...)`."""
         return self.ask(_GUARDED, (code.id, op))
+
+    def _is_result_used(self, chain: Sequence[EffectSite], position: int) -> bool:
+        """Whether the result of the function at a position of a chain of calls may be used; unknown callers may use the first one's."""
+        if position == 0:
+            return True
+        caller = chain[position - 1]
+        return bool(self.index(FunctionId(caller.module, caller.function)).readers(caller.op))
 
     def _written_of(self, effect: Effect) -> tuple[str, str]:
         """The source text of an effect (`history.append(...)`), and the changed object (`history`)."""
@@ -669,9 +699,12 @@ _UNCONVERTED: Final = Question[HazardMap, ContextId, tuple[ReachedHazard, ...]](
 _SCRATCH: Final = Question[HazardMap, tuple[FunctionId, str], bool](
     lambda hazards, asked: is_scratch(hazards.facts, hazards.codes, asked), meanwhile=False
 )
+_CLEARS: Final = "cache_clear"
 _GUARDED: Final = Question[HazardMap, tuple[FunctionId, OpId], bool](_runs_first_time, meanwhile=False)
-_DECIDES_MORE: Final = Question[HazardMap, tuple[FunctionId, OpId], bool](
-    lambda hazards, place: decides_more(hazards.index(place[0]), place[1], hazards.facts.contexts_of(place[0])),
+_DECIDES_MORE: Final = Question[HazardMap, tuple[FunctionId, OpId, bool], bool](
+    lambda hazards, asked: decides_more(
+        hazards.index(asked[0]), asked[1], hazards.facts.contexts_of(asked[0]), is_result_used=asked[2]
+    ),
     meanwhile=False,
 )
 _WRITTEN_THROUGH_CALLS: Final = Question[HazardMap, FunctionId, frozenset[tuple[OpId, str]]](

@@ -155,6 +155,21 @@ class CodeFacts:
         """The loops that repeat an operation, innermost first."""
         return (region for region in self.around(number) if region.repeats(number))
 
+    def behind_exits(self, number: OpId) -> Iterator[Region]:
+        """For each `if` whose first side ends with `return` or `raise`, before an operation: what follows it in its block, as its
+        other side.
+        """
+        for region in self.regions.values():
+            first = next((part for part in region.parts if part.arm is Arm.FIRST), None)
+            if region.kind is not RegionKind.IF or first is None or region.has_else or not first.end <= number:
+                continue
+            parent = self.parents[region.op]
+            blocks = () if parent is None else self.regions[parent].parts
+            end = next((part.end for part in blocks if part.start <= region.op < part.end), len(self.facts))
+            last = first.end - 1
+            if number < end and self.parents[last] == region.op and isinstance(self.facts[last], Return | Raise):
+                yield Region(region.op, region.kind, (first, Part(Arm.ELSE, first.end, end)), region.subject)
+
     def is_between(self, number: OpId, calls: Collection[OpId]) -> bool:
         """Whether an operation may run between two of some calls: it lies between them, or a loop repeats it and one of them."""
         return min(calls) < number < max(calls) or any(

@@ -21,7 +21,9 @@ from terra_refactor.tf_model.graph_traits import ISINSTANCE
 
 
 def unseen_state(view: ContextView) -> Iterator[LocalHazard]:
-    """The first read of each such attribute."""
+    """The first read of each such attribute, outside of graphs: the author of a graph knows what it reads."""
+    if view.context.in_graph or view.function_facts.hybrid is not None:
+        return
     told: set[str] = set()
     for read in view.reached(AttributeRead):
         written = view.written(read.op)

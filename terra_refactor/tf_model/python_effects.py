@@ -37,6 +37,16 @@ _PATH_METHODS: Final = within(
     "write_text resolve",
 )
 
+BELOW_DEFAULT_LEVEL: Final = words(
+    " ".join(within(owner, "debug info") for owner in ("logging", "logging.root", "logging.Logger"))
+)
+"""Log messages below the level WARNING, which Python does not show by default."""
+SHOWN_ONCE: Final = frozenset({"warnings.warn"})
+CONFIGURES_LOGGING: Final = words("addHandler basicConfig dictConfig fileConfig lastResort set_verbosity setLevel")
+CONFIGURES_WARNINGS: Final = words(
+    "captureWarnings catch_warnings filterwarnings resetwarnings showwarning simplefilter"
+)
+"""The members of `logging` and `warnings` by which a program changes what is shown."""
 PYTHON_EFFECTS: Final[NameTable[EffectKind]] = name_table(
     {
         EffectKind.PRINT: "sys.stdout.* sys.stderr.* builtins.print pprint.pprint pprint.pp traceback.print_exc traceback.print_stack "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 from typing import Final, TypeAlias
 
 from terra_refactor.analysis.facts import ContextFacts, ContextId, EntryKind
@@ -104,10 +104,9 @@ def _lists_of_variables(view: ContextView) -> Iterator[LocalHazard]:
     if not setting:
         return
     freezing, running = (with_all_callers(view.facts, each) for each in (setting, view.function_facts.contexts))
-    # a function without callers may be called by other code at any time
-    is_offered = any(
-        context.entry is not EntryKind.MODULE and not view.facts.functions[context.function].callers
-        for context in (view.facts.contexts[each] for each in setting)
+    # other code may call a function without callers at any time: one that sets it, or one that leads there, and one that leads here
+    is_offered = _any_without_callers(view, setting) or (
+        _any_without_callers(view, freezing) and _any_without_callers(view, running)
     )
     if not is_offered and not any(
         _freezes_between_calls(view, view.facts.contexts[each], freezing, running) for each in sorted(running)
@@ -124,6 +123,11 @@ def _lists_of_variables(view: ContextView) -> Iterator[LocalHazard]:
             continue
         message = f"a graph keeps the value that `{written}` had when it was traced; `trainable` is set between calls"
         yield LocalHazard(read, message, f"`{written}` does not change between calls")
+
+
+def _any_without_callers(view: ContextView, contexts: Iterable[ContextId]) -> bool:
+    found = (view.facts.contexts[each] for each in contexts)
+    return any(each.entry is not EntryKind.MODULE and not view.facts.functions[each.function].callers for each in found)
 
 
 def _is_called_by_program(view: ContextView) -> bool:

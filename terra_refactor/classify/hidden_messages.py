@@ -1,0 +1,37 @@
+"""Messages that Python does not show by default: an assumption instead of a lost message.
+
+Computes: the assumption under which no call of a log or warning shows a message that a graph would not. Needs: the code of all
+functions, which may configure `logging` or `warnings`. Gives: `hidden_message`. Source: the manual of Python's `logging` (the root
+logger's level is WARNING) and `warnings` (the default filter shows a warning once per place). Ignores: configuration by other programs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Final
+
+from terra_refactor.facts.codes import IMPORTED, Codes
+from terra_refactor.facts.records import Call
+from terra_refactor.tf_model.python_effects import (
+    BELOW_DEFAULT_LEVEL,
+    CONFIGURES_LOGGING,
+    CONFIGURES_WARNINGS,
+    SHOWN_ONCE,
+)
+
+_PLACE: Final = "stacklevel"
+
+
+def hidden_message(codes: Codes, call: Call, library: Collection[str], written: str) -> str | None:
+    """The assumption about a call of these library functions; None if each call of it shows a message."""
+    if library and all(name in BELOW_DEFAULT_LEVEL for name in library) and not _is_named(codes, CONFIGURES_LOGGING):
+        return f"`{written}` shows nothing: `logging` is not configured to show messages below WARNING"
+    if library and all(name in SHOWN_ONCE for name in library) and not _is_named(codes, CONFIGURES_WARNINGS):
+        # with a place of a caller, a warning is shown once for each of them
+        return None if call.keyword(_PLACE) is not None else f"`{written}` is shown once, as by default"
+    return None
+
+
+def _is_named(codes: Codes, names: Collection[str]) -> bool:
+    """Whether any function of the program names one of these functions of a library."""
+    return any(codes.naming(f"{by}{name}") for name in sorted(names) for by in ("", IMPORTED))
