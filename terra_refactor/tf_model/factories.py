@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Final
 
 FACTORIES: Final[Mapping[str, str]] = {
+    "multiprocessing.Pool": "multiprocessing.pool.Pool",
     "numpy.random.default_rng": "numpy.random.Generator",
     "tensorflow.random.Generator.from_seed": "tensorflow.random.Generator",
     "tensorflow.random.Generator.from_non_deterministic_state": "tensorflow.random.Generator",

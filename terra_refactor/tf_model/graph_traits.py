@@ -30,6 +30,21 @@ SAVES_MODEL: Final = (
     "keras.Model.save keras.Model.to_json keras.Model.from_config keras.saving.save_model keras.saving.load_model "
     "keras.models.clone_model keras.models.model_from_json keras.callbacks.ModelCheckpoint"
 )
+SAVES_OBJECT: Final = "tensorflow.saved_model.save"
+TRACKED_CLASSES: Final = ("tensorflow.Module", "tensorflow.train.Checkpoint", "keras.layers.Layer")
+"""Base classes whose objects `tf.saved_model.save` saves with their methods."""
+STARTS_PROCESSES: Final = (
+    "concurrent.futures.ProcessPoolExecutor joblib.Parallel multiprocessing.Pool multiprocessing.Process"
+)
+SENDS_TO_PROCESS: Final = " ".join(
+    (
+        within("concurrent.futures.ProcessPoolExecutor", "map submit"),
+        within(
+            "multiprocessing.pool.Pool", "apply apply_async imap imap_unordered map map_async starmap starmap_async"
+        ),
+        "joblib.delayed multiprocessing.Process",
+    )
+)
 SETS_SEED: Final = "tensorflow.random.set_seed tensorflow.compat.v1.set_random_seed keras.utils.set_random_seed"
 COPIES_DEEPLY: Final = "copy.deepcopy pickle.dump pickle.dumps dataclasses.asdict dataclasses.astuple"
 CONTAINERS_WITHOUT_HASH: Final = frozenset(
@@ -261,6 +276,8 @@ GRAPH_TRAITS: Final[Mapping[Trait, str]] = {
     Trait.EXAMINES_FUNCTION: EXAMINES_FUNCTION,
     Trait.COPIES_DEEPLY: COPIES_DEEPLY,
     Trait.SAVES_MODEL: SAVES_MODEL,
+    Trait.SAVES_OBJECT: SAVES_OBJECT,
+    Trait.SENDS_TO_PROCESS: SENDS_TO_PROCESS,
     Trait.SETS_SEED: SETS_SEED,
     Trait.IN_CONFIGURATION: "keras.layers.* keras.losses.* keras.metrics.* keras.Model.compile",
     Trait.HANDS_BACK: "tensorflow.nest.* tensorflow.identity_n",

@@ -24,6 +24,7 @@ from terra_refactor.facts.codes import IMPORTED, Codes
 from terra_refactor.facts.records import AttributeRead, AttributeWrite, Call, Display, Fact, Literal
 from terra_refactor.facts.view import ContextView
 from terra_refactor.ir.ids import FunctionId, OpId
+from terra_refactor.rules.exported_methods import exported_method
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
 from terra_refactor.tf_model.class_names import REGISTER
 from terra_refactor.tf_model.graph_traits import (
@@ -33,6 +34,8 @@ from terra_refactor.tf_model.graph_traits import (
     ISINSTANCE,
     ONLY_OF_FUNCTIONS,
     SAVES_MODEL,
+    SENDS_TO_PROCESS,
+    STARTS_PROCESSES,
 )
 from terra_refactor.tf_model.registry import has_trait, names_with
 from terra_refactor.tf_model.spec import Trait
@@ -42,9 +45,16 @@ _ONLY_WEIGHTS: Final = "save_weights_only"
 _LIBRARY: Final = frozenset(f"{EXAMINES_FUNCTION} {COPIES_DEEPLY}".split())
 _OF_LIBRARY: Final = {name.rpartition(".")[2] for name in (*_LIBRARY, *FUNCTION_CLASSES, REGISTER)}
 _NAMES: Final = tuple(sorted({*_OF_LIBRARY, *(f"{IMPORTED}{name}" for name in _OF_LIBRARY), *ONLY_OF_FUNCTIONS}))
-_SAVING: Final = tuple(
-    sorted(f"{by}{name.rpartition('.')[2]}" for name in SAVES_MODEL.split() for by in ("", IMPORTED))
-)
+
+
+def _leaves(names: str) -> tuple[str, ...]:
+    """The last parts of library names, as an attribute and as an imported name, for `Codes.naming`."""
+    return tuple(sorted(f"{by}{name.rpartition('.')[2]}" for name in names.split() for by in ("", IMPORTED)))
+
+
+_SAVING: Final = _leaves(SAVES_MODEL)
+_PROCESSES: Final = _leaves(STARTS_PROCESSES)
+_SENDING: Final = _leaves(SENDS_TO_PROCESS)
 
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
@@ -52,6 +62,7 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
     text = view.codes.answered(_reason, view.facts, view.function.id)
     if place is not None and text is not None:
         yield LocalHazard(place, text, boundary=True, in_use="that code expects a plain function")
+    yield from exported_method(view)
 
 
 def _reason(codes: Codes, facts: ProgramFacts, function: FunctionId) -> str | None:
@@ -67,6 +78,8 @@ def _find(codes: Codes, facts: ProgramFacts) -> Iterator[tuple[FunctionId, str]]
     """Looks only at functions that name an attribute such as `inspect.isfunction`, so that other edits cause no new checks."""
     for found, written in _found(codes, facts):
         yield found, f"`{written}` needs a plain Python function, and a traced one is an object of another class"
+    for found, written in _sent(codes, facts):
+        yield found, f"`{written}` sends this function to another process, and pickle cannot store a traced one"
     saving = next(_saving(codes, facts), None)
     for inner in _contexts(codes, facts, _configured()) if saving is not None else ():
         for call, _ in inner.calls_with(Trait.IN_CONFIGURATION):
@@ -90,6 +103,16 @@ def _contexts(codes: Codes, facts: ProgramFacts, names: Iterable[str]) -> Iterat
     for reader in dict.fromkeys(each for name in names for each in codes.naming(name)):
         for context in facts.contexts_of(reader):
             yield ContextView(codes, facts, context)
+
+
+def _sent(codes: Codes, facts: ProgramFacts) -> Iterator[tuple[FunctionId, str]]:
+    """The functions that are passed to other processes, each with the call."""
+    if any(codes.naming(name) for name in _PROCESSES):
+        for inner in _contexts(codes, facts, _SENDING):
+            for call, _ in inner.calls_with(Trait.SENDS_TO_PROCESS):
+                values = (inner.value(given.value) for given in call.arguments)
+                for found in (each for value in values for each in _functions_in(inner, value, in_containers=True)):
+                    yield found, inner.written(call.op)
 
 
 def _saving(codes: Codes, facts: ProgramFacts) -> Iterator[str]:
