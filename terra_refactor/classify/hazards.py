@@ -451,11 +451,9 @@ class HazardMap:
 
     def _hidden_message(self, context: ContextFacts, effect: Effect) -> str | None:
         """The assumption under which a message is not shown, or only once, outside of existing graphs."""
+        if effect.kind is not EffectKind.LOG or context.in_graph or self.is_hybrid(context.function):
+            return None
         call = self.index(FunctionId(effect.site.module, effect.site.function)).facts[effect.site.op]
-        if effect.kind is not EffectKind.LOG or not isinstance(call, Call) or context.in_graph:
-            return None
-        if self.is_hybrid(context.function):
-            return None
         return hidden_message(self.codes, call, self.library_at(effect.site), self.written(effect.site))
 
     def _filled_before(self, context: ContextFacts, effect: Effect) -> str | None:

@@ -11,7 +11,7 @@ from collections.abc import Collection
 from typing import Final
 
 from terra_refactor.facts.codes import IMPORTED, Codes
-from terra_refactor.facts.records import Call
+from terra_refactor.facts.records import Call, Fact
 from terra_refactor.tf_model.python_effects import (
     BELOW_DEFAULT_LEVEL,
     CONFIGURES_LOGGING,
@@ -22,13 +22,14 @@ from terra_refactor.tf_model.python_effects import (
 _PLACE: Final = "stacklevel"
 
 
-def hidden_message(codes: Codes, call: Call, library: Collection[str], written: str) -> str | None:
+def hidden_message(codes: Codes, call: Fact | None, library: Collection[str], written: str) -> str | None:
     """The assumption about a call of these library functions; None if each call of it shows a message."""
     if library and all(name in BELOW_DEFAULT_LEVEL for name in library) and not _is_named(codes, CONFIGURES_LOGGING):
         return f"`{written}` shows nothing: `logging` is not configured to show messages below WARNING"
     if library and all(name in SHOWN_ONCE for name in library) and not _is_named(codes, CONFIGURES_WARNINGS):
         # with a place of a caller, a warning is shown once for each of them
-        return None if call.keyword(_PLACE) is not None else f"`{written}` is shown once, as by default"
+        is_blamed = not isinstance(call, Call) or call.keyword(_PLACE) is not None
+        return None if is_blamed else f"`{written}` is shown once, as by default"
     return None
 
 

@@ -128,6 +128,7 @@ _RANKED_LAYERS: Final = (
     "AveragePooling2D BatchNormalization Conv1D Conv2D Conv3D Dense Flatten GRU LSTM MaxPooling2D SimpleRNN"
 )
 
+_ADAPTED: Final = ("Discretization", "IntegerLookup", "Normalization", "StringLookup", "TextVectorization")
 GRAPH_TRAITS: Final[Mapping[Trait, str]] = {
     Trait.ITERATES: within(
         "builtins",
@@ -263,6 +264,12 @@ GRAPH_TRAITS: Final[Mapping[Trait, str]] = {
     ),
     Trait.ASSIGNS_REFERENCE: within("tensorflow.compat.v1", "assign assign_add assign_sub"),
     Trait.READS_VARIABLE: within("keras.backend", "eval get_value"),
+    Trait.KEEPS_CONTENTS: within("tensorflow.lookup.experimental", "DenseHashTable MutableHashTable")
+    + " "
+    + within("tensorflow.queue", "FIFOQueue PaddingFIFOQueue PriorityQueue RandomShuffleQueue"),
+    Trait.FILLED_ONCE: within("tensorflow.lookup", "StaticHashTable StaticVocabularyTable"),
+    Trait.KEEPS_ADAPTED: " ".join(f"keras.layers.{name}.__call__" for name in _ADAPTED),
+    Trait.ADAPTS: " ".join(within(f"keras.layers.{name}", "adapt set_vocabulary") for name in _ADAPTED),
     Trait.NORMALISES_BY_BATCH: within("keras", "layers.BatchNormalization.__call__ Model.__call__"),
     Trait.ASKS_FOR_CLASS: "builtins.isinstance functools.singledispatch tensorflow.is_tensor",
     Trait.READS_FILE: "tensorflow.io.read_file tensorflow.io.matching_files",

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Iterator, Set
 from typing import Final, TypeAlias
 
 from terra_refactor.analysis.facts import ContextFacts, ContextId, EntryKind
 from terra_refactor.domain.effect import EffectKind
-from terra_refactor.domain.value import FALSE, SUGGESTED, UnknownValue, Value
+from terra_refactor.domain.value import SUGGESTED, UnknownValue, Value
 from terra_refactor.facts.code import CodeFacts
 from terra_refactor.facts.codes import ITEM
 from terra_refactor.facts.records import (
@@ -22,22 +22,20 @@ from terra_refactor.facts.records import (
     Literal,
     NameRead,
 )
-from terra_refactor.facts.view import ContextView, is_tensorflow_tensor
-from terra_refactor.facts.whole_program import contexts_leading_to, with_all_callers
+from terra_refactor.facts.view import ContextView
+from terra_refactor.facts.whole_program import contexts_leading_to
 from terra_refactor.ir.function import FunctionKind
 from terra_refactor.ir.ids import FunctionId, OpId
+from terra_refactor.rules.between_calls import comes_between
+from terra_refactor.rules.layer_state import layer_state
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
 from terra_refactor.rules.seed_set_again import seed_set_again
 from terra_refactor.rules.unseen_state import unseen_state
-from terra_refactor.tf_model.graph_traits import TENSOR, called_layer
-from terra_refactor.tf_model.registry import attribute, has_trait
-from terra_refactor.tf_model.spec import Trait
+from terra_refactor.tf_model.graph_traits import TENSOR
+from terra_refactor.tf_model.registry import attribute
 
-_LISTS: Final = frozenset({"trainable_variables", "trainable_weights"})
 _UPDATES: Final = frozenset({"apply_gradients", "minimize", "apply"})
 _MAKERS: Final = frozenset({"__init__", "build"})
-_OF_FIT: Final = frozenset({"train_step", "test_step"})
-"""Methods whose graph Keras rebuilds when a model is compiled, as is required after setting `trainable`."""
 _Assignment: TypeAlias = AttributeWrite | ItemWrite | ItemDeletion
 _WEAK: Final = frozenset(
     {"KeyedRef", "ReferenceType", "WeakKeyDictionary", "WeakMethod", "WeakSet", "WeakValueDictionary"}
@@ -51,7 +49,7 @@ _SETS: Final = re.compile(r"_*set(_(?!weights$|value$|state$)|[A-Z])")
 def check(view: ContextView) -> Iterator[LocalHazard]:
     """State without a recorded effect: captured variables, and Keras state."""
     yield from _captured_variables(view)
-    yield from _lists_of_variables(view)
+    yield from layer_state(view)
     yield from _objects_of_unknown_classes(view)
     yield from _of_unknown_objects(view)
     yield from _weak_references(view)
@@ -85,122 +83,6 @@ def _is_bound_again(around: CodeFacts, name: str, made: OpId) -> bool:
     later = [number for number in writes if number > made]
     repeated = any(not loop.holds(made) for number in later for loop in around.loops_around(number))
     return bool(later) and (len(writes) + around.has_parameter(name) > 1 or repeated)
-
-
-def _lists_of_variables(view: ContextView) -> Iterator[LocalHazard]:
-    """Reads of state that depends on frozen layers, if code freezes or unfreezes layers between calls (Keras state, not
-    an effect).
-    """
-    reads = [read.op for read in view.reached(AttributeRead) if read.name in _LISTS]
-    reads += [call.op for call in view.reached(Call) if _asks_whether_frozen(view, call)]
-    if not reads or (view.function.name in _OF_FIT and not _is_called_by_program(view)):
-        return
-    setting = [
-        context.id
-        for function in view.codes.writers_of("trainable")
-        for context in view.facts.contexts_of(function)
-        if _freezes(view, context)
-    ]
-    if not setting:
-        return
-    freezing, running = (with_all_callers(view.facts, each) for each in (setting, view.function_facts.contexts))
-    # other code may call a function without callers at any time: one that sets it, or one that leads there, and one that leads here
-    is_offered = _any_without_callers(view, setting) or (
-        _any_without_callers(view, freezing) and _any_without_callers(view, running)
-    )
-    if not is_offered and not any(
-        _freezes_between_calls(view, view.facts.contexts[each], freezing, running) for each in sorted(running)
-    ):
-        return
-    for read in reads:
-        written = view.written(read)
-        if isinstance(view.made(read), Call):
-            normalising = f"the batch normalisation in `{written}`"
-            message = (
-                f"a graph keeps whether {normalising} was frozen when it was traced; `trainable` is set between calls"
-            )
-            yield LocalHazard(read, message, f"{normalising} is not frozen or thawed between calls")
-            continue
-        message = f"a graph keeps the value that `{written}` had when it was traced; `trainable` is set between calls"
-        yield LocalHazard(read, message, f"`{written}` does not change between calls")
-
-
-def _any_without_callers(view: ContextView, contexts: Iterable[ContextId]) -> bool:
-    found = (view.facts.contexts[each] for each in contexts)
-    return any(each.entry is not EntryKind.MODULE and not view.facts.functions[each.function].callers for each in found)
-
-
-def _is_called_by_program(view: ContextView) -> bool:
-    """Whether eager code of the program calls the function itself, not only Keras."""
-    contexts = view.facts.contexts
-    return any(
-        call.op == caller.op and not call.library and not contexts[caller.context].in_graph
-        for caller in view.function_facts.callers
-        for call in contexts[caller.context].calls
-    )
-
-
-def _asks_whether_frozen(view: ContextView, call: Call) -> bool:
-    """Whether a call of a layer or model computes differently if layers are frozen: batch normalisation in training does."""
-    training, fact = call.keyword("training"), view.calls.get(call.op)
-    if training is None or fact is None or view.all_of(training, lambda value: value == FALSE):
-        return False
-    # for a model with known layers, the layers decide
-    layers = [name for name in fact.library if called_layer(name)]
-    return any(has_trait(name, Trait.NORMALISES_BY_BATCH) for name in layers or fact.library)
-
-
-def _layers_set(view: ContextView, context: ContextFacts) -> Iterator[AttributeWrite]:
-    """The assignments to `trainable` of an object that may be a layer."""
-    for write in view.codes.of(context.function).of_kind(AttributeWrite):
-        if write.name == "trainable" and not view.of(context.id).all_of(write.owner, is_tensorflow_tensor):
-            yield write
-
-
-def _freezes(view: ContextView, context: ContextFacts) -> bool:
-    """Whether a function sets some `trainable` on an object that it has not created."""
-    return view.codes.of(context.function).function.name not in _MAKERS and any(_layers_set(view, context))
-
-
-def _freezes_between_calls(
-    view: ContextView, around: ContextFacts, freezing: set[ContextId], running: set[ContextId]
-) -> bool:
-    """Whether a function or module body sets some `trainable`, itself or in a callee, between two calls that run the
-    view's function.
-    """
-    code = view.codes.of(around.function)
-    calls = {call.op for call in around.calls if not running.isdisjoint(call.callees)}
-    sets: dict[str, list[OpId]] = {}
-    for write in _layers_set(view, around):
-        sets.setdefault(code.written(write.owner), []).append(write.op)
-    # a call that does both is examined separately
-    others = [call.op for call in around.calls if call.op not in calls and not freezing.isdisjoint(call.callees)]
-    groups = [*sets.values(), others]
-    return bool(calls) and any(
-        len({_set_to(code, group, call) for call in calls} - {None}) > 1 or _comes_between(code, group, calls)
-        for group in groups
-    )
-
-
-def _comes_between(code: CodeFacts, sets: Sequence[OpId], calls: set[OpId]) -> bool:
-    """Whether something is set between two calls, unless it is set to the same value right before each of them."""
-    if None not in (pinned := {_set_to(code, sets, call) for call in calls}) and len(pinned) == 1:
-        return False
-    return any(code.is_between(number, calls) for number in sets)
-
-
-def _set_to(code: CodeFacts, sets: Sequence[OpId], call: OpId) -> str | None:
-    """The constant to which something is always set before a call; None if unknown."""
-    last = max((number for number in sets if number < call), default=None)
-    write = None if last is None else code.facts[last]
-    if (
-        last is None
-        or not isinstance(write, AttributeWrite)
-        or not isinstance(value := code.facts[write.value], Literal)
-    ):
-        return None
-    together = next(iter(code.around(last)), None) == next(iter(code.around(call)), None)
-    return repr(value.value) if together else None
 
 
 def _objects_of_unknown_classes(view: ContextView) -> Iterator[LocalHazard]:
@@ -350,7 +232,7 @@ def _may_change(
     if calls:
         # it calls the view's function itself: if a run reaches it once, all its calls see the assignments before them
         is_once = len(callers) == 1 and view.facts.contexts[callers[0].context].entry is EntryKind.MODULE
-        return _comes_between(code, writes, calls) or not (is_once or code.function.kind is FunctionKind.MODULE)
+        return comes_between(code, writes, calls) or not (is_once or code.function.kind is FunctionKind.MODULE)
     if code.function.kind in (FunctionKind.MODULE, FunctionKind.CLASS_BODY):
         return False
     changing = contexts_leading_to(view.codes, view.facts, function)
@@ -368,7 +250,7 @@ def _call_comes_between(
     """
     calls = {call.op for call in around.calls if not running.isdisjoint(call.callees)}
     others = [call.op for call in around.calls if call.op not in calls and not changing.isdisjoint(call.callees)]
-    return bool(calls) and _comes_between(view.codes.of(around.function), others, calls)
+    return bool(calls) and comes_between(view.codes.of(around.function), others, calls)
 
 
 def _assigns(code: CodeFacts, write: _Assignment, holder: str | None, name: str) -> bool:

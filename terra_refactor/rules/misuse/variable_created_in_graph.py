@@ -14,12 +14,16 @@ from terra_refactor.facts.view import ContextView
 from terra_refactor.ir.function import FunctionKind
 from terra_refactor.ir.ids import FunctionId, OpId
 from terra_refactor.rules.argument_uses import uses_of
+from terra_refactor.rules.kept_resources import kept_resources
 from terra_refactor.rules.rule import CureHint, CureKind, LocalHazard, Rule, RuleKind, Samples, Severity
 from terra_refactor.tf_model.spec import Trait
 
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
-    """Optimizers passed by callers: each creates its variables when it is first applied, which only the first trace may do."""
+    """Tables and queues; optimizers passed by callers, each of which creates its variables when it is first applied, which only
+    the first trace may do.
+    """
+    yield from kept_resources(view)
     # most functions apply no optimizer, and comparing all calls is expensive
     if not view.facts.leads_to(view.context.id, Trait.TAKES_VARIABLES) or _is_built_elsewhere(view):
         return
