@@ -329,7 +329,7 @@ class ContextView:
 
     def _is_element_of_structure(self, number: OpId, source: OpId) -> bool:
         holder = next(self.code.around(number))
-        return holder.kind is RegionKind.FOR and _is_structure(self.value(source))
+        return holder.iterated == source and _is_structure(self.value(source))
 
     def parameter_around(self, number: OpId) -> str | None:
         """The parameter that a result may be a part of: through items, loops, views and copies of containers; None if there is none.

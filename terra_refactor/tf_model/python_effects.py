@@ -42,7 +42,7 @@ BELOW_DEFAULT_LEVEL: Final = words(
 )
 """Log messages below the level WARNING, which Python does not show by default."""
 SHOWN_ONCE: Final = frozenset({"warnings.warn"})
-CONFIGURES_LOGGING: Final = words("addHandler basicConfig dictConfig fileConfig lastResort set_verbosity setLevel")
+CONFIGURES_LOGGING: Final = words("basicConfig dictConfig fileConfig set_verbosity setLevel")
 CONFIGURES_WARNINGS: Final = words(
     "captureWarnings catch_warnings filterwarnings resetwarnings showwarning simplefilter"
 )
