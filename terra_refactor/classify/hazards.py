@@ -19,6 +19,7 @@ from terra_refactor.classify.answers import Answers, Question, Renumbered
 from terra_refactor.classify.conversion import is_never_converted, leaves_conversion, tensor_decisions
 from terra_refactor.classify.decided_before import DecidedBefore, moved_functions
 from terra_refactor.classify.each_context import EachContext
+from terra_refactor.classify.effect_assumptions import assumed_about, hidden_message
 from terra_refactor.classify.first_time import (
     SETS_UP,
     decides_more,
@@ -26,7 +27,6 @@ from terra_refactor.classify.first_time import (
     runs_first_time,
     written_through_calls,
 )
-from terra_refactor.classify.hidden_messages import hidden_message
 from terra_refactor.classify.keyed_creation import is_made_again, is_made_in_call, made_for_each
 from terra_refactor.classify.layer_losses import are_read_later
 from terra_refactor.classify.passed_arguments import ALWAYS, passed_on
@@ -419,7 +419,7 @@ class HazardMap:
                 effect.site,
                 effect.via,
                 rule.says_of(effect.kind, done, changed, str(effect.target)),
-                self._assumption(effect)
+                assumed_about(effect)
                 or self._filled_before(context, effect)
                 or self._same_key(effect)
                 or self._hidden_message(context, effect),
@@ -532,7 +532,7 @@ class HazardMap:
             if position > 0 and code.name == "call" and effect.target.path.endswith(".losses"):
                 # Keras collects the losses that `call` adds, once per call of the layer; after a trace they are symbolic tensors
                 return not are_read_later(self.facts, self.codes, FunctionId(chain[0].module, chain[0].function))
-            if position > 0 and self.is_hybrid(code.id) and self._assumption(effect) is None:
+            if position > 0 and self.is_hybrid(code.id) and assumed_about(effect) is None:
                 return True
             if position > 0 and code.kind is FunctionKind.METHOD and code.name == "build":
                 caller = chain[position - 1]
@@ -610,26 +610,6 @@ class HazardMap:
                 return effect.detail, changed if owner == "..." or "(" in owner else owner
             case _:
                 return effect.detail, changed
-
-    def _assumption(self, effect: Effect) -> str | None:
-        if not effect.assumed:
-            return None
-        if effect.kind is EffectKind.STATE_READ:
-            # no run of the writer between two calls is known
-            return f"`{effect.target}` does not change between calls"
-        if effect.kind is EffectKind.STATE_WRITE and effect.target.root in (
-            RootKind.PARAMETER,
-            RootKind.SELF,
-            RootKind.GLOBAL,
-        ):
-            return None
-        if effect.kind is EffectKind.STATE_WRITE:
-            return f"`{effect.detail}` changes nothing that outlives the call"
-        if effect.kind is EffectKind.UNKNOWN_CALL:
-            return f"`{effect.detail}` has no side effects"
-        if effect.kind is EffectKind.ITERATE:
-            return "`next(...)` advances a TensorFlow iterator"
-        return None
 
     def library_at(self, site: EffectSite) -> frozenset[str]:
         """Canonical names of the library functions that the operation at a place calls, in any context."""

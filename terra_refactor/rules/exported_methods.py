@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from terra_refactor.analysis.facts import ContextId
+from terra_refactor.analysis.facts import ContextId, ProgramFacts
 from terra_refactor.domain.value import members
 from terra_refactor.facts.class_bases import derives_from
-from terra_refactor.facts.codes import IMPORTED
+from terra_refactor.facts.codes import IMPORTED, Codes
 from terra_refactor.facts.records import NameRead
 from terra_refactor.facts.view import ContextView
 from terra_refactor.ir.ids import OpId
@@ -29,7 +29,7 @@ def exported_method(view: ContextView) -> Iterator[LocalHazard]:
     parent = view.function.parent
     if not view.function.takes_self or parent is None:
         return
-    saving = _saving(view)
+    saving = view.codes.answered(_saving, view.facts)
     if saving is None or not derives_from(view.codes, view.facts, parent, TRACKED_CLASSES):
         return
     place, name = next(_variables_outside(view, {view.context.id}), (None, ""))
@@ -45,25 +45,17 @@ def exported_method(view: ContextView) -> Iterator[LocalHazard]:
         )
 
 
-def _saving(view: ContextView) -> tuple[str, frozenset[str]] | None:
+def _saving(codes: Codes, facts: ProgramFacts) -> tuple[str, frozenset[str]] | None:
     """The first call by which the program saves an object, and the classes of all objects that are saved so."""
-
-    def found() -> tuple[str, frozenset[str]] | None:
-        names = dict.fromkeys(
-            reader
-            for name in SAVES_OBJECT.split()
-            for by in ("", IMPORTED)
-            for reader in view.codes.naming(f"{by}{name.rpartition('.')[2]}")
-        )
-        views = [view.of(context.id) for reader in names for context in view.facts.contexts_of(reader)]
-        calls = [(each, call) for each in views for call, _ in each.calls_with(Trait.SAVES_OBJECT)]
-        values = (each.value(argument.value) for each, call in calls for argument in call.arguments)
-        classes = frozenset(
-            name for value in values for member in members(value) if (name := view.class_of(member)) is not None
-        )
-        return (calls[0][0].written(calls[0][1].op), classes) if calls else None
-
-    return view.codes.once_with_looks((_saving,), found)
+    leaves = [name.rpartition(".")[2] for name in SAVES_OBJECT.split()]
+    readers = dict.fromkeys(each for leaf in leaves for by in ("", IMPORTED) for each in codes.naming(f"{by}{leaf}"))
+    views = [ContextView(codes, facts, context) for reader in readers for context in facts.contexts_of(reader)]
+    calls = [(view, call) for view in views for call, _ in view.calls_with(Trait.SAVES_OBJECT)]
+    found = ((view, view.value(argument.value)) for view, call in calls for argument in call.arguments)
+    classes = {
+        name for view, value in found for member in members(value) if (name := view.class_of(member)) is not None
+    }
+    return (calls[0][0].written(calls[0][1].op), frozenset(classes)) if calls else None
 
 
 def _variables_outside(view: ContextView, seen: set[ContextId]) -> Iterator[tuple[OpId, str]]:

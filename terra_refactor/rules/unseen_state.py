@@ -77,7 +77,9 @@ def _is_of_unseen_base(view: ContextView, read: AttributeRead) -> bool:
         return False
     classes = {name for member in members(view.value(read.owner)) if (name := view.class_of(member)) is not None}
     return any(
-        any(_has_unseen_base(view, outline.body) for outline in view.codes.classes_named(name))
+        any(
+            view.codes.answered(has_unseen_base, view.facts, outline.body) for outline in view.codes.classes_named(name)
+        )
         and not any(_is_of_related(view, name, writer) for writer in view.codes.writers_of(read.name))
         for name in sorted(classes)
     )
@@ -85,10 +87,6 @@ def _is_of_unseen_base(view: ContextView, read: AttributeRead) -> bool:
 
 def _is_unknown(value: Value) -> bool:
     return isinstance(value, UnknownValue) and value.reason not in (*SUGGESTED, NO_ATTRIBUTE)
-
-
-def _has_unseen_base(view: ContextView, body: FunctionId) -> bool:
-    return view.codes.once_with_looks((has_unseen_base, body), lambda: has_unseen_base(view.codes, view.facts, body))
 
 
 def _is_of_related(view: ContextView, name: str, writer: FunctionId) -> bool:

@@ -1,7 +1,8 @@
-"""Messages that Python does not show by default: an assumption instead of a lost message.
+"""Assumptions under which an effect is the same in a graph.
 
-Computes: the assumption under which no call of a log or warning shows a message that a graph would not. Needs: the code of all
-functions, which may configure `logging` or `warnings`. Gives: `hidden_message`. Source: the manual of Python's `logging` (the root
+Computes: the assumption about an effect that is only assumed; the one under which no call of a log or warning shows a message that a
+graph would not. Needs: effects, and the code of all functions, which may configure `logging` or `warnings`. Gives: `assumed_about`,
+`hidden_message`. Source: the manual of Python's `logging` (the root
 logger's level is WARNING) and `warnings` (the default filter shows a warning once per place). Ignores: configuration by other programs.
 """
 
@@ -10,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Final
 
+from terra_refactor.domain.effect import Effect, EffectKind, RootKind
 from terra_refactor.facts.codes import IMPORTED, Codes
 from terra_refactor.facts.records import Call, Fact
 from terra_refactor.tf_model.python_effects import (
@@ -20,6 +22,28 @@ from terra_refactor.tf_model.python_effects import (
 )
 
 _PLACE: Final = "stacklevel"
+
+
+def assumed_about(effect: Effect) -> str | None:
+    """The assumption under which an assumed effect does not exist; None for others."""
+    if not effect.assumed:
+        return None
+    if effect.kind is EffectKind.STATE_READ:
+        # no run of the writer between two calls is known
+        return f"`{effect.target}` does not change between calls"
+    if effect.kind is EffectKind.STATE_WRITE and effect.target.root in (
+        RootKind.PARAMETER,
+        RootKind.SELF,
+        RootKind.GLOBAL,
+    ):
+        return None
+    if effect.kind is EffectKind.STATE_WRITE:
+        return f"`{effect.detail}` changes nothing that outlives the call"
+    if effect.kind is EffectKind.UNKNOWN_CALL:
+        return f"`{effect.detail}` has no side effects"
+    if effect.kind is EffectKind.ITERATE:
+        return "`next(...)` advances a TensorFlow iterator"
+    return None
 
 
 def hidden_message(codes: Codes, call: Fact | None, library: Collection[str], written: str) -> str | None:
