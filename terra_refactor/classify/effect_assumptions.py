@@ -2,8 +2,9 @@
 
 Computes: the assumption about an effect that is only assumed; the one under which no call of a log or warning shows a message that a
 graph would not. Needs: effects, and the code of all functions, which may configure `logging` or `warnings`. Gives: `assumed_about`,
-`hidden_message`. Source: the manual of Python's `logging` (the root
-logger's level is WARNING) and `warnings` (the default filter shows a warning once per place). Ignores: configuration by other programs.
+`hidden_message`. Ignores: configuration by other programs.
+
+Source: the manual of Python: the level of the root logger is WARNING, and a warning is shown once per place.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The base classes of the program's classes.
 
 Computes: the values of a class's bases, and the library classes among its ancestors. Needs: facts. Gives: `base_values`,
-`class_body_of`, `derives_from`, `unseen_base`.
+`class_body_of`, `derives_from`, `has_unseen_base`.
 """
 
 from __future__ import annotations

@@ -217,8 +217,9 @@ RULE: Final = Rule(
         "`@tf.function` replaces the function by an object of TensorFlow. It can be called and has a `__name__`, but it has no "
         "`__code__`, `__defaults__` or `__annotations__` (and no `__self__` or `__func__`, as a method): AttributeError. "
         "`inspect.isfunction` and `isinstance(f, types.FunctionType)` are False. Once it has a graph, `pickle` and `copy.deepcopy` raise "
-        "for it, and for an object that holds it. A Keras model with such an activation, initializer, loss or metric can be saved, but not "
-        "loaded or cloned: Keras cannot read its configuration."
+        "for it, and for an object that holds it; no other process can receive it. `tf.saved_model.save` exports a traced method and "
+        "fails if it uses a variable outside of its object. A Keras model with such an activation, initializer, loss or metric can be "
+        "saved, but not loaded or cloned: Keras cannot read its configuration."
     ),
     samples=Samples(
         bad="""\

@@ -25,7 +25,8 @@ RULE: Final = Rule(
     explanation=(
         "`print`, `logging`, `warnings` and progress bars are Python code. A `tf.function` runs its Python code once per "
         'trace, so the text appears once (with symbolic tensors in it, such as `Tensor("x:0", shape=(), dtype=float32)`) '
-        "and not on later calls."
+        "and not on later calls. Messages below WARNING that nothing configures `logging` to show, and warnings, which Python shows "
+        "once per place, are an assumption of the decision."
     ),
     samples=Samples(
         bad="""\

@@ -355,7 +355,8 @@ RULE: Final = Rule(
     explanation=(
         "A global, `self.x` or the content of a list is read once per trace. If another function assigns it later, eager code sees the new "
         "value, and the graph silently keeps the old one. If no analysed code makes the change after a call, the decision lists the "
-        "assumption that the state does not change."
+        "assumption that the state does not change; so it does for an attribute that only a base class or module outside of the "
+        "analysed code can set. `trainable`, and what a Keras layer learns by `adapt`, are such state as well."
     ),
     samples=Samples(
         bad="""\

@@ -172,7 +172,7 @@ RULE: Final = Rule(
     explanation=(
         "On the second trace TensorFlow raises `ValueError: tf.function only supports singleton tf.Variables created on "
         "the first call`. Creation on the first call only (`if self.v is None: self.v = tf.Variable(...)`, a Keras "
-        "layer's `build`) is fine."
+        "layer's `build`) is fine. Lookup tables and queues are created once, too, without an error: all calls share the contents."
     ),
     samples=Samples(
         bad="""\
