@@ -269,7 +269,11 @@ GRAPH_TRAITS: Final[Mapping[Trait, str]] = {
     + within("tensorflow.queue", "FIFOQueue PaddingFIFOQueue PriorityQueue RandomShuffleQueue"),
     Trait.FILLED_ONCE: within("tensorflow.lookup", "StaticHashTable StaticVocabularyTable"),
     Trait.KEEPS_ADAPTED: " ".join(f"keras.layers.{name}.__call__" for name in _ADAPTED),
-    Trait.ADAPTS: " ".join(within(f"keras.layers.{name}", "adapt set_vocabulary") for name in _ADAPTED),
+    Trait.ADAPTS: " ".join(f"keras.layers.{name}.adapt" for name in _ADAPTED)
+    + " "
+    + " ".join(
+        f"keras.layers.{name}.set_vocabulary" for name in ("IntegerLookup", "StringLookup", "TextVectorization")
+    ),
     Trait.NORMALISES_BY_BATCH: within("keras", "layers.BatchNormalization.__call__ Model.__call__"),
     Trait.ASKS_FOR_CLASS: "builtins.isinstance functools.singledispatch tensorflow.is_tensor",
     Trait.READS_FILE: "tensorflow.io.read_file tensorflow.io.matching_files",
