@@ -40,7 +40,17 @@ _Way: TypeAlias = tuple[EffectSite, tuple[FunctionId, ...]]
 """A path to a read of state: the place of the read, and the functions called on the way."""
 
 _CONSTRUCTORS = frozenset(
-    {"__init__", "__new__", "__post_init__", "build", "__setstate__", "__init_subclass__", "setUp", "setup_method"}
+    {
+        "__init__",
+        "__init_subclass__",
+        "__new__",
+        "__post_init__",
+        "__set_name__",
+        "__setstate__",
+        "build",
+        "setUp",
+        "setup_method",
+    }
 )
 """Methods that run before the other methods of their object, never between two calls of them: their writes to the
 object itself are not changes.
