@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from terra_refactor.analysis.facts import ContextFacts, EntryKind
-from terra_refactor.domain.value import FALSE
+from terra_refactor.domain.value import FALSE, Reference, Value
 from terra_refactor.facts.records import AttributeRead, AttributeWrite, Call
 from terra_refactor.facts.view import ContextView, is_tensorflow_tensor
 from terra_refactor.ir.ids import OpId
@@ -62,9 +62,7 @@ def _adaptations(view: ContextView, context: ContextFacts) -> Iterator[tuple[str
     """The calls that adapt a layer which this call of the function has not made, each with the layer as written."""
     inner = view.of(context.id)
     for call, _ in inner.calls_with(Trait.ADAPTS):
-        if call.owner is None:
-            continue
-        if context.entry is EntryKind.MODULE or not isinstance(inner.origin(call.owner), Call):
+        if call.owner is not None and not inner.all_of(call.owner, lambda value: _is_made_in(inner, value)):
             yield inner.written(call.owner), call.op
 
 
@@ -123,10 +121,23 @@ def _asks_whether_frozen(view: ContextView, call: Call) -> bool:
 
 
 def _layers_set(view: ContextView, context: ContextFacts) -> Iterator[AttributeWrite]:
-    """The assignments to `trainable` of an object that may be a layer."""
-    for write in view.codes.of(context.function).of_kind(AttributeWrite):
-        if write.name == "trainable" and not view.of(context.id).all_of(write.owner, is_tensorflow_tensor):
+    """The assignments to `trainable` of an object that may be a layer, and that this call of the function has not made."""
+    inner = view.of(context.id)
+    for write in inner.code.of_kind(AttributeWrite):
+        if (
+            write.name == "trainable"
+            and not inner.all_of(write.owner, is_tensorflow_tensor)
+            and not inner.all_of(write.owner, lambda value: _is_made_in(inner, value))
+        ):
             yield write
+
+
+def _is_made_in(view: ContextView, value: Value) -> bool:
+    """Whether a call of the function, not of a module body, makes the object."""
+    is_module = view.context.entry is EntryKind.MODULE
+    return (
+        not is_module and isinstance(value, Reference) and view.facts.objects[value.object].function == view.function.id
+    )
 
 
 def _freezes(view: ContextView, context: ContextFacts) -> bool:
