@@ -1,9 +1,10 @@
 """Possible callees of a call on an unknown object: methods of the program's classes with that name.
 
 Computes: for `self.exploration.explore(...)`, where the class of `self.exploration` is unknown, the classes of the
-program that define `explore` and the other methods that are called on it; for `self.exploration.rate`, the properties
-of that name. Needs: a `ContextView`. Gives: `possible_callees`, `possible_properties`, `PossibleCallee`. Ignores:
-subclasses that inherit the method; objects whose methods many classes define.
+program that define `explore`, with parameters that fit the call, and the other methods that are called on it; for
+`self.exploration.rate`, the properties of that name. Needs: a `ContextView`. Gives: `possible_callees`,
+`possible_properties`, `PossibleCallee`. Ignores: subclasses that inherit the method; objects whose methods many classes
+define; metaclasses that replace methods.
 """
 
 from __future__ import annotations
@@ -19,12 +20,17 @@ from terra_refactor.facts.code import CodeFacts
 from terra_refactor.facts.codes import ClassOutline
 from terra_refactor.facts.records import AttributeRead, AttributeWrite, Call, Choice, Fact, NameRead
 from terra_refactor.facts.view import ContextView
-from terra_refactor.ir.function import FunctionKind
+from terra_refactor.ir.function import Function, FunctionKind
 from terra_refactor.ir.ids import FunctionId, OpId
 
 _MOST: Final = 6
 """Maximum number of classes with the method; a more common name does not identify the class."""
-_CALLED: Final = ("__call__", "call")
+_OF_OBJECTS: Final = "__call__"
+_OF_LAYERS: Final = "call"
+_CALLED: Final = (_OF_OBJECTS, _OF_LAYERS)
+_OF_KERAS: Final = frozenset({"training", "mask", "initial_state", "constants"})
+_STATIC, _CLASS = "staticmethod", "classmethod"
+_KEEP_SIGNATURE: Final = frozenset({_STATIC, _CLASS, "abstractmethod"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +64,9 @@ def possible_callees(view: ContextView, call: CallFact) -> Iterator[PossibleCall
             is_only = all(function in known for name in names for function in view.codes.functions_named(name))
             if not is_only and shown_by_default(view, number):
                 others = [
-                    (name, function) for name, function in _with_methods(view, number, names) if function not in known
+                    (name, function)
+                    for name, function in _with_methods(view, number, names)
+                    if function not in known and _may_accept(view, function, made)
                 ]
                 for name, function in others if len(others) <= _MOST else ():
                     yield PossibleCallee(function, name, view.written(number))
@@ -75,7 +83,7 @@ def possible_callees(view: ContextView, call: CallFact) -> Iterator[PossibleCall
             found, owner = list(_with_methods(view, made.function, _CALLED)), made.function
     if len(found) <= _MOST:
         for name, function in found:
-            if function != view.function.id:
+            if function != view.function.id and _may_accept(view, function, made):
                 yield PossibleCallee(function, name, view.written(owner))
 
 
@@ -144,6 +152,39 @@ def _with_methods(view: ContextView, owner: OpId, names: tuple[str, ...]) -> Ite
         outline = next((each for each in view.codes.classes_named(body.name) if each.body == body.id), None)
         if outline is not None and (all(map(outline.defines, sorted(called))) or _has_bases(view, outline)):
             yield body.name, function.id
+
+
+def _may_accept(view: ContextView, function: FunctionId, call: Call) -> bool:
+    """Whether the parameters of a method fit a call on an object, or on its class; True if its signature may not be the written one.
+
+    Another call raises TypeError before the method runs.
+    """
+    method = view.program.function(function)
+    decorators = [decorator.text.rpartition(".")[2] for decorator in method.decorators]
+    if not call.is_plain or not _KEEP_SIGNATURE.issuperset(decorators) or _is_replaced(view, method):
+        return True
+    keywords = {argument.keyword for argument in call.arguments if argument.keyword is not None}
+    if method.name == _OF_LAYERS:
+        # Keras takes these itself, and passes them only to methods that have them
+        keywords -= _OF_KERAS
+    given = len(call.positional)
+    if _STATIC in decorators:
+        return method.accepts(given, keywords)
+    is_of_class = _CLASS in decorators or method.name == _OF_OBJECTS
+    return method.accepts(given + 1, keywords) or (not is_of_class and method.accepts(given, keywords))
+
+
+def _is_replaced(view: ContextView, method: Function) -> bool:
+    """Whether something else than its `def` may set the method, or a decorator of the class change it."""
+    assert method.parent is not None
+    body = view.codes.of(method.parent)
+    outline = next((each for each in view.codes.classes_named(body.function.name) if each.body == method.parent), None)
+    return (
+        outline is None
+        or bool(outline.decorators)
+        or len(body.writes.get(method.name, ())) != 1
+        or bool(view.codes.writers_of(method.name))
+    )
 
 
 def _called_on(view: ContextView, holder: Fact | None) -> frozenset[str]:

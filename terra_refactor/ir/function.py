@@ -5,9 +5,10 @@ Computes: nothing. Gives: `Function`, frozen and picklable. The module body and 
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from terra_refactor.ir.ids import FunctionId, OpId
 from terra_refactor.syntax.location import Span, Spans
@@ -33,6 +34,11 @@ class ParameterKind(Enum):
     VAR_POSITIONAL = "*args"
     KEYWORD_ONLY = "keyword only"
     VAR_KEYWORD = "**kwargs"
+
+
+_BY_POSITION: Final = (ParameterKind.POSITIONAL_ONLY, ParameterKind.POSITIONAL)
+_BY_KEYWORD: Final = (ParameterKind.POSITIONAL, ParameterKind.KEYWORD_ONLY)
+_NAMED: Final = (ParameterKind.POSITIONAL_ONLY, ParameterKind.POSITIONAL, ParameterKind.KEYWORD_ONLY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +111,25 @@ class Function:
         """Whether its first parameter is the object, or the class, on which it is called."""
         is_static = any(decorator.text.rpartition(".")[2] == "staticmethod" for decorator in self.decorators)
         return self.kind is FunctionKind.METHOD and bool(self.parameters) and not is_static
+
+    def accepts(self, positional: int, keywords: Collection[str]) -> bool:
+        """Whether a call binds that passes this number of positional arguments (`self` included) and these keywords, by Python's
+        rules. Another call raises TypeError before the body runs.
+        """
+        places = [each for each in self.parameters if each.kind in _BY_POSITION]
+        kinds = {each.kind for each in self.parameters}
+        if positional > len(places) and ParameterKind.VAR_POSITIONAL not in kinds:
+            return False
+        by_keyword = [each for each in self.parameters if each.kind in _BY_KEYWORD]
+        named = {each.name for each in by_keyword}
+        given = {each.name for each in places[:positional]}
+        if any(name in given & named for name in keywords):
+            return False  # given twice
+        if ParameterKind.VAR_KEYWORD not in kinds and not named.issuperset(keywords):
+            return False
+        given |= named.intersection(keywords)
+        needed = (each.name for each in self.parameters if each.kind in _NAMED and not each.has_default)
+        return given.issuperset(needed)
 
     def down(self, lines: int) -> Function:
         """The function with its positions moved down by `lines` lines; an inserted line moves most of a file."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from typing import Final
 
-HEAD: Final = """\
+_DATA: Final = """\
 import numpy as np
 import tensorflow as tf
 
@@ -13,6 +13,10 @@ tf.keras.utils.set_random_seed(3)
 data = tf.data.Dataset.from_tensor_slices((tf.reshape(tf.sin(tf.range(240.0)), [40, 6]), tf.range(40) % 2)).batch(8)
 
 
+"""
+HEAD: Final = (
+    _DATA
+    + """\
 class Coder(tf.keras.Model):
     def __init__(self):
         super().__init__()
@@ -27,6 +31,7 @@ class Coder(tf.keras.Model):
 
 
 """
+)
 END: Final = "\n\nw, v = model.trainable_weights[0], model.trainable_weights[2]\n"
 
 _ADDED_LOSSES = """\
@@ -168,3 +173,49 @@ OTHER_CONDITIONS: Final = {
     + _loop(inside="if number % 2 == 0:\n    extra = tf.reduce_sum(h) * 0.1\nloss = loss + extra"),
 }
 """Whether the names are bound differs between passes, or they have a value from elsewhere."""
+
+_AGENT: Final = """\
+class Noise:
+    def __init__(self):
+        self.random, self.state = np.random.default_rng(3), 0.0
+
+    def __call__(self):
+        self.state = 0.9 * self.state + self.random.normal()
+        return self.state
+
+
+class Agent:
+    def __init__(self, actor, critic):
+        self.actor, self.critic, self.noise = actor, critic, Noise()
+        self.optimizer = tf.keras.optimizers.Adam(1e-2)
+
+    def act(self, state):
+        return self.actor(state).numpy() + self.noise()
+
+    def train(self, states, targets):
+        with tf.GradientTape() as tape:
+            values = self.critic(tf.nn.relu(self.actor(states)))
+            loss = tf.reduce_mean(tf.square(values - targets))
+        variables = self.actor.trainable_variables + self.critic.trainable_variables
+        self.optimizer.apply_gradients(zip(tape.gradient(loss, variables), variables))
+        return loss
+
+
+def network(inputs, units):
+    return tf.keras.Sequential([tf.keras.Input([inputs]), tf.keras.layers.Dense(units)])
+
+
+networks = queue.SimpleQueue()  # what a queue gives is not followed
+for sizes in ((6, 4), (4, 1)):
+    networks.put(network(*sizes))
+agent = Agent(networks.get(), networks.get())
+for epoch in range(20):
+    for batch, labels in data:
+        targets = tf.cast(labels, tf.float32)[:, None] + float(tf.reduce_mean(agent.act(batch)))
+        loss = agent.train(batch, targets)
+    print(epoch, float(loss))
+
+w, v = agent.actor.trainable_weights[0], agent.critic.trainable_weights[0]
+"""
+UNKNOWN_OBJECTS: Final = {"a noise that is called without arguments": "import queue\n" + _DATA + _AGENT}
+"""The classes of the networks are unknown; a class of the program has a method that their calls cannot run."""

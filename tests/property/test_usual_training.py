@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from kept_answers import Harness
-from region_projects_of_training import OTHER_CONDITIONS, PROGRAMS, SAME_CONDITION
+from region_projects_of_training import OTHER_CONDITIONS, PROGRAMS, SAME_CONDITION, UNKNOWN_OBJECTS
 from region_runs import difference_of_runs
 
 from terra_refactor.config import Config
@@ -41,6 +41,16 @@ def test_the_step_becomes_a_function_that_does_the_same(
     monkeypatch.chdir(tmp_path)
     text = PROGRAMS[name]
     after = fixed(text)
+    assert "@tf.function" in after
+    assert kept_difference(text, after) == "same", after
+
+
+@pytest.mark.parametrize("name", UNKNOWN_OBJECTS)
+def test_the_step_of_unknown_networks_does_the_same(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("tensorflow")
+    monkeypatch.chdir(tmp_path)
+    text = UNKNOWN_OBJECTS[name]
+    after = fixed(text, "speculative")
     assert "@tf.function" in after
     assert kept_difference(text, after) == "same", after
 

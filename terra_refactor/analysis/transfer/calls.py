@@ -54,6 +54,7 @@ from terra_refactor.domain.value import (
     members,
 )
 from terra_refactor.ir import ops
+from terra_refactor.ir.ids import FunctionId
 from terra_refactor.ir.ops import Op, Spread
 from terra_refactor.tf_model.class_names import TENSOR_TO_ARRAY, keeps_arguments
 from terra_refactor.tf_model.decorators import Decoration, decoration
@@ -185,7 +186,9 @@ def call_value(site: Site, callee: Value, arguments: CallArguments, graph: bool)
     states: list[State] = []
     before = frame.failures.get(site.op)
     failures: list[FailureFact] = []
-    for alternative in alternatives:
+    # the call ends with TypeError for those that cannot take the arguments
+    fitting = [alternative for alternative in alternatives if not _cannot_take(site, alternative, arguments)]
+    for alternative in fitting or alternatives:
         frame.state = outer.fork()
         frame.failures.pop(site.op, None)
         frame.alternatives += 1
@@ -207,6 +210,35 @@ def call_value(site: Site, callee: Value, arguments: CallArguments, graph: bool)
         return BOTTOM
     outer.merge(states)
     return join_all(results)
+
+
+def _cannot_take(site: Site, callee: Value, arguments: CallArguments) -> bool:
+    """Whether the call certainly raises TypeError before the callee's body runs, because its parameters do not fit.
+
+    A decorator may change the signature, and `*` or `**` of unknown content may pass anything.
+    """
+    if arguments.open_positional is not None or arguments.open_keywords is not None:
+        return False
+    match callee:
+        case FunctionValue():
+            if any(decoration(name)[0] not in _KEEP_SIGNATURE for name in callee.wrappers):
+                return False
+            keywords = [name for name, _ in arguments.keywords]
+            code = site.engine.code_of(FunctionId(*callee.function))
+            return not code.accepts(len(arguments.positional), keywords)
+        case BoundMethod(function, receiver):
+            return _cannot_take(site, function, arguments.with_first(receiver))
+        case Reference() if site.engine.objects.facts[callee.object].kind is ObjectKind.INSTANCE:
+            method = find_method(site, callee, "__call__")
+            return method is not None and all(_cannot_take(site, each, arguments) for each in members(method))
+        case _:
+            return False
+
+
+_KEEP_SIGNATURE: Final = frozenset(
+    {Decoration.HYBRIDISES, Decoration.PREVENTS_CONVERSION, Decoration.CACHED, Decoration.ABSTRACT}
+)
+"""Effects of decorators whose result takes the arguments of the decorated function."""
 
 
 def _call_one(site: Site, callee: Value, arguments: CallArguments, graph: bool) -> Value:
