@@ -6,7 +6,7 @@ Computes: sentences for the user to check, or the reason why the answer is unkno
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -29,9 +29,15 @@ from terra_refactor.classify.weight_arguments import weight_problem
 from terra_refactor.domain.evidence import Evidence
 from terra_refactor.domain.value import (
     DTypeValue,
+    FrozenDict,
+    FrozenList,
     PythonType,
     Reference,
     Scalar,
+    SequenceValue,
+    TupleValue,
+    UnknownValue,
+    Value,
     members,
 )
 from terra_refactor.facts.class_bases import derives_from
@@ -157,6 +163,46 @@ def _is_computed_number(parameter: ParameterFacts) -> bool:
         for value in parameter.values
         for member in members(value)
     )
+
+
+_OF_ANY_NUMBER: Final = (ParameterKind.VAR_POSITIONAL, ParameterKind.VAR_KEYWORD)
+
+
+def _values_of(name: str) -> str:
+    return f"the values of `{name}` are tensors, or Python values that do not vary"
+
+
+def _has_unknown_items(parameter: ParameterFacts) -> bool:
+    """Whether calls pass a container with items of which nothing is known: a number among them is part of the trace key."""
+    return any(
+        _is_unknown(item)
+        for value in parameter.values
+        if value not in parameter.supposed
+        for member in members(value)
+        for item in _items_of(member)
+    )
+
+
+def _items_of(value: Value) -> Iterator[Value]:
+    match value:
+        case FrozenList(elements, rest):
+            given = (*(elements or ()), *(() if rest is None else (rest,)))
+        case FrozenDict(items, rest):
+            given = (*(item for _, item in items), *(() if rest is None else (rest,)))
+        case TupleValue(elements):
+            given = elements
+        case SequenceValue(element):
+            given = (element,)
+        case _:
+            given = ()
+    for item in given:
+        for member in members(item):
+            yield from _items_of(member)
+            yield member
+
+
+def _is_unknown(value: Value) -> bool:
+    return isinstance(value, UnknownValue) and value.may_be_tensor
 
 
 def _is_tape(facts: ProgramFacts, parameter: ParameterFacts) -> bool:
@@ -318,10 +364,12 @@ def gather_assumptions(
         ):
             things[f"`{parameter.name}` takes few values: each new one is traced"] = parameter.name
         elif parameter.kind is ParameterValueKind.UNKNOWN or found.parameters[position].is_operand:
-            if kinds[parameter.name] in (ParameterKind.VAR_POSITIONAL, ParameterKind.VAR_KEYWORD):
-                things[f"the values of `{parameter.name}` are tensors, or Python values that do not vary"] = _INPUTS
+            if kinds[parameter.name] in _OF_ANY_NUMBER:
+                things[_values_of(parameter.name)] = _INPUTS
             else:
                 things[f"`{parameter.name}` is a tensor, or a Python value that does not vary"] = _INPUTS
+        elif parameter.kind is ParameterValueKind.CONTAINER and _has_unknown_items(found.parameters[position]):
+            things[_values_of(parameter.name)] = _INPUTS
     for name, is_certain in _converted(codes, facts, found).items():
         if is_certain:
             return Assumptions((), f"`{name}` is converted to another dtype; in a graph only Python values are")

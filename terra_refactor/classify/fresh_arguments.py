@@ -9,7 +9,7 @@ different structures (`tests/proof/test_arguments_of_graphs.py`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Final, TypeAlias
@@ -43,6 +43,8 @@ from terra_refactor.facts.records import (
     ItemRead,
     ItemWrite,
     NameRead,
+    Operation,
+    Region,
     RegionKind,
 )
 from terra_refactor.facts.view import ContextView
@@ -392,6 +394,7 @@ def _is_resized(view: ContextView, call: OpId, given: tuple[Value, ...], display
         if isinstance(member, Reference) and view.facts.objects[member.object].container_class is not None
     }
     place = display if any(map(_is_one_of_many, given)) else None
+    often = Freshness.NEVER
     around = _loops_around(view.codes, view.function.id, call)
     for other, resized in _resizings(view) if (containers or place is not None) and around else ():
         same = any(isinstance(each, Reference) and each.object in containers for each in members(view.value(resized)))
@@ -409,7 +412,63 @@ def _is_resized(view: ContextView, call: OpId, given: tuple[Value, ...], display
         )
         if same and inside and any(view.code.regions[loop].kind is RegionKind.WHILE for loop in filling - making):
             return Freshness.ALWAYS
-    return Freshness.NEVER
+        if same and inside:
+            places = [op for op in made if op is not None]
+            tests = [
+                *_tests_of_filling(view, other, places, filling - making),
+                *_tests_of_call(view, call, other, places),
+            ]
+            often = max((often, *(_of_test(view, test) for test in tests)))
+    return often
+
+
+def _tests_of_filling(
+    view: ContextView, filling: OpId, made: Iterable[OpId], loops: frozenset[OpId]
+) -> Iterator[OpId | None]:
+    """The conditions that skip an operation which adds to a list, or end its loop early."""
+    yield from (region.subject for region in _ifs_around(view, filling) if not any(map(region.holds, made)))
+    for loop in loops:
+        ending = (*view.code.skipping.get(loop, ()), *view.code.leaving.get(loop, ()))
+        yield from (view.code.regions[op].subject for op in ending)
+
+
+def _tests_of_call(view: ContextView, call: OpId, filling: OpId, made: Iterable[OpId]) -> Iterator[OpId | None]:
+    """For a list that is filled over several iterations: the conditions of the call, except those on the length of a list; None
+    if it has no condition, so that the list grows from call to call.
+    """
+    outside = {region.op for region in _ifs_around(view, filling)}
+    loop = view.innermost_loop(filling)
+    if loop is None or not any(
+        loop.holds(place) and any(region.op not in outside for region in _ifs_around(view, place)) for place in made
+    ):
+        return
+    deciding = [region.subject for region in _ifs_around(view, call) if region.op not in outside]
+    if not deciding:
+        yield None
+    yield from (test for test in deciding if test is not None and not _is_of_length(view, test))
+
+
+def _ifs_around(view: ContextView, number: OpId) -> list[Region]:
+    return [region for region in view.code.around(number) if region.kind is RegionKind.IF]
+
+
+def _is_of_length(view: ContextView, test: OpId) -> bool:
+    fact = view.origin(test)
+    return isinstance(fact, Operation) and any(
+        isinstance(side, Call) and view.library_of(side.op) and side.called_name == "len"
+        for side in map(view.origin, fact.sides)
+    )
+
+
+def _of_test(view: ContextView, test: OpId | None) -> Freshness:
+    """How often a condition differs from call to call: usually, if unknown code or a tensor decides it."""
+    if test is None:
+        return Freshness.ALWAYS
+    if view.all_of(test, lambda each: isinstance(each, Constant)):
+        return Freshness.NEVER
+    return (
+        Freshness.SOMETIMES if view.all_of(test, lambda each: isinstance(each, Constant | Scalar)) else Freshness.ALWAYS
+    )
 
 
 def _resizings(view: ContextView) -> Iterator[tuple[OpId, OpId]]:

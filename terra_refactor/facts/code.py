@@ -69,6 +69,8 @@ class CodeFacts:
     """The operations that bind each name, in order."""
     skipping: Mapping[OpId, tuple[OpId, ...]]
     """The `if` statements in which a `continue` ends an iteration of each loop."""
+    leaving: Mapping[OpId, tuple[OpId, ...]]
+    """The same for a `break`, which ends the loop."""
     _ops: tuple[Op | None, ...]
     _kinds: Mapping[type[Fact], tuple[Fact, ...]]
     _readers: dict[bool, dict[OpId, tuple[OpId, ...]]] = field(default_factory=dict)
@@ -230,16 +232,18 @@ def code_facts(function: Function) -> CodeFacts:
     regions: dict[OpId, Region] = {}
     writes: dict[str, list[NameWrite]] = {}
     skipping: dict[OpId, list[OpId]] = {}
+    leaving: dict[OpId, list[OpId]] = {}
     for op in walk(function.body):
         found[op.id] = op
-        if isinstance(op, ops.Continue):
+        if isinstance(op, ops.Continue | ops.Break):
             within: list[OpId] = []
             outer = parents[op.id]
             while outer is not None and not regions[outer].is_loop:
                 within += [outer] if regions[outer].kind is RegionKind.IF else []
                 outer = parents[outer]
             if outer is not None:
-                skipping.setdefault(outer, []).extend(within)
+                ending = skipping if isinstance(op, ops.Continue) else leaving
+                ending.setdefault(outer, []).extend(within)
         region = _region(op) if type(op) in HAS_BLOCKS else None
         if region is not None:
             regions[op.id] = region
@@ -262,6 +266,7 @@ def code_facts(function: Function) -> CodeFacts:
         tuple(parents),
         {name: tuple(setting) for name, setting in writes.items()},
         {loop: tuple(dict.fromkeys(within)) for loop, within in skipping.items()},
+        {loop: tuple(dict.fromkeys(within)) for loop, within in leaving.items()},
         tuple(found),
         {kind: tuple(each) for kind, each in kinds.items()},
     )

@@ -1,9 +1,10 @@
 """Arguments of unknown type in training steps: usually arrays from a buffer or a loader, often float64.
 
 Computes: the operators that combine such an argument with a tensor. Eagerly an array is converted to the tensor's
-dtype, like any number; a traced function receives it as a tensor with its own dtype. Needs: a `ContextView`. Gives:
-`OpenMeeting`, `open_meetings`. Ignores: elements of loops over unknown data, which are usually batches of tensors;
-functions without known callers, or not recorded by a tape.
+dtype, like any number; a traced function receives it as a tensor with its own dtype. Also: the operators on items of a
+list that the program fills with such values, where a Python number is another trace in each call. Needs: a
+`ContextView`. Gives: `OpenMeeting`, `open_meetings`, `open_items`. Ignores: elements of loops over unknown data, which
+are usually batches of tensors; functions without known callers, or not recorded by a tape.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from dataclasses import dataclass
 
 from terra_refactor.domain.dtype import DType
 from terra_refactor.domain.evidence import Evidence
-from terra_refactor.domain.value import TensorKind, TensorValue, UnknownValue, Value, members
-from terra_refactor.facts.records import Call, Display, Fact, ItemRead, NameRead, Operation, Unpacked
+from terra_refactor.domain.value import FrozenList, Reference, TensorKind, TensorValue, UnknownValue, Value, members
+from terra_refactor.facts.records import Call, Container, Display, Fact, ItemRead, NameRead, Operation, Unpacked
 from terra_refactor.facts.view import ContextView, is_tensorflow_tensor
 from terra_refactor.ir.ids import FunctionId, OpId
 from terra_refactor.rules.host_sources import is_host_source, is_unknown_call
@@ -66,6 +67,36 @@ def open_meetings(view: ContextView, symbols: frozenset[str]) -> Iterator[OpenMe
             break
 
 
+def open_items(view: ContextView, symbols: frozenset[str]) -> Iterator[tuple[Operation, str]]:
+    """The operators with these symbols on an item of a list, which the program fills with results of host code, and its parameter."""
+    names: frozenset[str] | None = None
+    for fact in view.code.of_kind(Operation):
+        if fact.symbol not in symbols:
+            continue
+        for side in fact.sides:
+            name = view.parameter_behind(side)
+            if name is None or not all(map(_is_open, members(view.value(side)))):
+                continue
+            if names is None:
+                names = _host_lists(view) if _is_recorded(view) else frozenset()
+            if name in names:
+                yield fact, name
+                break
+
+
+def _host_lists(view: ContextView) -> frozenset[str]:
+    """The parameters for which calls pass a list that holds values of host code."""
+    facts = view.facts.functions.get(view.function.id)
+    given = () if facts is None else facts.parameters
+    return frozenset(
+        each.name
+        for each in given
+        if each.evidence is Evidence.DATAFLOW
+        and any(isinstance(member, FrozenList) for value in each.values for member in members(value))
+        and _is_of_host(view, each.name, set(), in_list=True)
+    )
+
+
 def _open_parameters(view: ContextView) -> frozenset[str]:
     """The parameters for which calls pass values known only to be computed by host code."""
     facts = view.facts.functions.get(view.function.id)
@@ -81,14 +112,16 @@ def _open_parameters(view: ContextView) -> frozenset[str]:
     return frozenset(found)
 
 
-def _is_of_host(view: ContextView, name: str, seen: set[tuple[FunctionId, str]]) -> bool:
-    """Whether some call passes the result of a buffer or a loader, or of an array method or index."""
+def _is_of_host(view: ContextView, name: str, seen: set[tuple[FunctionId, str]], *, in_list: bool = False) -> bool:
+    """Whether some call passes the result of a buffer or a loader, or of an array method or index; with `in_list`, a list that is
+    filled with such results, or with those of other unknown methods.
+    """
     if (view.function.id, name) in seen:
         return False
     seen.add((view.function.id, name))
     for caller, call in view.calls_of_function():
         given = None if call is None else caller.given_for(call, view.function, name)
-        if given is not None and _is_made_by_host(caller, given, seen):
+        if given is not None and _is_made_by_host(caller, given, seen, in_list=in_list):
             return True
     return False
 
@@ -97,11 +130,26 @@ _OF_ARRAYS = frozenset({"astype", "copy", "flatten", "ravel", "reshape", "squeez
 """Methods of arrays that tensors do not have."""
 
 
-def _is_made_by_host(view: ContextView, number: OpId, seen: set[tuple[FunctionId, str]]) -> bool:
-    for fact in view.behind(number, _parts):
+def _is_made_by_host(
+    view: ContextView, number: OpId, seen: set[tuple[FunctionId, str]], *, in_list: bool = False
+) -> bool:
+
+    def parts(fact: Fact) -> tuple[OpId, ...]:
+        made = view.made(fact.source) if in_list and isinstance(fact, Unpacked) else None
+        if isinstance(fact, Unpacked) and isinstance(made, Display):
+            # `states, rewards = [], []`
+            plain = 0 <= fact.position < len(made.items) and not any(item.starred for item in made.items)
+            return (made.items[fact.position].value,) if plain else ()
+        return _parts(fact)
+
+    for fact in view.behind(number, parts):
         match fact:
             case NameRead(name=name, is_local=True) if view.code.has_parameter(name):
-                found = _is_of_host(view, name, seen)
+                found = _is_of_host(view, name, seen, in_list=in_list)
+            case Display(kind=Container.LIST, is_comprehension=False, op=place) if in_list:
+                found = any(_is_item_of_host(view, each) for each in _put_into(view, place))
+            case _ if in_list:
+                found = False
             case ItemRead(index=index):
                 found = view.all_of(index, _is_array)
             case Call() as call:
@@ -111,6 +159,29 @@ def _is_made_by_host(view: ContextView, number: OpId, seen: set[tuple[FunctionId
         if found:
             return True
     return False
+
+
+def _is_item_of_host(view: ContextView, number: OpId) -> bool:
+    """Whether a value that is put into a list comes from a method of an unknown object that gets no tensor: an environment, a buffer."""
+    return all(map(_is_open, members(view.value(number)))) and any(
+        isinstance(fact, Call)
+        and fact.owner is not None
+        and is_unknown_call(view, fact.op)
+        and not any(view.any_of(each.value, is_tensorflow_tensor) for each in fact.arguments)
+        for fact in view.behind(number, _parts)
+    )
+
+
+def _put_into(view: ContextView, place: OpId) -> Iterator[OpId]:
+    """The values that the function adds to the list that a display creates."""
+    for call, _ in view.calls_with(Trait.FILLS_LIST):
+        if call.owner is None or not call.arguments:
+            continue
+        objects = (
+            view.facts.objects[each.object] for each in members(view.value(call.owner)) if isinstance(each, Reference)
+        )
+        if any((each.function, each.op) == (view.function.id, place) for each in objects):
+            yield call.arguments[-1].value
 
 
 def _parts(fact: Fact) -> tuple[OpId, ...]:

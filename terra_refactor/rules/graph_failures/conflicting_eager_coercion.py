@@ -18,7 +18,7 @@ from terra_refactor.facts.records import Call, Fact, Operation
 from terra_refactor.facts.view import ContextView, is_tensorflow_tensor
 from terra_refactor.ir.ids import OpId
 from terra_refactor.rules.meetings import OF_ARRAYS, meetings
-from terra_refactor.rules.open_arguments import OpenMeeting, open_meetings
+from terra_refactor.rules.open_arguments import OpenMeeting, open_items, open_meetings
 from terra_refactor.rules.rule import (
     Coercion,
     LocalHazard,
@@ -53,6 +53,16 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
                 break
     for meeting in open_meetings(view, OF_ARRAYS):
         yield _of_open(view, meeting)
+    for fact, name in open_items(view, OF_ARRAYS):
+        yield LocalHazard(
+            fact.op,
+            f"`{view.written(fact.op)}` computes with items of the list `{name}`, which unknown code gives: a Python number causes a trace "
+            "in each call, and an array is a tensor of its own dtype",
+            f"the items of `{name}` are tensors",
+            parameter=name,
+            nature=Nature.UNKNOWABLE,
+            subject=Subject(array=name),
+        )
     for call in view.code.of_kind(Call):
         if _has_long_axes(view, call):
             yield LocalHazard(
