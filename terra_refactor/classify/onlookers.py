@@ -139,13 +139,15 @@ def is_used_in_graph(hazards: HazardMap, contexts: Iterable[ContextFacts], place
     return False
 
 
-def reads_of_these(hazards: HazardMap, reader: FunctionId, attribute: str, written: Set[ObjectId]) -> bool:
-    """Whether eager code of a function reads, by name, the attribute of an object that may be one of these."""
+def reads_of_these(
+    hazards: HazardMap, reader: FunctionId, attribute: str, written: Set[ObjectId], writer: FunctionId
+) -> bool:
+    """Whether eager code of a function reads, by name, the attribute of an object that may be one of these, which another one sets."""
     index = hazards.index(reader)
     owners = [read.owner for read in index.of_kind(AttributeRead) if read.name == attribute]
     owners += [call.arguments[0].value for call in index.of_kind(Call) if _asks_for(index, call, attribute)]
     return any(
-        _may_be_one(hazards, number, other)
+        _may_be_one(hazards, (reader, number), (writer, other))
         for context in hazards.whole_facts.contexts_of(reader)
         if not context.in_graph
         for owner in owners
@@ -159,13 +161,28 @@ def _asks_for(index: CodeFacts, call: Call, attribute: str) -> bool:
     return isinstance(asked, Literal) and asked.value == attribute
 
 
-def _may_be_one(hazards: HazardMap, one: ObjectId, other: ObjectId) -> bool:
-    """Whether two abstract objects may be the same: each context has its own names for its arguments, so classes are compared."""
+def _may_be_one(hazards: HazardMap, one: tuple[FunctionId, ObjectId], other: tuple[FunctionId, ObjectId]) -> bool:
+    """Whether two abstract objects, each of a function, may be the same: each context has its own names for its arguments, so
+    classes are compared.
+    """
     objects = hazards.whole_facts.objects
-    first, second = objects[one], objects[other]
+    first, second = objects[one[1]], objects[other[1]]
     if ObjectKind.CLASS not in (first.kind, second.kind) and first.kind is not second.kind:
         return False
+    if first.name == second.name and len(hazards.codes.classes_named(first.name)) > 1:
+        # several classes have that name: a name is no proof
+        return _class_around(hazards, one[0], first.name) == _class_around(hazards, other[0], first.name) is not None
     return hazards.codes.are_related(first.name, second.name)
+
+
+def _class_around(hazards: HazardMap, function: FunctionId, name: str) -> FunctionId | None:
+    """The body of the class with that name that a function is a method of, or that its module defines."""
+    code = hazards.whole_program.function(function)
+    named = [outline.body for outline in hazards.codes.classes_named(name)]
+    if code.parent in named:
+        return code.parent
+    here = [body for body in named if body.module == function.module]
+    return here[0] if len(here) == 1 else None
 
 
 def _objects(value: Value | None) -> set[ObjectId]:

@@ -542,9 +542,9 @@ class Proof:
     def _is_constructor(self, identity: FunctionId) -> bool:
         return self.hazards.index(identity).function.name in ("__init__", "build")
 
-    def _is_read(self, name: str, written: frozenset[ObjectId] | None, reader: FunctionId) -> bool:
+    def _is_read(self, name: str, written: frozenset[ObjectId] | None, writer: FunctionId, reader: FunctionId) -> bool:
         """Whether eager code of a function reads the attribute of one of these objects; a name alone is no proof."""
-        return written is not None and reads_of_these(self.hazards, reader, name, written)
+        return written is not None and reads_of_these(self.hazards, reader, name, written, writer)
 
     def is_looked_at(self, context: ContextFacts, hazard: ReachedHazard, writes: Collection[Effect]) -> bool:
         """Whether some function of the program reads an attribute that a call sets on these objects, or a captured
@@ -565,6 +565,7 @@ class Proof:
         facts, codes = self.hazards.facts, self.hazards.codes
         places = [each for each in self._contexts_at(context, hazard.via) if _is_at(each, hazard.site)]
         written = written_objects(self.hazards, places, hazard.site.op)
+        writer = FunctionId(hazard.site.module, hazard.site.function)
         return not stored or any(
             readers_outside(
                 facts,
@@ -572,7 +573,7 @@ class Proof:
                 context.function,
                 name,
                 by_name=True,
-                reads=partial(self._is_read, name, written),
+                reads=partial(self._is_read, name, written, writer),
             )
             for name in stored
         )

@@ -1,4 +1,4 @@
-"""A clock whose value is unused is frozen without effect, which is no reason to remove a decorator."""
+"""What nobody uses is no reason to remove a decorator: a clock whose value is unused, an attribute that only another class's code reads."""
 
 from __future__ import annotations
 
@@ -42,3 +42,59 @@ def test_removal(before: str, after: str, action: Action, tmp_path: Path) -> Non
     (tmp_path / "a.py").write_text(PROGRAM.format(before=before, after=after))
     report = analyze([str(tmp_path)], Options(Config(jobs=1), use_cache=False))
     assert {each.action for each in report.decisions if each.qualname == "step"} == {action}
+
+
+NETWORK = """
+import tensorflow as tf
+
+class Network:
+    def __init__(self):
+        self.w = tf.Variable(tf.ones([3]))
+
+    def compute_loss(self, x):
+        self.loss = tf.reduce_sum(x * self.w)
+        return self.loss
+
+    {decorator}
+    def step(self, x):
+        with tf.GradientTape() as tape:
+            loss = self.compute_loss(x)
+        self.w.assign_sub(0.1 * tape.gradient(loss, self.w))
+        return loss
+    {more}
+"""
+OLDER = """
+class Network:
+    def __init__(self):
+        self.loss = 0.0
+
+    def report(self):
+        print(self.loss)
+"""
+MAIN = """
+import tensorflow as tf
+from network import Network
+from older import Network as Older
+
+older = Older()
+network = Network()
+for _ in range(1000):
+    network.step(tf.ones([3]))
+    older.report()
+    {read}
+"""
+
+
+@pytest.mark.parametrize(
+    ("more", "read", "action"),
+    [
+        ("", "", Action.NONE),
+        ("def report(self): print(self.loss)", "network.report()", Action.REMOVE_TF_FUNCTION),
+    ],
+)
+def test_a_class_of_the_same_name_reads_its_own_attribute(more: str, read: str, action: Action, tmp_path: Path) -> None:
+    (tmp_path / "network.py").write_text(NETWORK.format(decorator="@tf.function", more=more))
+    (tmp_path / "older.py").write_text(OLDER)
+    (tmp_path / "main.py").write_text(MAIN.format(read=read))
+    report = analyze([str(tmp_path)], Options(Config(jobs=1), use_cache=False))
+    assert {each.action for each in report.decisions if each.qualname == "Network.step"} == {action}
