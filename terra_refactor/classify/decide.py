@@ -391,12 +391,18 @@ class _Decider:
         """The functions that run in graphs if the wanted ones become graphs."""
 
         def is_graph(identity: FunctionId, level: Level) -> bool:
-            if (self.hazards.is_hybrid(identity) and identity not in self.removed) or identity in self.piped:
+            if identity in self.piped or (identity not in self.removed and self.always_runs_as_graph(identity)):
                 return True
             judgement = wanted.get(identity)
             return judgement is not None and (judgement.level is Level.SAFE or level is not Level.SAFE)
 
         return Coverage(is_graph, self._callers_with_a_say)
+
+    def always_runs_as_graph(self, identity: FunctionId) -> bool:
+        """Whether a function is wrapped by `tf.function`, and no call runs it eagerly: as the function that another name wraps, or
+        because the program runs graphs eagerly.
+        """
+        return self.hazards.is_hybrid(identity) and all(each.in_graph for each in self.facts.contexts_of(identity))
 
     def _callers_with_a_say(self, identity: FunctionId) -> frozenset[FunctionId] | bool:
         """The callers that decide whether a function runs as part of a graph; or the answer itself, if it does not depend on callers."""
