@@ -102,9 +102,37 @@ def train(epochs=20):
 
 model = train()
 """
+_FLAGGED = """\
+def train(epochs=20, smooth=True):
+    model = Coder()
+    optimizer = tf.keras.optimizers.Adam(1e-2)
+    mse = tf.keras.losses.MeanSquaredError()
+    for epoch in range(epochs):
+        for batch, _ in data:
+            if smooth:
+                extra = tf.reduce_mean(tf.abs(batch))
+            with tf.GradientTape() as tape:
+                reconstructed = model(batch)
+                loss = mse(batch, reconstructed) + sum(model.losses)
+                if smooth:
+                    loss += 0.1 * extra * tf.reduce_sum(tf.abs(reconstructed))
+            grads = tape.gradient(loss, model.trainable_weights)
+            optimizer.apply_gradients(zip(grads, model.trainable_weights))
+        print(epoch, float(loss))
+    return model
+
+
+model = train()
+"""
 PROGRAMS: Final = {
     name: HEAD + text + END
-    for name, text in {"added losses": _ADDED_LOSSES, "annealed weight": _ANNEALED, "metrics": _METRICS}.items()
+    for name, text in {
+        "added losses": _ADDED_LOSSES,
+        "annealed weight": _ANNEALED,
+        "metrics": _METRICS,
+        "a name under a flag": _FLAGGED,
+        "a name under a flag that is not set": _FLAGGED.replace("smooth=True", "smooth=False"),
+    }.items()
 }
 
 _OPTIONS: Final = """\

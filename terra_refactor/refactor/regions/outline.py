@@ -34,7 +34,12 @@ from typing import Final
 
 from terra_refactor.refactor.regions.candidates import Candidate, RegionScope, deletes_of_others, tapes_of
 from terra_refactor.refactor.regions.hoisting import Hoisted, with_arguments
-from terra_refactor.refactor.regions.own_names import bound_by_each_pass, made_by_scope, needed_by_each_pass
+from terra_refactor.refactor.regions.own_names import (
+    bound_by_each_pass,
+    bound_where_read,
+    made_by_scope,
+    needed_by_each_pass,
+)
 from terra_refactor.refactor.regions.region import ExtractedFunction
 from terra_refactor.refactor.regions.rereading import rereadable
 from terra_refactor.refactor.regions.variables import UPDATES
@@ -147,8 +152,9 @@ class Outliner:
             return Refused(f"other functions also bind `{min(reread & set(usage.binds))}`")
         kept = flow.kept_by_lambdas(candidate.statements)
         live = flow.live_after(candidate.block, candidate.end) | kept | set(moved.needs)
-        outputs = [name for name in usage.binds if name in live]
-        needs = {name for name in usage.needs if name in flow.names}
+        own = bound_where_read(candidate)
+        outputs = [name for name in usage.binds if name in live - own]
+        needs = {name for name in usage.needs.keys() - own if name in flow.names}
         needs |= {name for name in outputs if name not in usage.sure}
         needs -= bound_by_each_pass(candidate)
         if placement in (Placement.BESIDE, Placement.TOP):

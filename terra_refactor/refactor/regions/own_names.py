@@ -1,8 +1,8 @@
 """Names that a run binds under conditions, and whose value never comes from an earlier iteration.
 
 Computes: the names that are local to the run although control flow alone would allow a read before they are bound.
-Needs: a candidate. Gives: `bound_by_each_pass`, `needed_by_each_pass`, `made_by_scope`. Ignores: whether the
-conditions hold; if none does, the loop raises, and so does the function.
+Needs: a candidate. Gives: `bound_by_each_pass`, `bound_where_read`, `needed_by_each_pass`, `made_by_scope`. Ignores:
+whether the conditions hold; if none does, the loop raises, and so does the function.
 
     for batch in batches:
         if args.loss == "l1":
@@ -37,6 +37,71 @@ def bound_by_each_pass(candidate: Candidate) -> frozenset[str]:
     )
     inside = {id(node) for statement in statements for node in ast.walk(statement)}
     return frozenset(name for name in wanted if _is_own(candidate, name, inside))
+
+
+def bound_where_read(candidate: Candidate) -> frozenset[str]:
+    """The names that only the run binds and reads, each read under the loop-invariant conditions of a statement before it that
+    binds the name. No other pass sees their values, and they may be unbound at the end.
+
+        if args.smooth:
+            extra = tf.reduce_mean(batch)
+        with tf.GradientTape() as tape:
+            loss = loss_of(batch)
+            if args.smooth:
+                loss += extra
+    """
+    usage, flow = usage_of(candidate.statements), candidate.scope.flow
+    inside = {id(node) for statement in candidate.statements for node in ast.walk(statement)}
+    outside = [node for node in _of_scope(candidate.scope.node.body) if id(node) not in inside]
+    return frozenset(
+        name
+        for name in usage.needs.keys() & usage.binds.keys() - flow.parameters - flow.everywhere
+        if not any(_binds(node, name) or (isinstance(node, ast.Name) and node.id == name) for node in outside)
+        and _is_bound_where_read(candidate, name)
+    )
+
+
+def _is_bound_where_read(candidate: Candidate, name: str) -> bool:
+    around = [candidate.path[level][0][candidate.path[level][1]] for level in candidate.loops[:1]]
+    bound: list[frozenset[tuple[str, bool]]] = []
+    for is_read, tests in _uses(candidate.statements, name, ()):
+        guards = frozenset((ast.dump(test), side) for test, side in tests)
+        if is_read:
+            if not any(each <= guards for each in bound):
+                return False
+        elif all(_is_steady(test, around or candidate.statements) for test, _ in tests):
+            bound.append(guards)
+    return True
+
+
+def _uses(
+    block: Statements, name: str, around: tuple[tuple[ast.expr, bool], ...]
+) -> Iterator[tuple[bool, tuple[tuple[ast.expr, bool], ...]]]:
+    """The reads (True) and bindings of a name in order, each with its conditions and their side; of loops and handlers the reads only."""
+    for statement in block:
+        match statement:
+            case ast.If(test=test, body=body, orelse=otherwise):
+                if _reads(test, name):
+                    yield True, around
+                yield from _uses(body, name, (*around, (test, True)))
+                yield from _uses(otherwise, name, (*around, (test, False)))
+            case ast.With(items=items, body=body):
+                if any(_reads(item, name) for item in items):
+                    yield True, around
+                yield from _uses(body, name, around)
+            case ast.Assign() | ast.AugAssign() | ast.AnnAssign() | ast.Expr():
+                usage = usage_of([statement])
+                if name in usage.needs:
+                    yield True, around
+                if name in usage.binds:
+                    yield False, around
+            case _:
+                if any(_reads(node, name) or _binds(node, name) for node in ast.walk(statement)):
+                    yield True, around
+
+
+def _reads(node: ast.AST, name: str) -> bool:
+    return any(isinstance(each, ast.Name) and each.id == name for each in ast.walk(node))
 
 
 def needed_by_each_pass(candidate: Candidate) -> frozenset[str]:

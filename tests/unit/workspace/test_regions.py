@@ -119,6 +119,35 @@ def test_a_name_that_may_be_unbound_is_no_argument() -> None:
     assert [each.name for each in report.regions[0].decision.inputs] == ["x", "y", "scale"]
 
 
+EXTRA = "if SET:\n    extra = tf.reduce_mean(x)\n" + STEP.replace(
+    "    loss = ", "    if READ:\n        h = h * extra\n    loss = "
+)
+
+
+@pytest.mark.parametrize(
+    ("bound", "read", "more", "whole"),
+    [
+        ("flag", "flag", "", True),
+        ("flag and scale > 1", "flag and scale > 1", "", True),
+        ("flag", "not flag", "", False),
+        ("flag", "scale > 1", "", False),
+        ("epoch > 3", "epoch > 3", "", False),  # in each epoch another
+        ("flag", "flag", "flag = float(loss) < 0.5\n", False),
+        ("flag", "flag", "if flag:\n    print(extra)\n", False),
+    ],
+)
+def test_a_name_under_a_condition_is_the_own_one_of_a_step_that_reads_it_under_the_same(
+    bound: str, read: str, more: str, whole: bool
+) -> None:
+    inside = EXTRA.replace("SET", bound).replace("READ", read)
+    text = new_text(
+        in_loop(inside=inside + more).replace("import time\n", "import sys\n\nflag, scale = len(sys.argv) > 2, 2.0\n")
+    )
+    step = f"def train_step(x, y):\n    if {bound}:\n        extra = tf.reduce_mean(x)\n    with tf.GradientTape() as tape:\n"
+    assert (step in text) is whole
+    assert "return loss, extra" not in text
+
+
 MAIN = (
     "import tensorflow as tf\n\n\ndef main():\n    w = tf.Variable(tf.ones([8, 8]))\n    x = y = tf.ones([8, 8])\n"
     "    for step in range(1000):\n"
