@@ -14,6 +14,7 @@ from terra_refactor.analysis.effects import resolve_targets
 from terra_refactor.analysis.engine import Engine
 from terra_refactor.analysis.frames import Frame, Summary
 from terra_refactor.analysis.freezing import freeze_in
+from terra_refactor.analysis.transfer.kept_tensors import note_filled_later
 from terra_refactor.domain.state import HeapKey
 from terra_refactor.domain.value import Value
 
@@ -23,6 +24,7 @@ def summary_of(engine: Engine, frame: Frame, returns: Value, writes: Mapping[Hea
     sharing = engine.sharing
     staged = {key: value for key, value in writes.items() if key in frame.staged_fields}
     writes = {key: in_eager_code(frame, key, value) if key in staged else value for key, value in writes.items()}
+    note_filled_later(engine, frame)
     effects, reads = resolve_targets(engine, frame), staleness.live_reads(frame)
     summary = Summary(
         identity=-1,

@@ -44,7 +44,7 @@ from terra_refactor.classify.decision import (
 from terra_refactor.classify.expected import Expected
 from terra_refactor.classify.frequency import CallFrequency, Frequency, imports_relatively
 from terra_refactor.classify.generation import programs_of_tensorflow_1, tensorflow_1_modules
-from terra_refactor.classify.graph_contexts import of_libraries, run_eagerly_all_the_same, without
+from terra_refactor.classify.graph_contexts import is_always_graph, of_libraries, run_eagerly_all_the_same, without
 from terra_refactor.classify.hazards import HazardMap
 from terra_refactor.classify.judgement import FunctionNames, Judgement, has_own_decorator
 from terra_refactor.classify.pipelines import given_to_pipelines, synchronized_in_replicas
@@ -391,18 +391,12 @@ class _Decider:
         """The functions that run in graphs if the wanted ones become graphs."""
 
         def is_graph(identity: FunctionId, level: Level) -> bool:
-            if identity in self.piped or (identity not in self.removed and self.always_runs_as_graph(identity)):
+            if identity in self.piped or (identity not in self.removed and is_always_graph(self.facts, identity)):
                 return True
             judgement = wanted.get(identity)
             return judgement is not None and (judgement.level is Level.SAFE or level is not Level.SAFE)
 
         return Coverage(is_graph, self._callers_with_a_say)
-
-    def always_runs_as_graph(self, identity: FunctionId) -> bool:
-        """Whether a function is wrapped by `tf.function`, and no call runs it eagerly: as the function that another name wraps, or
-        because the program runs graphs eagerly.
-        """
-        return self.hazards.is_hybrid(identity) and all(each.in_graph for each in self.facts.contexts_of(identity))
 
     def _callers_with_a_say(self, identity: FunctionId) -> frozenset[FunctionId] | bool:
         """The callers that decide whether a function runs as part of a graph; or the answer itself, if it does not depend on callers."""

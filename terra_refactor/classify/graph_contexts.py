@@ -1,7 +1,7 @@
 """Contexts that still run in graphs after some `tf.function`s are removed.
 
 Computes: the contexts called outside of the remaining graphs; those that a program runs eagerly although they are
-wrapped. Needs: facts. Gives: `without`, `run_eagerly_all_the_same`. Used because a change that removes a graph must
+wrapped. Needs: facts. Gives: `without`, `is_always_graph`, `run_eagerly_all_the_same`. Used because a change that removes a graph must
 not depend on that graph.
 """
 
@@ -13,6 +13,13 @@ from terra_refactor.analysis.facts import ContextId, ProgramFacts
 from terra_refactor.ir.ids import FunctionId
 from terra_refactor.tf_model.registry import has_trait
 from terra_refactor.tf_model.spec import Trait
+
+
+def is_always_graph(facts: ProgramFacts, identity: FunctionId) -> bool:
+    """Whether a function is wrapped by `tf.function`, and no call runs it eagerly: as the function that another name wraps, or
+    because the program runs graphs eagerly.
+    """
+    return facts.functions[identity].hybrid is not None and all(each.in_graph for each in facts.contexts_of(identity))
 
 
 def run_eagerly_all_the_same(facts: ProgramFacts) -> frozenset[ContextId]:

@@ -1,18 +1,22 @@
 """Tensors in kept objects.
 
 Computes: whether an object, closure or partial function created in a call contains a tensor created in the call: when
-the call is traced, a reference to the object keeps a tensor that has no value later. Needs: the heap. Gives:
-`holds_new_tensor`, `has_new_tensor`, `has_tensor`. Ignores: a tensor itself, and displays of tensors, whose
+the call is traced, a reference to the object keeps a tensor that has no value later; also for an object that is stored
+first and filled afterwards. Needs: the heap. Gives: `holds_new_tensor`, `note_filled_later`, `has_new_tensor`,
+`has_tensor`. Ignores: a tensor itself, and displays of tensors, whose
 operations rules see directly.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
-from terra_refactor.analysis.engine import Site
+from terra_refactor.analysis.engine import Heap, Site
 from terra_refactor.analysis.frames import Frame
+from terra_refactor.domain.effect import EffectKind
 from terra_refactor.domain.lattice import references
+from terra_refactor.domain.state import CELL, ITEMS
 from terra_refactor.domain.value import (
     FrozenDict,
     FrozenList,
@@ -32,7 +36,22 @@ _MOST_OBJECTS: Final = 64
 
 def holds_new_tensor(site: Site, value: Value) -> bool:
     """Whether the value leads, through objects created in this call, to a tensor created in this call."""
-    frame = site.frame
+    return _leads_to_new_tensor(site.engine, site.frame, value)
+
+
+def note_filled_later(engine: Heap, frame: Frame) -> None:
+    """At the end of a call, marks its writes that have stored an object into which the call has put a tensor afterwards."""
+    for key, effect in list(frame.effects.items()):
+        number = effect.target.object
+        if effect.kind is not EffectKind.STATE_WRITE or effect.keeps_tensor or effect.via or number is None:
+            continue
+        path = effect.target.path
+        held = frame.state.get((number, path if path == ITEMS else path.lstrip(".") or CELL))
+        if held is not None and number not in frame.allocated and _leads_to_new_tensor(engine, frame, held):
+            frame.effects[key] = replace(effect, keeps_tensor=True)
+
+
+def _leads_to_new_tensor(engine: Heap, frame: Frame, value: Value) -> bool:
     if not any(isinstance(member, Reference | FunctionValue | PartialValue | TupleValue) for member in members(value)):
         return False
     inside = [*_parts(value)]
@@ -46,7 +65,7 @@ def holds_new_tensor(site: Site, value: Value) -> bool:
         if number in seen:
             continue
         seen.add(number)
-        for name, held in site.engine.fields_here(frame, number).items():
+        for name, held in engine.fields_here(frame, number).items():
             if "@" not in name:
                 found.extend(_tensors(held))
                 pending.extend(inner for inner in references(held) if inner in frame.allocated)
