@@ -12,9 +12,20 @@ from typing import Final
 from terra_refactor.analysis.facts import ObjectKind
 from terra_refactor.analysis.frames import Frame
 from terra_refactor.analysis.objects import ObjectTable
-from terra_refactor.domain.lattice import WITHOUT_OBJECTS, join, names_object, rename
+from terra_refactor.domain.lattice import WITHOUT_OBJECTS, join, names_object, references, rename
 from terra_refactor.domain.state import ANY_NAME, BASES, EXISTS, HeapKey, State, is_there, may_be_named, written_to_any
-from terra_refactor.domain.value import FALSE, TRUE, UNBOUND, UNKNOWN, Constant, FrozenDict, ObjectId, Value, members
+from terra_refactor.domain.value import (
+    FALSE,
+    TRUE,
+    UNBOUND,
+    UNKNOWN,
+    Constant,
+    FrozenDict,
+    ObjectId,
+    Reference,
+    Value,
+    members,
+)
 from terra_refactor.ir.ids import FunctionId, OpId
 
 _FEW = 2
@@ -140,12 +151,20 @@ def _fields_about(state: State, number: ObjectId) -> list[tuple[HeapKey, Value]]
     level: State | None = state
     while level is not None:
         heap = level.heap
-        about = [
-            item
-            for item in heap.items()
-            if item[0][0] == number or (type(item[1]) not in WITHOUT_OBJECTS and names_object(item[1], number))
-        ]
-        found += [item for item in about if not any(item[0] in known for known in nearer)]
+        for item in heap.items():
+            key, value = item
+            if key[0] != number:
+                # not `names_object`: most of the time would be that of its calls
+                kind = type(value)
+                if kind in WITHOUT_OBJECTS:
+                    continue
+                if kind is Reference:
+                    if value.object != number:  # type: ignore[union-attr]
+                        continue
+                elif number not in references(value):
+                    continue
+            if not any(key in known for known in nearer):
+                found.append(item)
         if level.reads is not None:
             break
         nearer.append(heap)

@@ -15,7 +15,7 @@ from terra_refactor.analysis.facts import BranchFact, ChangedParts, EntryKind, F
 from terra_refactor.analysis.log import Log
 from terra_refactor.domain.dim import Dim, OpenDim
 from terra_refactor.domain.effect import Effect, EffectKind, EffectSite, RootKind, Target
-from terra_refactor.domain.lattice import filter_members, join_all, names_object, rename
+from terra_refactor.domain.lattice import WITHOUT_OBJECTS, filter_members, join_all, references, rename
 from terra_refactor.domain.state import EXISTS, HeapKey, Naming, State, Suspect
 from terra_refactor.domain.value import BOTTOM, FunctionValue, ObjectId, Reference, UnionValue, Value
 from terra_refactor.ir.function import Function
@@ -344,7 +344,13 @@ class Frame:
         """Renames an object in the results and writes of this path."""
         values = self.values
         for op, value in enumerate(values):
-            if value is not None and names_object(value, number):
+            kind = type(value)
+            if value is None or kind in WITHOUT_OBJECTS:
+                continue
+            if kind is Reference:
+                if value.object == number:  # type: ignore[union-attr]
+                    values[op] = rename(value, mapping)
+            elif number in references(value):
                 values[op] = rename(value, mapping)
         for collector in self.collectors:
             collector.elements = [

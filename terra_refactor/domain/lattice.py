@@ -105,6 +105,11 @@ def join(left: Value, right: Value) -> Value:
         return right
     if type(right) is Bottom:
         return left
+    if type(left) is type(right) and type(left) in _STRUCTURES:
+        # as `_union` does, which has nothing else to do for two structures
+        joined = _join_structures(left, right)
+        if joined is not None:
+            return joined
     return _union(members(left) + members(right))
 
 
@@ -272,8 +277,9 @@ def _merge_structures(values: list[Value]) -> list[Value]:
     """Joins structures of one kind member by member: two tuples of the same length, two sequences, two datasets, list contents."""
     result: list[Value] = []
     for value in values:
-        for position, known in enumerate(result):
-            joined = _join_structures(known, value)
+        kind = type(value)
+        for position, known in enumerate(result if kind in _STRUCTURES else ()):
+            joined = _join_structures(known, value) if type(known) is kind else None
             if joined is not None:
                 result[position] = joined
                 break
@@ -282,9 +288,24 @@ def _merge_structures(values: list[Value]) -> list[Value]:
     return result
 
 
+_STRUCTURES: Final = frozenset(
+    {
+        TupleValue,
+        SequenceValue,
+        FrozenList,
+        FrozenDict,
+        DatasetValue,
+        ShapeValue,
+        DTypeValue,
+        SpecValue,
+        RangeValue,
+        SliceValue,
+    }
+)
+
+
 def _join_structures(left: Value, right: Value) -> Value | None:
-    if type(left) is not type(right):
-        return None
+    """The join of two structures of one kind; None if they are not joined."""
     if isinstance(left, TupleValue) and isinstance(right, TupleValue):
         if len(left.elements) != len(right.elements) or left.name != right.name:
             return None
@@ -474,20 +495,20 @@ def references(value: Value) -> frozenset[int]:
         return _NO_OBJECTS
     if kind is FunctionValue and not (value.closure or value.defaults or value.annotations):  # type: ignore[union-attr]
         return _NO_OBJECTS
-    # the same few values are queried repeatedly, and hashing one visits all its parts
-    known = _references_of.get(id(value))
-    if known is not None:
-        return known[1]
-    found = _references_inside(value)
-    if len(_references_of) >= _MOST_REFERENCES:
-        _references_of.clear()
-    _references_of[id(value)] = (value, found)
-    return found
+    try:
+        return value.objects  # type: ignore[union-attr]
+    except AttributeError:
+        found: set[int] = set()
+        _collect_references(value, found)
+        objects = _shared(frozenset(found)) if found else _NO_OBJECTS
+        object.__setattr__(value, "objects", objects)
+        return objects
 
 
-_references_of: dict[int, tuple[Value, frozenset[int]]] = {}
-"""By identity; the value is kept alive, so its identity is not reused."""
-_MOST_REFERENCES: Final = 20_000
+@lru_cache(maxsize=20_000)
+def _shared(objects: frozenset[int]) -> frozenset[int]:
+    """One of the equal sets: many values refer to the same few objects."""
+    return objects
 
 
 def names_object(value: Value, number: int) -> bool:
@@ -500,57 +521,50 @@ def names_object(value: Value, number: int) -> bool:
     return number in references(value)
 
 
-@lru_cache(maxsize=200_000)
-def _references_inside(value: Value) -> frozenset[int]:
-    found: set[int] = set()
-    _collect_references(value, found)
-    return frozenset(found)
-
-
 def _collect_references(value: Value, found: set[int]) -> None:
     match value:
         case Reference():
             found.add(value.object)
         case UnionValue():
             for member in value.members:
-                _collect_references(member, found)
+                found.update(references(member))
         case TupleValue():
             for element in value.elements:
-                _collect_references(element, found)
+                found.update(references(element))
         case SequenceValue():
-            _collect_references(value.element, found)
+            found.update(references(value.element))
         case FrozenList():
             for element in value.elements or ():
-                _collect_references(element, found)
+                found.update(references(element))
             if value.element is not None:
-                _collect_references(value.element, found)
+                found.update(references(value.element))
         case FrozenDict():
             for key, item in value.items:
-                _collect_references(key, found)
-                _collect_references(item, found)
+                found.update(references(key))
+                found.update(references(item))
             if value.rest is not None:
-                _collect_references(value.rest, found)
+                found.update(references(value.rest))
         case FunctionValue():
             found.update(cell for _, cell in value.closure)
             for _, default in value.defaults:
-                _collect_references(default, found)
+                found.update(references(default))
             for _, annotation in value.annotations:
-                _collect_references(annotation, found)
+                found.update(references(annotation))
         case BoundMethod():
-            _collect_references(value.function, found)
-            _collect_references(value.receiver, found)
+            found.update(references(value.function))
+            found.update(references(value.receiver))
         case PartialValue():
-            _collect_references(value.function, found)
+            found.update(references(value.function))
             for argument in value.arguments:
-                _collect_references(argument, found)
+                found.update(references(argument))
             for _, argument in value.keywords:
-                _collect_references(argument, found)
+                found.update(references(argument))
         case DatasetValue():
-            _collect_references(value.element, found)
+            found.update(references(value.element))
             if value.last is not None:
-                _collect_references(value.last, found)
+                found.update(references(value.last))
             if value.lead is not None:
-                _collect_references(value.lead[0], found)
+                found.update(references(value.lead[0]))
         case TensorValue():
             if value.variable is not None:
                 found.add(value.variable)

@@ -118,8 +118,24 @@ class Scalar:
     wide: bool = False
 
 
+class Composite:
+    """A value with parts. Its hash, which visits all of them, and the objects in them (`lattice.references`) are found
+    once for each value.
+    """
+
+    __slots__ = ("hashed", "objects")
+    hashed: int
+    objects: frozenset[ObjectId]
+
+
+def _hashed(value: Composite, *parts: object) -> int:
+    found = hash(parts)
+    object.__setattr__(value, "hashed", found)
+    return found
+
+
 @dataclass(frozen=True, slots=True)
-class TensorValue:
+class TensorValue(Composite):
     """A tensor, variable or array.
 
     `content` is the abstract content of a small one: a `Constant` or `Scalar` for rank 0, a `TupleValue` of such for
@@ -134,9 +150,15 @@ class TensorValue:
     traced: Traced = KNOWN
     """Open parts while a graph is traced, other than its sizes."""
 
+    def __hash__(self) -> int:
+        try:
+            return self.hashed
+        except AttributeError:
+            return _hashed(self, self.type, self.kind, self.content, self.variable, self.traced)
+
 
 @dataclass(frozen=True, slots=True)
-class TupleValue:
+class TupleValue(Composite):
     """A tuple by its elements; for a named tuple also its name, its fields, and its class if the program defines it."""
 
     elements: tuple[Value, ...]
@@ -144,9 +166,15 @@ class TupleValue:
     fields: tuple[str, ...] = ()
     cls: ObjectId | None = None
 
+    def __hash__(self) -> int:
+        try:
+            return self.hashed
+        except AttributeError:
+            return _hashed(self, self.elements, self.name, self.fields, self.cls)
+
 
 @dataclass(frozen=True, slots=True)
-class SequenceValue:
+class SequenceValue(Composite):
     """An immutable sequence or iterator of unknown length.
 
     `kind` is its Python type: `tuple`, `set`, `iterator`, `generator`, `zip`, ...
@@ -157,27 +185,45 @@ class SequenceValue:
     length: Dim = None
     """Length, if known."""
 
+    def __hash__(self) -> int:
+        try:
+            return self.hashed
+        except AttributeError:
+            return _hashed(self, self.element, self.kind, self.length)
+
 
 @dataclass(frozen=True, slots=True)
-class RangeValue:
+class RangeValue(Composite):
     """`range(start, stop, step)` of Python ints."""
 
     start: Value
     stop: Value
     step: Value
 
+    def __hash__(self) -> int:
+        try:
+            return self.hashed
+        except AttributeError:
+            return _hashed(self, self.start, self.stop, self.step)
+
 
 @dataclass(frozen=True, slots=True)
-class SliceValue:
+class SliceValue(Composite):
     """`slice(lower, upper, step)`; an absent bound is `Constant(None)`."""
 
     lower: Value
     upper: Value
     step: Value
 
+    def __hash__(self) -> int:
+        try:
+            return self.hashed
+        except AttributeError:
+            return _hashed(self, self.lower, self.upper, self.step)
+
 
 @dataclass(frozen=True, slots=True)
-class FrozenList:
+class FrozenList(Composite):
     """The content of a list passed to a library operation: each element, or one `element` that stands for an unknown
     number.
 
@@ -189,13 +235,25 @@ class FrozenList:
     length: Dim = None
     """Length, if it is known although `elements` is None."""
 
+    def __hash__(self) -> int:
+        try:
+            return self.hashed
+        except AttributeError:
+            return _hashed(self, self.elements, self.element, self.length)
+
 
 @dataclass(frozen=True, slots=True)
-class FrozenDict:
+class FrozenDict(Composite):
     """The content of a dict passed to a library operation; `rest` is the join of the values under unknown keys."""
 
     items: tuple[tuple[Value, Value], ...]
     rest: Value | None = None
+
+    def __hash__(self) -> int:
+        try:
+            return self.hashed
+        except AttributeError:
+            return _hashed(self, self.items, self.rest)
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +264,7 @@ class Reference:
 
 
 @dataclass(frozen=True, slots=True, eq=True)
-class FunctionValue:
+class FunctionValue(Composite):
     """A Python function object: its code and the objects that hold its captured variables and defaults."""
 
     function: FunctionKey
@@ -225,20 +283,32 @@ class FunctionValue:
 
 
 @dataclass(frozen=True, slots=True)
-class BoundMethod:
+class BoundMethod(Composite):
     """A function (a `FunctionValue` or a `LibraryValue`) with its first argument."""
 
     function: Value
     receiver: Value
 
+    def __hash__(self) -> int:
+        try:
+            return self.hashed
+        except AttributeError:
+            return _hashed(self, self.function, self.receiver)
+
 
 @dataclass(frozen=True, slots=True)
-class PartialValue:
+class PartialValue(Composite):
     """A `functools.partial`."""
 
     function: Value
     arguments: tuple[Value, ...]
     keywords: tuple[tuple[str, Value], ...]
+
+    def __hash__(self) -> int:
+        try:
+            return self.hashed
+        except AttributeError:
+            return _hashed(self, self.function, self.arguments, self.keywords)
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,15 +330,21 @@ OBJECT_DICT = LibraryValue("builtins.object.__dict__")
 
 
 @dataclass(frozen=True, slots=True)
-class SuperValue:
+class SuperValue(Composite):
     """`super()`: attributes are looked up after `cls` in the method resolution order of `receiver`."""
 
     cls: Value
     receiver: Value
 
+    def __hash__(self) -> int:
+        try:
+            return self.hashed
+        except AttributeError:
+            return _hashed(self, self.cls, self.receiver)
+
 
 @dataclass(frozen=True, slots=True)
-class DatasetValue:
+class DatasetValue(Composite):
     """A `tf.data.Dataset` (or, if `iterator`, its iterator) by the structure of one element."""
 
     element: Value
@@ -287,6 +363,14 @@ class DatasetValue:
     def number(self) -> Dim:
         """The number of elements, even if TensorFlow does not know it."""
         return self.counted if self.cardinality is None else self.cardinality
+
+    def __hash__(self) -> int:
+        try:
+            return self.hashed
+        except AttributeError:
+            return _hashed(
+                self, self.element, self.cardinality, self.iterator, self.last, self.lead, self.counted, self.endless
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -355,10 +439,16 @@ SUGGESTED = frozenset({NAMED_LIKE_A_TENSOR, RECORDED_AS_A_TENSOR})
 
 
 @dataclass(frozen=True, slots=True)
-class UnionValue:
+class UnionValue(Composite):
     """One of several values: at least two, none of them a union or implied by another, in the order in which they were added."""
 
     members: tuple[Value, ...]
+
+    def __hash__(self) -> int:
+        try:
+            return self.hashed
+        except AttributeError:
+            return _hashed(self, self.members)
 
 
 Value: TypeAlias = (
