@@ -46,14 +46,32 @@ def freeze_in(state: State, value: Value, depth: int = 0) -> Value:
 class _Freezing:
     """`converted`: whether objects that libraries convert to tensors are replaced by them."""
 
-    __slots__ = ("converted", "left", "state")
+    __slots__ = ("converted", "done", "left", "state")
 
     def __init__(self, state: State, *, converted: bool) -> None:
         self.state, self.converted = state, converted
         self.left = MAX_FROZEN
+        self.done: dict[tuple[int, int], tuple[Value, int, Value]] = {}
+        """The frozen values of parts, by identity and depth, each with the number of its parts and the value itself, whose
+        identity is not reused while it is kept: the 256 elements of a batch are often one value.
+        """
 
     def frozen(self, value: Value, depth: int) -> Value:
         """The frozen value; `depth` is the number of enclosing structures."""
+        if type(value) not in _FROZEN or depth > MAX_FREEZE_DEPTH:
+            return self._frozen(value, depth)
+        place = id(value), depth
+        known = self.done.get(place)
+        if known is not None and self.left >= known[1]:
+            self.left -= known[1]
+            return known[0]
+        before = self.left
+        found = self._frozen(value, depth)
+        if self.left >= 0:
+            self.done[place] = found, before - self.left, value
+        return found
+
+    def _frozen(self, value: Value, depth: int) -> Value:
         self.left -= 1
         if depth > MAX_FREEZE_DEPTH or self.left < 0:
             return UNKNOWN

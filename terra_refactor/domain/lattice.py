@@ -387,12 +387,24 @@ def join_dict_contents(left: FrozenDict, right: FrozenDict) -> FrozenDict:
 
 def widen(old: Value, new: Value) -> Value:
     """Upper bound of both that is reached after finitely many steps: for loop heads and recursion."""
-    if old is new or old == new:
+    if old is new:
         return old
-    joined = join(old, new)
-    if joined == old:
-        return old
-    return _widened(joined, 0)
+    # the arguments of each call are widened by those of the others of its function, again in each run
+    pair = id(old), id(new)
+    known = _widenings.get(pair)
+    if known is not None:
+        return known[2]
+    joined = old if old == new else join(old, new)
+    found = old if joined == old else _widened(joined, 0)
+    if len(_widenings) >= _MOST_WIDENINGS:
+        _widenings.clear()
+    _widenings[pair] = old, new, found
+    return found
+
+
+_widenings: dict[tuple[int, int], tuple[Value, Value, Value]] = {}
+"""By identity; both values are kept alive, so their identities are not reused."""
+_MOST_WIDENINGS: Final = 20_000
 
 
 def _widened(value: Value, depth: int) -> Value:

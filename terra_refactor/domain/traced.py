@@ -60,19 +60,12 @@ def is_marked(value: Value) -> bool:
         return _is_marked_itself(value)
     if kind not in _NESTED:
         return False
-    known = _marked.get(id(value))
-    if known is not None:
-        return known[1]
-    found = any(map(is_marked, _parts(value))) or _has_open_length(value)
-    if len(_marked) >= _MOST:
-        _marked.clear()
-    _marked[id(value)] = (value, found)
-    return found
-
-
-_marked: dict[int, tuple[Value, bool]] = {}
-"""By identity; the value is kept alive, so its identity is not reused."""
-_MOST: Final = 20_000
+    try:
+        return value.marked  # type: ignore[union-attr]
+    except AttributeError:
+        found = any(map(is_marked, _parts(value))) or _has_open_length(value)
+        object.__setattr__(value, "marked", found)
+        return found
 
 
 def _is_marked_itself(value: Value) -> bool:
@@ -258,6 +251,8 @@ def _unknown_content_roots(value: Value) -> int:
 
 def has_open_size(value: Value | None) -> bool:
     """Whether a size in the value, or the known content of a tensor, is open."""
+    if value is None or not is_marked(value):
+        return False
     match value:
         case Scalar(dim=dim):
             return type(dim) is OpenDim
@@ -267,8 +262,6 @@ def has_open_size(value: Value | None) -> bool:
             return shape is not None and any(type(dim) is OpenDim for dim in shape)
         case ShapeValue(shape=shape):
             return shape is not None and any(type(dim) is OpenDim for dim in shape)
-        case None:
-            return False
         case _:
             return type(value) in _NESTED and (_has_open_length(value) or any(map(has_open_size, _parts(value))))
 

@@ -119,13 +119,14 @@ class Scalar:
 
 
 class Composite:
-    """A value with parts. Its hash, which visits all of them, and the objects in them (`lattice.references`) are found
-    once for each value.
+    """A value with parts. What visits all of them is found once for each value: its hash, the objects in them
+    (`lattice.references`), and whether they have marks (`traced.is_marked`).
     """
 
-    __slots__ = ("hashed", "objects")
+    __slots__ = ("hashed", "marked", "objects")
     hashed: int
     objects: frozenset[ObjectId]
+    marked: bool
 
 
 def _hashed(value: Composite, *parts: object) -> int:
