@@ -25,6 +25,9 @@ The deepest source that `parse.py` accepts needs about a tenth.
 _RECURSION_LIMIT = 60_000
 """In frames: our deepest visitors need about 15 frames for each of 3,000 levels of the syntax tree."""
 
+_FRAME_SLOTS = 1 << 20
+"""Of the first frame of the large stack: its block has 8 MB left for those above it. Address space, too."""
+
 _lock = threading.RLock()
 _deeper: dict[int, int] = {}
 """By thread: the large-stack thread that it waits for."""
@@ -67,6 +70,19 @@ def working_thread(thread: int) -> int:
     return _deeper.get(thread, thread)
 
 
+def _in_one_block(function: Callable[[], _T]) -> _T:
+    """Calls the function where all its frames, and those of its callees, fit into one block of memory.
+
+    CPython keeps frames in blocks of 16 kB, and returns each to the system as soon as it is empty: where a loop calls
+    functions at the end of a block, each call takes a new one. That was a sixth of the time of an analysis.
+    """
+    return function()
+
+
+if sys.version_info >= (3, 11) and sys.implementation.name == "cpython":
+    _in_one_block.__code__ = _in_one_block.__code__.replace(co_stacksize=_FRAME_SLOTS)
+
+
 def _in_thread(function: Callable[[], _T]) -> _T:
     results: list[_T] = []
     failures: list[BaseException] = []
@@ -77,7 +93,7 @@ def _in_thread(function: Callable[[], _T]) -> _T:
         _here.is_deep = True
         _deeper[caller] = threading.get_ident()
         try:
-            results.append(function())
+            results.append(_in_one_block(function))
         except BaseException as error:
             failures.append(error)
 
