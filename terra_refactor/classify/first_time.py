@@ -9,14 +9,14 @@ Ignores: state that is removed again, or set after the branch.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from typing import Final
 
-from terra_refactor.analysis.facts import ContextFacts
+from terra_refactor.analysis.facts import ContextFacts, ProgramFacts
 from terra_refactor.domain.effect import Effect, EffectKind
 from terra_refactor.facts.code import CodeFacts
-from terra_refactor.facts.codes import ITEM
+from terra_refactor.facts.codes import ITEM, Codes
 from terra_refactor.facts.records import (
     Argument,
     Arm,
@@ -74,19 +74,19 @@ def _updates(contexts: Iterable[ContextFacts]) -> frozenset[OpId]:
     return frozenset((*each.via, each.site)[0].op for each in effects if each.kind is EffectKind.TENSOR_STATE)
 
 
-def _first_writes(view: ContextView) -> Mapping[str, OpId]:
-    """The first operation of a function that writes each state, also through calls, in any of its contexts."""
+def _first_write(codes: Codes, facts: ProgramFacts, function: FunctionId, target: str) -> OpId | None:
+    """The first operation of a function that writes some state, also through calls, in any of its contexts."""
+    return dict(codes.answered(_first_writes, facts, function)).get(target)
 
-    def found() -> dict[str, OpId]:
-        first: dict[str, OpId] = {}
-        for context in view.facts.contexts_of(view.function.id):
-            for effect in context.effects:
-                if effect.kind is EffectKind.STATE_WRITE:
-                    op, target = (*effect.via, effect.site)[0].op, str(effect.target)
-                    first[target] = min(op, first.get(target, op))
-        return first
 
-    return view.codes.once_with_looks((_first_writes, view.function.id), found)
+def _first_writes(codes: Codes, facts: ProgramFacts, function: FunctionId) -> tuple[tuple[str, OpId], ...]:
+    first: dict[str, OpId] = {}
+    for context in facts.contexts_of(function):
+        for effect in context.effects:
+            if effect.kind is EffectKind.STATE_WRITE:
+                op, target = (*effect.via, effect.site)[0].op, str(effect.target)
+                first[target] = min(op, first.get(target, op))
+    return tuple(first.items())
 
 
 def is_set_first(view: ContextView, effect: Effect, is_guarded: Callable[[Function, OpId], bool]) -> bool:
@@ -98,7 +98,7 @@ def is_set_first(view: ContextView, effect: Effect, is_guarded: Callable[[Functi
     if effect.kind is not EffectKind.STATE_READ or not name.isidentifier():
         return False
     first_read = (*effect.via, effect.site)[0].op
-    first_write = _first_writes(view).get(str(effect.target))
+    first_write = view.codes.answered(_first_write, view.facts, view.function.id, str(effect.target))
     if first_write is None or first_write >= first_read:
         # the callee that reads it may set it
         further = [
