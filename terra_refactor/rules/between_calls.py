@@ -1,7 +1,7 @@
 """Whether something is set between two calls of a function.
 
 Computes: for contexts that set something, whether one of them may run between two calls of the view's function. Needs: facts. Gives:
-`comes_between`, `is_set_between_calls`. Approximates: the order of operations in a function is that of its source.
+`comes_between`, `is_repeated`, `is_set_between_calls`. Approximates: the order of operations in a function is that of its source.
 """
 
 from __future__ import annotations
@@ -17,11 +17,16 @@ from terra_refactor.ir.ids import OpId
 
 
 def is_set_between_calls(
-    view: ContextView, setting: Sequence[ContextId], places: Callable[[ContextFacts], Iterable[tuple[str, OpId]]]
+    view: ContextView,
+    setting: Sequence[ContextId],
+    places: Callable[[ContextFacts], Iterable[tuple[str, OpId]]],
+    *,
+    to_new: bool = False,
 ) -> bool:
     """Whether a context that sets something may run between two calls of the view's function.
 
-    `places`: the operations of a context that set it, each with what they set it on.
+    `places`: the operations of a context that set it, each with what they set it on. With `to_new`, each call that sets it gives it
+    another value; otherwise a call that sets it before the view's function runs may set the same value each time.
     """
     if not setting:
         return False
@@ -31,7 +36,21 @@ def is_set_between_calls(
         _any_without_callers(view, changing) and _any_without_callers(view, running)
     ):
         return True
-    return any(_is_set_in(view, view.facts.contexts[each], changing, running, places) for each in sorted(running))
+    around = [view.facts.contexts[each] for each in sorted(running)]
+    if to_new and any(is_repeated(view, each, changing, running) for each in around):
+        return True
+    return any(_is_set_in(view, each, changing, running, places) for each in around)
+
+
+def is_repeated(view: ContextView, around: ContextFacts, changing: set[ContextId], running: set[ContextId]) -> bool:
+    """Whether a function or module body makes several calls, or one in a loop, that set it and run the view's function."""
+    outer = view.of(around.id)
+    both = [
+        call.op
+        for call in around.calls
+        if not running.isdisjoint(call.callees) and not changing.isdisjoint(call.callees)
+    ]
+    return len(both) > 1 or any(outer.innermost_loop(call) is not None for call in both)
 
 
 def _any_without_callers(view: ContextView, contexts: Iterable[ContextId]) -> bool:

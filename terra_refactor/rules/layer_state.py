@@ -47,7 +47,7 @@ def _adapted_layers(view: ContextView) -> Iterator[LocalHazard]:
         for context in view.facts.contexts_of(function)
         if any(_adaptations(view, context))
     ]
-    if not is_set_between_calls(view, setting, lambda context: _adaptations(view, context)):
+    if not is_set_between_calls(view, setting, lambda context: _adaptations(view, context), to_new=True):
         return
     for number in calls:
         written = view.written(number)

@@ -1,6 +1,6 @@
 """Operands whose dtypes must agree in a graph: of operators, and of functions such as `tf.maximum`.
 
-Computes: pairs of operands. Needs: a view. Gives: `meetings`, `OF_ARRAYS`.
+Computes: pairs of operands. Needs: a view. Gives: `meetings`, `OF_ARRAYS`, `SHIFTS`, `OF_BITS`.
 """
 
 from __future__ import annotations
@@ -17,12 +17,15 @@ from terra_refactor.tf_model.spec import Trait
 
 OF_ARRAYS: Final = frozenset(["+", "-", "*", "/", "//", "%", "**", "@", "<", "<=", ">", ">=", "==", "!="])
 """Operators on two arrays, or on an array and a number, that a graph rejects, or computes differently, if the dtypes differ."""
+SHIFTS: Final = frozenset(["<<", ">>"])
+"""Operators of arrays that tensors do not have."""
+OF_BITS: Final = frozenset(["&", "|", "^"])
 
 
 def meetings(view: ContextView, fact: Fact) -> Iterator[tuple[OpId, OpId]]:
     """Pairs of operands whose dtypes must agree, in both orders."""
     match fact:
-        case Operation(symbol=symbol, pairs=pairs) if symbol in OF_ARRAYS:
+        case Operation(symbol=symbol, pairs=pairs) if symbol in OF_ARRAYS | SHIFTS | OF_BITS:
             yield from pairs
         case Call(positional=given):
             library = view.library_of(fact.op)

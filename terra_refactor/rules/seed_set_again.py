@@ -15,6 +15,7 @@ from terra_refactor.analysis.facts import ContextFacts, ContextId
 from terra_refactor.facts.codes import IMPORTED
 from terra_refactor.facts.view import ContextView
 from terra_refactor.facts.whole_program import with_all_callers
+from terra_refactor.rules.between_calls import is_repeated
 from terra_refactor.rules.rule import LocalHazard
 from terra_refactor.tf_model.graph_traits import SETS_SEED
 from terra_refactor.tf_model.registry import draws_by_global_seed
@@ -63,11 +64,8 @@ def _sets_between(view: ContextView, around: ContextFacts, seeding: set[ContextI
     """Whether a function or module body sets the seed, itself or in a callee, between two calls that run the view's function."""
     outer = view.of(around.id)
     calls = {call.op for call in around.calls if not running.isdisjoint(call.callees)}
-    both = {call.op for call in around.calls if call.op in calls and not seeding.isdisjoint(call.callees)}
-    sets = {call.op for call in around.calls if call.op not in both and not seeding.isdisjoint(call.callees)}
+    sets = {call.op for call in around.calls if call.op not in calls and not seeding.isdisjoint(call.callees)}
     sets |= {call.op for call, _ in outer.calls_with(Trait.SETS_SEED)}
-    return (
-        len(both) > 1
-        or any(outer.innermost_loop(call) is not None for call in both)
-        or any(outer.code.is_between(number, calls) for number in (sets if calls else ()))
+    return is_repeated(view, around, seeding, running) or any(
+        outer.code.is_between(number, calls) for number in (sets if calls else ())
     )

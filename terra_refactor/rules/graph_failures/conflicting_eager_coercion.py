@@ -7,17 +7,29 @@ function has a tensor in place of an array argument, whose dtype is not converte
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final
 
-from terra_refactor.domain.dtype import BOOL, FLOAT32, FLOATING, INT64, INTEGER, DType
+from terra_refactor.domain.dtype import (
+    BOOL,
+    FLOAT32,
+    FLOATING,
+    INT8,
+    INT16,
+    INT64,
+    INTEGER,
+    UINT8,
+    UINT16,
+    UNSIGNED,
+    DType,
+)
 from terra_refactor.domain.evidence import Evidence
 from terra_refactor.domain.lattice import python_type
 from terra_refactor.domain.value import BOTTOM, PythonType, TensorKind, TensorValue, Value, members
 from terra_refactor.facts.records import Call, Fact, Operation
 from terra_refactor.facts.view import ContextView, is_tensorflow_tensor
 from terra_refactor.ir.ids import OpId
-from terra_refactor.rules.meetings import OF_ARRAYS, meetings
+from terra_refactor.rules.meetings import OF_ARRAYS, OF_BITS, SHIFTS, meetings
 from terra_refactor.rules.open_arguments import OpenMeeting, open_items, open_meetings
 from terra_refactor.rules.rule import (
     Coercion,
@@ -29,8 +41,18 @@ from terra_refactor.rules.rule import (
     Severity,
     Subject,
 )
-from terra_refactor.tf_model.graph_traits import takes_axes_in_gradient
+from terra_refactor.tf_model.graph_traits import built_in, takes_axes_in_gradient
+from terra_refactor.tf_model.numpy_dtypes import numpy_promotion
 
+ABS: Final = "abs"
+REFUSED_ALONE: Final[Mapping[str, frozenset[DType]]] = {
+    "-": UNSIGNED,
+    "+": INTEGER | FLOATING,
+    ABS: UNSIGNED | {BOOL},
+}
+"""The dtypes of tensors for which a unary operator fails, and that of an array does not."""
+DIVIDED_AS_FLOAT32: Final = frozenset({INT8, INT16, UINT8, UINT16})
+"""The dtypes of tensors that `/` divides as float32, and of arrays that it divides as float64."""
 _BY_NUMPY: Final = "by NumPy's rules"
 """In messages about results of NumPy that do not meet a tensor yet."""
 
@@ -47,10 +69,11 @@ def check(view: ContextView) -> Iterator[LocalHazard]:
             elif isinstance(fact, Operation):
                 found = _of_numpy(view, fact, name, own, other)
             else:
-                continue
+                found = _of_two_arguments(view, fact, name, own, other)
             if found is not None:
                 yield found
                 break
+    yield from _of_one_array(view)
     for meeting in open_meetings(view, OF_ARRAYS):
         yield _of_open(view, meeting)
     for fact, name in open_items(view, OF_ARRAYS):
@@ -163,20 +186,29 @@ def _of_numpy(
     """NumPy computes with an array argument: in the original code the dtypes need not agree."""
     written, subject = view.written(fact.op), Subject(array=name, by_numpy=True)
     types = {python_type(member) for member in members(view.value(other))}
-    if types and types <= {PythonType.INT, PythonType.FLOAT} and fact.symbol in OF_ARRAYS:
+    if types and types <= {PythonType.INT, PythonType.FLOAT}:
         is_float = PythonType.FLOAT in types
-        refused, number = refused_beside_number(is_float=is_float), "a float" if is_float else "a number"
+        refused, number = refused_beside_number(fact.symbol, is_float=is_float), "a float" if is_float else "a number"
+        if not is_float and _gives_float32(fact, own):
+            return _less_precise(view, fact, name, own, subject)
         if own <= refused:
             message = f"`{written}` computes {number} and the {_listed(own)} array `{name}` {_BY_NUMPY}"
             message += "; a traced function gets a tensor, which is not converted"
             return LocalHazard(fact.op, message, parameter=name, subject=subject)
-        if None in own:
+        if None in own and fact.symbol in OF_ARRAYS:
             return _not_known(view, fact, name, f"computes {number} and the array `{name}` {_BY_NUMPY}", subject)
         return None
-    second = view.argument_behind(other) if fact.symbol in OF_ARRAYS else None
-    if second is None or second == name:
+    second = view.argument_behind(other)
+    if second is None:
+        return _beside_own_array(view, fact, name, own, other, subject)
+    dtypes = own if second == name else _own_dtypes(view, other, second)
+    if own == dtypes and _gives_float32(fact, own):
+        return _less_precise(view, fact, name, own, subject)
+    if own == dtypes and own <= refused_together(fact.symbol):
+        message = f"`{written}` computes the {_listed(own)} array `{name}` {_BY_NUMPY}; a traced function gets a tensor, which has no "
+        return LocalHazard(fact.op, f"{message}`{fact.symbol}`", parameter=name, subject=subject)
+    if second == name or fact.symbol not in OF_ARRAYS:
         return None
-    dtypes = _own_dtypes(view, other, second)
     if None in own | dtypes:
         return _not_known(view, fact, name, f"computes the arrays `{name}` and `{second}` {_BY_NUMPY}", subject)
     if own.isdisjoint(dtypes):
@@ -186,9 +218,98 @@ def _of_numpy(
     return None
 
 
-def refused_beside_number(*, is_float: bool) -> frozenset[DType]:
+def _gives_float32(fact: Operation, own: frozenset[DType | None]) -> bool:
+    return fact.symbol == "/" and bool(own) and own <= DIVIDED_AS_FLOAT32
+
+
+def _less_precise(
+    view: ContextView, fact: Operation, name: str, own: frozenset[DType | None], subject: Subject
+) -> LocalHazard:
+    written = view.written(fact.op)
+    return LocalHazard(
+        fact.op,
+        f"`{written}` divides the {_listed(own)} array `{name}` {_BY_NUMPY}, as float64; a traced function gets a tensor, and divides "
+        "it as float32",
+        f"`{written}` need not be float64",
+        parameter=name,
+        subject=subject,
+    )
+
+
+def _beside_own_array(
+    view: ContextView, fact: Operation, name: str, own: frozenset[DType | None], other: OpId, subject: Subject
+) -> LocalHazard | None:
+    """An array argument and an array that the function makes or captures, which becomes a tensor of the argument's dtype in a graph."""
+    if not view.all_of(other, _is_array) or len(own) != 1 or None in (dtypes := _dtypes(view.value(other))):
+        return None
+    (dtype,) = own
+    if dtype is None or all(numpy_promotion(dtype, each) == dtype for each in dtypes):
+        return None
+    return LocalHazard(
+        fact.op,
+        f"`{view.written(fact.op)}` computes the {dtype} array `{name}` and a {_listed(dtypes)} array {_BY_NUMPY}; a traced function "
+        f"gets a tensor, beside which the other one is converted to {dtype}",
+        parameter=name,
+        subject=subject,
+    )
+
+
+def _of_two_arguments(
+    view: ContextView, fact: Fact, name: str, own: frozenset[DType | None], other: OpId
+) -> LocalHazard | None:
+    """A function of TensorFlow that gets two array arguments of different dtypes, which it converts eagerly."""
+    second = view.argument_behind(other)
+    dtypes = frozenset[DType | None]() if second is None else _own_dtypes(view, other, second)
+    if not dtypes or None in own | dtypes or not own.isdisjoint(dtypes):
+        return None
+    return LocalHazard(
+        fact.op,
+        f"`{view.written(fact.op)}` converts the {_listed(own)} array `{name}` and the {_listed(dtypes)} array `{second}` to one dtype "
+        "eagerly; a traced function gets tensors, whose dtypes must agree",
+        parameter=name,
+        subject=Subject(array=name),
+    )
+
+
+def _of_one_array(view: ContextView) -> Iterator[LocalHazard]:
+    """`-array`, `+array` and `abs(array)` for dtypes that tensors do not have these operators for."""
+    unary = [(fact.op, fact.left, fact.symbol) for fact in view.code.of_kind(Operation) if fact.right is None]
+    calls = [(call.op, call.first, ABS) for call, name in view.library_calls() if name == built_in(ABS)]
+    for number, array, symbol in (*unary, *calls):
+        name = None if array is None or symbol not in REFUSED_ALONE else view.argument_behind(array)
+        if array is None or name is None:
+            continue
+        own = _own_dtypes(view, array, name)
+        if own and own <= REFUSED_ALONE[symbol]:
+            yield LocalHazard(
+                number,
+                f"`{view.written(number)}` computes the {_listed(own)} array `{name}` {_BY_NUMPY}; a traced function gets a tensor, which "
+                f"has no `{symbol}`",
+                parameter=name,
+                subject=Subject(array=name, by_numpy=True),
+            )
+
+
+def _is_array(value: Value) -> bool:
+    return isinstance(value, TensorValue) and value.kind is TensorKind.NDARRAY
+
+
+def refused_beside_number(symbol: str, *, is_float: bool) -> frozenset[DType]:
     """The dtypes of tensors for which an operator with a Python number fails, or gives another result than NumPy."""
-    return INTEGER | {BOOL} if is_float else frozenset({BOOL})
+    if symbol in OF_BITS:
+        return frozenset({BOOL})
+    if is_float and symbol not in SHIFTS:
+        return INTEGER | {BOOL}
+    return refused_together(symbol) | {BOOL}
+
+
+def refused_together(symbol: str) -> frozenset[DType]:
+    """The dtypes for which an operator on two tensors fails, and on two arrays does not; without those of `DIVIDED_AS_FLOAT32`."""
+    if symbol in SHIFTS:
+        return INTEGER | {BOOL}
+    if symbol in ("==", "!=", "*", "-", *OF_BITS):
+        return frozenset()
+    return UNSIGNED | {BOOL} if symbol == "**" else frozenset({BOOL})
 
 
 def _listed(dtypes: frozenset[DType | None]) -> str:
