@@ -245,8 +245,11 @@ def test_the_report_has_speed_reasons_and_functions_that_are_gone() -> None:
             kept = tf.boolean_mask(x, x > 0.0)
             return tf.reduce_sum(kept)
 
-        for _ in range(40):
+        # on a busy machine the shim measures later
+        for call in range(2000):
             step(tf.ones((3,)))
+            if call >= 40 and "ms a call" in report().rpartition("lives shortly: ")[2]:
+                break
 
     lives_shortly()
     gc.collect()
