@@ -416,6 +416,12 @@ class Frame:
             record = self.calls[op] = CallRecord()
         return record
 
+    def keep_earlier(self, op: OpId, value: Value) -> None:
+        """Keeps the result of an operation in an unrolled loop, or in a repeated final block, before `value` replaces it."""
+        known = self.values[op]
+        if known is not None and known is not value:
+            self.earlier_values.setdefault(op, []).append(known)
+
     def final_values(self) -> tuple[Value | None, ...]:
         """The result of each operation, joined over all iterations of unrolled loops and all paths through `finally` blocks."""
         for op, earlier in self.earlier_values.items():

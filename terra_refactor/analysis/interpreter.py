@@ -198,11 +198,7 @@ class Interpreter(AbstractHeap, Notes):
             if type(result) in COMPOSITE:
                 result = self.steps.weighed(frame, result)
             if frame.iteration or frame.repeated:
-                known = values[op.id]
-                if known is not None and known is not result:
-                    # an unrolled loop (or a repeated final block): the operation has a value per iteration; later reads use the last one
-                    # first
-                    frame.earlier_values.setdefault(op.id, []).append(known)
+                frame.keep_earlier(op.id, result)
             values[op.id] = result
             if type(result) is Bottom:
                 return False

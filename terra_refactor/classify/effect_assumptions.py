@@ -13,7 +13,7 @@ from collections.abc import Collection
 from typing import Final
 
 from terra_refactor.domain.effect import Effect, EffectKind, RootKind
-from terra_refactor.facts.codes import IMPORTED, Codes
+from terra_refactor.facts.codes import Codes, naming_of
 from terra_refactor.facts.records import Call, Fact
 from terra_refactor.tf_model.python_effects import (
     BELOW_DEFAULT_LEVEL,
@@ -60,4 +60,4 @@ def hidden_message(codes: Codes, call: Fact | None, library: Collection[str], wr
 
 def _is_named(codes: Codes, names: Collection[str]) -> bool:
     """Whether any function of the program names one of these functions of a library."""
-    return any(codes.naming(f"{by}{name}") for name in sorted(names) for by in ("", IMPORTED))
+    return any(map(codes.naming, naming_of(names)))

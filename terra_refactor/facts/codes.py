@@ -125,6 +125,14 @@ method that is kept (`f = scaler.step`).
 """
 IMPORTED = "from "
 """Prefix of a name in `Codes.naming`: read of a variable that holds that name of another module (`from copy import deepcopy`)."""
+
+
+def naming_of(library: Iterable[str]) -> tuple[str, ...]:
+    """The names in `Codes.naming` for library functions and classes, by the last part of each: as an attribute, and imported."""
+    leaves = {name.rpartition(".")[2] for name in library}
+    return tuple(sorted(f"{by}{leaf}" for leaf in leaves for by in ("", IMPORTED)))
+
+
 _GET_ITEM = "__getitem__"
 _BY_NAME = ("getattr", "hasattr", "vars")
 

@@ -625,6 +625,11 @@ def is_variable(value: Value) -> bool:
     return isinstance(value, TensorValue) and value.kind is TensorKind.VARIABLE
 
 
+def is_ndarray(value: Value) -> bool:
+    """Whether a value is a NumPy array, and no NumPy scalar."""
+    return isinstance(value, TensorValue) and value.kind is TensorKind.NDARRAY
+
+
 def is_tensorflow_tensor(value: Value) -> bool:
     """Whether a value is a tensor or variable of TensorFlow, not an ndarray."""
     return isinstance(value, TensorValue) and value.kind not in _NOT_SYMBOLIC

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from terra_refactor.analysis.facts import ContextId, ProgramFacts
 from terra_refactor.domain.value import members
 from terra_refactor.facts.class_bases import derives_from
-from terra_refactor.facts.codes import IMPORTED, Codes
+from terra_refactor.facts.codes import Codes, naming_of
 from terra_refactor.facts.records import NameRead
 from terra_refactor.facts.view import ContextView
 from terra_refactor.ir.ids import OpId
@@ -47,8 +47,7 @@ def exported_method(view: ContextView) -> Iterator[LocalHazard]:
 
 def _saving(codes: Codes, facts: ProgramFacts) -> tuple[str, frozenset[str]] | None:
     """The first call by which the program saves an object, and the classes of all objects that are saved so."""
-    leaves = [name.rpartition(".")[2] for name in SAVES_OBJECT.split()]
-    readers = dict.fromkeys(each for leaf in leaves for by in ("", IMPORTED) for each in codes.naming(f"{by}{leaf}"))
+    readers = dict.fromkeys(each for name in naming_of(SAVES_OBJECT.split()) for each in codes.naming(name))
     views = [ContextView(codes, facts, context) for reader in readers for context in facts.contexts_of(reader)]
     calls = [(view, call) for view in views for call, _ in view.calls_with(Trait.SAVES_OBJECT)]
     found = ((view, view.value(argument.value)) for view, call in calls for argument in call.arguments)

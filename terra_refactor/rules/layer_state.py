@@ -23,7 +23,8 @@ from terra_refactor.tf_model.registry import has_trait
 from terra_refactor.tf_model.spec import Trait
 
 _LISTS: Final = frozenset({"trainable_variables", "trainable_weights"})
-_MAKERS: Final = frozenset({"__init__", "build"})
+SET_UP_METHODS: Final = frozenset({"__init__", "build"})
+"""Methods that set up an object."""
 _OF_FIT: Final = frozenset({"train_step", "test_step"})
 """Methods whose graph Keras rebuilds when a model is compiled, as is required after setting `trainable`."""
 _ADAPTING: Final = ("adapt", "set_vocabulary")
@@ -142,4 +143,4 @@ def _is_made_in(view: ContextView, value: Value) -> bool:
 
 def _freezes(view: ContextView, context: ContextFacts) -> bool:
     """Whether a function sets some `trainable` on an object that it has not created."""
-    return view.codes.of(context.function).function.name not in _MAKERS and any(_layers_set(view, context))
+    return view.codes.of(context.function).function.name not in SET_UP_METHODS and any(_layers_set(view, context))

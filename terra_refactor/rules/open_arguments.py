@@ -16,7 +16,7 @@ from terra_refactor.domain.dtype import DType
 from terra_refactor.domain.evidence import Evidence
 from terra_refactor.domain.value import FrozenList, Reference, TensorKind, TensorValue, UnknownValue, Value, members
 from terra_refactor.facts.records import Call, Container, Display, Fact, ItemRead, NameRead, Operation, Unpacked
-from terra_refactor.facts.view import ContextView, is_tensorflow_tensor
+from terra_refactor.facts.view import ContextView, is_ndarray, is_tensorflow_tensor
 from terra_refactor.ir.ids import FunctionId, OpId
 from terra_refactor.rules.host_sources import is_host_source, is_unknown_call
 from terra_refactor.tf_model.spec import Trait
@@ -107,7 +107,7 @@ def _open_parameters(view: ContextView) -> frozenset[str]:
         given = [member for value in each.values for member in members(value)]
         if each.evidence not in (Evidence.DATAFLOW, Evidence.USAGE) or not given or not all(map(_is_open, given)):
             continue
-        if any(map(_is_array, given)) or _is_of_host(view, each.name, set()):
+        if any(map(is_ndarray, given)) or _is_of_host(view, each.name, set()):
             found.add(each.name)
     return frozenset(found)
 
@@ -151,11 +151,11 @@ def _is_made_by_host(
             case _ if in_list:
                 found = False
             case ItemRead(index=index):
-                found = view.all_of(index, _is_array)
+                found = view.all_of(index, is_ndarray)
             case Call() as call:
                 found = _is_array_method(view, call) or is_host_source(view, call)
             case _:
-                found = view.any_of(fact.op, _is_array)
+                found = view.any_of(fact.op, is_ndarray)
         if found:
             return True
     return False
@@ -206,10 +206,6 @@ def _is_array_method(view: ContextView, call: Call) -> bool:
         and is_unknown_call(view, call.op)
         and all(isinstance(member, UnknownValue) for member in members(view.value(call.owner)))
     )
-
-
-def _is_array(value: Value) -> bool:
-    return isinstance(value, TensorValue) and value.kind is TensorKind.NDARRAY
 
 
 def _is_open(value: Value) -> bool:

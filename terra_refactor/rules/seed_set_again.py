@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from terra_refactor.analysis.facts import ContextFacts, ContextId
-from terra_refactor.facts.codes import IMPORTED
+from terra_refactor.analysis.facts import ContextFacts, ContextId, ProgramFacts
+from terra_refactor.facts.codes import Codes, naming_of
 from terra_refactor.facts.view import ContextView
 from terra_refactor.facts.whole_program import with_all_callers
 from terra_refactor.rules.between_calls import is_repeated
@@ -21,7 +21,7 @@ from terra_refactor.tf_model.graph_traits import SETS_SEED
 from terra_refactor.tf_model.registry import draws_by_global_seed
 from terra_refactor.tf_model.spec import Trait
 
-_NAMES: Final = tuple(sorted({f"{by}{name.rpartition('.')[2]}" for name in SETS_SEED.split() for by in ("", IMPORTED)}))
+_NAMES: Final = naming_of(SETS_SEED.split())
 
 
 def seed_set_again(view: ContextView) -> Iterator[LocalHazard]:
@@ -38,11 +38,11 @@ def seed_set_again(view: ContextView) -> Iterator[LocalHazard]:
         )
 
 
-def _seeding(view: ContextView) -> tuple[ContextId, ...]:
+def _seeding(codes: Codes, facts: ProgramFacts) -> tuple[ContextId, ...]:
     """The contexts that set the global seed."""
-    readers = dict.fromkeys(each for name in _NAMES for each in view.codes.naming(name))
-    contexts = (context for reader in readers for context in view.facts.contexts_of(reader))
-    return tuple(each.id for each in contexts if next(_sets(view.of(each.id)), None) is not None)
+    readers = dict.fromkeys(each for name in _NAMES for each in codes.naming(name))
+    contexts = (context for reader in readers for context in facts.contexts_of(reader))
+    return tuple(each.id for each in contexts if next(_sets(ContextView(codes, facts, each)), None) is not None)
 
 
 def _sets(view: ContextView) -> Iterator[str]:
@@ -51,7 +51,7 @@ def _sets(view: ContextView) -> Iterator[str]:
 
 def _set_between_calls(view: ContextView) -> str | None:
     """The call that sets the seed between two calls of the function; None if there is none."""
-    found = view.codes.once_with_looks((_seeding,), lambda: _seeding(view))
+    found = view.codes.answered(_seeding, view.facts)
     if not found:
         return None
     seeding, running = (with_all_callers(view.facts, each) for each in (found, view.function_facts.contexts))

@@ -26,10 +26,10 @@ def unseen_state(view: ContextView) -> Iterator[LocalHazard]:
         return
     told: set[str] = set()
     for read in view.reached(AttributeRead):
-        written = view.written(read.op)
-        if written in told or not (_is_of_unseen_module(view, read) or _is_of_unseen_base(view, read)):
+        if not (_is_of_unseen_module(view, read) or _is_of_unseen_base(view, read)) or not _is_used(view, read.op):
             continue
-        if not _is_used(view, read.op):
+        written = view.written(read.op)
+        if written in told:
             continue
         told.add(written)
         yield LocalHazard(

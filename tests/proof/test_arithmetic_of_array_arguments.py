@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from terra_refactor.domain.dtype import DType
 from terra_refactor.rules.graph_failures.conflicting_eager_coercion import (
     ABS,
     DIVIDED_AS_FLOAT32,
@@ -19,6 +20,7 @@ from terra_refactor.rules.graph_failures.conflicting_eager_coercion import (
     refused_together,
 )
 from terra_refactor.rules.meetings import OF_ARRAYS, OF_BITS, SHIFTS
+from terra_refactor.tf_model.numpy_dtypes import numpy_promotion
 
 OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "+": operator.add,
@@ -126,7 +128,7 @@ def test_an_array_of_the_function_beside_an_argument(symbol: str) -> None:
             array = np.ones(3, first)
             eager, graph = compute(array), tf.function(compute, autograph=False)(array)
             same = str(eager.dtype) == graph.dtype.name and np.array_equal(eager, np.asarray(graph))
-            if np.promote_types(first, second) == np.dtype(first):
+            if numpy_promotion(DType(first), DType(second)) == DType(first):
                 assert same, (first, second)
             elif symbol != "<":
                 assert not same, (first, second)

@@ -192,9 +192,7 @@ def _unrolled(
         frame.loops.append(loop)
         frame.state = current
         try:
-            known = frame.values[body[0].id]
-            if known is not None and known is not element:
-                frame.earlier_values.setdefault(body[0].id, []).append(known)
+            frame.keep_earlier(body[0].id, element)
             frame.values[body[0].id] = element
             fork = current.fork()
             frame.state = fork

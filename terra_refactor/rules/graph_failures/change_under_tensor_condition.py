@@ -7,7 +7,7 @@ from typing import Final
 
 from terra_refactor.analysis.facts import ContextFacts, ObjectKind
 from terra_refactor.domain.effect import Effect, EffectKind, RootKind
-from terra_refactor.domain.value import Reference, TensorKind, TensorValue, Value, members
+from terra_refactor.domain.value import Reference, Value, members
 from terra_refactor.facts.records import (
     Arm,
     AttributeWrite,
@@ -22,7 +22,7 @@ from terra_refactor.facts.records import (
     RegionKind,
 )
 from terra_refactor.facts.staging import has_stages, is_made_within, staging_of
-from terra_refactor.facts.view import ContextView
+from terra_refactor.facts.view import ContextView, is_ndarray
 from terra_refactor.ir.ids import FunctionId, OpId
 from terra_refactor.rules.object_parts import is_returned, part_writes, variables_of_target
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
@@ -212,7 +212,7 @@ def _in_arrays(view: ContextView) -> Iterator[LocalHazard]:
     """
     for write in view.reached(ItemWrite):
         region = next((each for each in view.staged_around(write.op) if _is_stage(each, write.op)), None)
-        if region is None or is_made_within(view, write.owner, region) or not view.any_of(write.owner, _is_array):
+        if region is None or is_made_within(view, write.owner, region) or not view.any_of(write.owner, is_ndarray):
             continue
         if is_returned(view, region, variables_of_target(view, write)):
             array = view.written(write.owner)
@@ -220,11 +220,11 @@ def _in_arrays(view: ContextView) -> Iterator[LocalHazard]:
                 write.op,
                 f"`{view.written(write.op)}` becomes a tensor in a branch or loop on a tensor, and `{array}` is a NumPy array: in a "
                 "graph assigning it raises",
-                None if view.all_of(write.owner, _is_array) else f"`{array}` is not a NumPy array",
+                None if view.all_of(write.owner, is_ndarray) else f"`{array}` is not a NumPy array",
             )
     for call, name in view.library_calls():
         changed = _array_changed(view, call, name)
-        if changed is None or not view.any_of(changed, _is_array):
+        if changed is None or not view.any_of(changed, is_ndarray):
             continue
         if _condition(view, call.op, changed) is not None or _is_repeated(view, call.op, changed):
             yield LocalHazard(
@@ -244,10 +244,6 @@ def _array_changed(view: ContextView, call: Call, name: str) -> OpId | None:
     return call.keyword("out") if is_of_numpy(name) else None
 
 
-def _is_array(value: Value) -> bool:
-    return isinstance(value, TensorValue) and value.kind is TensorKind.NDARRAY
-
-
 def _in_place(view: ContextView) -> Iterator[LocalHazard]:
     """`x += y` and the like on objects that change in place, under a condition on a tensor."""
     for operation in view.reached(Operation):
@@ -265,7 +261,7 @@ def _in_place(view: ContextView) -> Iterator[LocalHazard]:
 def _changes_in_place(view: ContextView, value: Value) -> bool:
     if isinstance(value, Reference):
         return view.object_kind(value) in (ObjectKind.LIST, ObjectKind.DICT, ObjectKind.SET)
-    return _is_array(value)
+    return is_ndarray(value)
 
 
 def _of_iterators(view: ContextView) -> Iterator[LocalHazard]:

@@ -27,7 +27,7 @@ from terra_refactor.domain.evidence import Evidence
 from terra_refactor.domain.lattice import python_type
 from terra_refactor.domain.value import BOTTOM, PythonType, TensorKind, TensorValue, Value, members
 from terra_refactor.facts.records import Call, Fact, Operation
-from terra_refactor.facts.view import ContextView, is_tensorflow_tensor
+from terra_refactor.facts.view import ContextView, is_ndarray, is_tensorflow_tensor
 from terra_refactor.ir.ids import OpId
 from terra_refactor.rules.meetings import OF_ARRAYS, OF_BITS, SHIFTS, meetings
 from terra_refactor.rules.open_arguments import OpenMeeting, open_items, open_meetings
@@ -240,7 +240,7 @@ def _beside_own_array(
     view: ContextView, fact: Operation, name: str, own: frozenset[DType | None], other: OpId, subject: Subject
 ) -> LocalHazard | None:
     """An array argument and an array that the function makes or captures, which becomes a tensor of the argument's dtype in a graph."""
-    if not view.all_of(other, _is_array) or len(own) != 1 or None in (dtypes := _dtypes(view.value(other))):
+    if not view.all_of(other, is_ndarray) or len(own) != 1 or None in (dtypes := _dtypes(view.value(other))):
         return None
     (dtype,) = own
     if dtype is None or all(numpy_promotion(dtype, each) == dtype for each in dtypes):
@@ -288,10 +288,6 @@ def _of_one_array(view: ContextView) -> Iterator[LocalHazard]:
                 parameter=name,
                 subject=Subject(array=name, by_numpy=True),
             )
-
-
-def _is_array(value: Value) -> bool:
-    return isinstance(value, TensorValue) and value.kind is TensorKind.NDARRAY
 
 
 def refused_beside_number(symbol: str, *, is_float: bool) -> frozenset[DType]:

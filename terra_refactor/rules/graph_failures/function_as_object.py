@@ -20,7 +20,7 @@ from terra_refactor.domain.value import (
     Value,
     members,
 )
-from terra_refactor.facts.codes import IMPORTED, Codes
+from terra_refactor.facts.codes import Codes, naming_of
 from terra_refactor.facts.records import AttributeRead, AttributeWrite, Call, Display, Fact, Literal
 from terra_refactor.facts.view import ContextView
 from terra_refactor.ir.ids import FunctionId, OpId
@@ -43,18 +43,10 @@ from terra_refactor.tf_model.spec import Trait
 _MAX_DEPTH: Final = 4
 _ONLY_WEIGHTS: Final = "save_weights_only"
 _LIBRARY: Final = frozenset(f"{EXAMINES_FUNCTION} {COPIES_DEEPLY}".split())
-_OF_LIBRARY: Final = {name.rpartition(".")[2] for name in (*_LIBRARY, *FUNCTION_CLASSES, REGISTER)}
-_NAMES: Final = tuple(sorted({*_OF_LIBRARY, *(f"{IMPORTED}{name}" for name in _OF_LIBRARY), *ONLY_OF_FUNCTIONS}))
-
-
-def _leaves(names: str) -> tuple[str, ...]:
-    """The last parts of library names, as an attribute and as an imported name, for `Codes.naming`."""
-    return tuple(sorted(f"{by}{name.rpartition('.')[2]}" for name in names.split() for by in ("", IMPORTED)))
-
-
-_SAVING: Final = _leaves(SAVES_MODEL)
-_PROCESSES: Final = _leaves(STARTS_PROCESSES)
-_SENDING: Final = _leaves(SENDS_TO_PROCESS)
+_NAMES: Final = (*naming_of((*_LIBRARY, *FUNCTION_CLASSES, REGISTER)), *sorted(ONLY_OF_FUNCTIONS))
+_SAVING: Final = naming_of(SAVES_MODEL.split())
+_PROCESSES: Final = naming_of(STARTS_PROCESSES.split())
+_SENDING: Final = naming_of(SENDS_TO_PROCESS.split())
 
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
@@ -95,7 +87,7 @@ def _find(codes: Codes, facts: ProgramFacts) -> Iterator[tuple[FunctionId, str]]
 @cache
 def _configured() -> tuple[str, ...]:
     """The names under which code calls what keeps its arguments in the configuration of a model."""
-    return tuple(f"{by}{name}" for name in names_with(Trait.IN_CONFIGURATION) for by in ("", IMPORTED))
+    return naming_of(names_with(Trait.IN_CONFIGURATION))
 
 
 def _contexts(codes: Codes, facts: ProgramFacts, names: Iterable[str]) -> Iterator[ContextView]:

@@ -41,7 +41,7 @@ from terra_refactor.facts.records import (
     RegionKind,
     Unpacked,
 )
-from terra_refactor.facts.view import ContextView, is_tensorflow_tensor
+from terra_refactor.facts.view import ContextView, is_ndarray, is_tensorflow_tensor
 from terra_refactor.ir.ids import OpId
 from terra_refactor.rules.rule import (
     CureHint,
@@ -74,10 +74,10 @@ _NO_TENSOR: Final = "the tensor that a traced function gets cannot"
 
 def check(view: ContextView) -> Iterator[LocalHazard]:
     for write in view.reached(ItemWrite):
-        if view.is_symbolic(write.value) and view.all_of(write.owner, _is_array):
+        if view.is_symbolic(write.value) and view.all_of(write.owner, is_ndarray):
             written = view.written(write.value)
             yield LocalHazard(write.op, f"the tensor `{written}` is stored into an array: in a graph it has no value")
-        elif view.all_of(write.owner, _is_array):
+        elif view.all_of(write.owner, is_ndarray):
             yield from _place(view, write)
     for call, name in view.library_calls():
         yield from _of_array(view, call, name)
@@ -311,7 +311,7 @@ def _arrays_given(view: ContextView, number: OpId) -> str | None:
     made = view.origin(number)
     if isinstance(made, Display) and not made.is_comprehension:
         return next((found for item in made.items if (found := _arrays_given(view, item.value)) is not None), None)
-    if view.all_of(number, lambda each: isinstance(each, TupleValue) and any(map(_is_array, each.elements))):
+    if view.all_of(number, lambda each: isinstance(each, TupleValue) and any(map(is_ndarray, each.elements))):
         return view.parameter_behind(number)
     name = view.parameter_behind(number)
     if name is not None and any(map(_holds_arrays_only, view.values_given(name))):
@@ -443,15 +443,11 @@ def _is_list_of_places(view: ContextView, index: OpId) -> bool:
         index,
         lambda member: (
             isinstance(member, TensorValue)
-            and _is_array(member)
+            and is_ndarray(member)
             and bool(member.type.shape)
             and member.type.dtype in INTEGER
         ),
     )
-
-
-def _is_array(value: Value) -> bool:
-    return isinstance(value, TensorValue) and value.kind is TensorKind.NDARRAY
 
 
 def _cure(view: ContextView, call: Call, name: str) -> CureHint | None:

@@ -27,7 +27,7 @@ from terra_refactor.facts.whole_program import contexts_leading_to
 from terra_refactor.ir.function import FunctionKind
 from terra_refactor.ir.ids import FunctionId, OpId
 from terra_refactor.rules.between_calls import comes_between
-from terra_refactor.rules.layer_state import layer_state
+from terra_refactor.rules.layer_state import SET_UP_METHODS, layer_state
 from terra_refactor.rules.rule import LocalHazard, Rule, RuleKind, Samples, Severity
 from terra_refactor.rules.seed_set_again import seed_set_again
 from terra_refactor.rules.unseen_state import unseen_state
@@ -35,7 +35,6 @@ from terra_refactor.tf_model.graph_traits import TENSOR
 from terra_refactor.tf_model.registry import attribute
 
 _UPDATES: Final = frozenset({"apply_gradients", "minimize", "apply"})
-_MAKERS: Final = frozenset({"__init__", "build"})
 _Assignment: TypeAlias = AttributeWrite | ItemWrite | ItemDeletion
 _WEAK: Final = frozenset(
     {"KeyedRef", "ReferenceType", "WeakKeyDictionary", "WeakMethod", "WeakSet", "WeakValueDictionary"}
@@ -184,7 +183,7 @@ def _is_changed_by_method(view: ContextView, holder: str | None, attribute: str)
         code = view.codes.of(setter)
         own = code.function.parameters[0].name if code.function.takes_self else None
         owners = (code.facts[write.owner] for write in code.of_kind(AttributeWrite) if write.name == attribute)
-        if code.function.name in _MAKERS or not any(isinstance(o, NameRead) and o.name == own for o in owners):
+        if code.function.name in SET_UP_METHODS or not any(isinstance(o, NameRead) and o.name == own for o in owners):
             continue
         name = view.program.attribute_name(code.function)
         for caller in view.codes.readers_of(name):
@@ -217,7 +216,7 @@ def _may_change(
         for write in assigned
         if _assigns(code, write, holder, name)
         and not _is_other_item(code, write, key)
-        and (code.function.name not in _MAKERS or _is_of_argument(code, write))
+        and (code.function.name not in SET_UP_METHODS or _is_of_argument(code, write))
     ]
     if not writes:
         return False

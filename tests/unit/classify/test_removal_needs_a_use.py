@@ -1,4 +1,4 @@
-"""What nobody uses is no reason to remove a decorator: a clock whose value is unused, an attribute that only another class's code reads."""
+"""An unused value is no reason to remove a decorator: that of a clock, or of an attribute that only code about another class reads."""
 
 from __future__ import annotations
 
